@@ -1,0 +1,34 @@
+# make run    set up, start the exax server if none answers, run the main pipeline
+# make test   set up, run all tests but the slow ones
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SCRIPT ?= build_pipeline
+
+.PHONY: setup run test test-slow check clean
+
+setup: $(READY)
+
+$(READY): requirements.txt setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+run: $(READY)
+	@$(BIN)/shortloop run $(SCRIPT)
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test: $(READY) check
+	$(BIN)/python -m pytest
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -m slow
+
+clean:
+	rm -rf $(VENV) *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Selection, classifiers, cross-validation, generalization, permutation."""

@@ -1,0 +1,1 @@
+"""How many independent calls run."""

@@ -1,0 +1,1 @@
+"""Epochs to features: time bins × trials × features."""

@@ -1,0 +1,1 @@
+"""Recording formats: one room each, all giving the same epochs (or features) object."""

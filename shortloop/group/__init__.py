@@ -1,0 +1,1 @@
+"""Maps of all participants to statistics."""

@@ -1,0 +1,1 @@
+"""What exax lacks: honest keys, readable results, server care, progress."""

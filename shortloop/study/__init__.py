@@ -1,0 +1,1 @@
+"""What a study is: participants, phases, classes, files, settings; read from TOML, validated, typed."""

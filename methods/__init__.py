@@ -1,0 +1,9 @@
+"""One exax job each: read inputs, call the library, write outputs."""
+
+from shortloop.jobs.threads import set_single_thread
+
+set_single_thread()  # exax imports this before any method imports NumPy
+
+from shortloop.jobs.server import prepare_server  # noqa: E402
+
+prepare_server()

@@ -1,0 +1,173 @@
+"""Applying trained classifiers to other bins, of the same phase or of another: temporal generalization.
+
+What is kept of the predictions is votes: how many of a training bin's classifiers call a trial each class.
+Confusions and permutations need no more than that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.scaling import zscore
+from shortloop.decoding.train import fold_models
+from shortloop.study.schema import DecodingSettings, EstimatorSettings
+
+__all__ = ["apply_weights", "apply_weights_within", "cross_validated_votes", "refit_and_apply", "stack_weights"]
+
+
+def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
+    """Votes on held-out trials: one for each trial whose fold has a model.
+
+    Parameters
+    ----------
+    predicted : array of int, shape (bins, trials)
+        Predicted class of each trial, −1 for none.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    array of uint8, shape (bins, trials, classes)
+    """
+    votes: IntArray = (predicted[..., np.newaxis] == np.arange(n_classes)).astype(np.uint8)
+    return votes
+
+
+def stack_weights(weights: FloatArray) -> FloatArray:
+    """All weights as the right-hand side of one product.
+
+    Parameters
+    ----------
+    weights : array of float, shape (bins, folds, classes, features)
+        Weights of every classifier.
+
+    Returns
+    -------
+    array of float, shape (features, bins · folds · classes)
+        C-contiguous.
+    """
+    return np.ascontiguousarray(weights.reshape(-1, weights.shape[-1]).T)
+
+
+def apply_weights(
+    x: FloatArray, stacked: FloatArray, intercepts: FloatArray, has_model: np.ndarray, *, scaling: str
+) -> IntArray:
+    """Votes of all classifiers on the trials of one bin of another phase.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features of the test bin.
+    stacked : array of float, shape (features, bins · folds · classes)
+        From `stack_weights`.
+    intercepts : array of float, shape (bins, folds, classes)
+        Intercepts.
+    has_model : array of bool, shape (bins, folds)
+        Folds that have a model; the others do not vote.
+    scaling : str
+        ``"separate"``: the trials are z-scored over themselves; ``"training"``: the weights already are
+        those of unscaled features.
+
+    Returns
+    -------
+    array of uint8, shape (training bins, trials, classes)
+    """
+    scaled = zscore(x) if scaling == "separate" else x.astype(np.float64, copy=False)
+    n_bins, n_folds, n_classes = intercepts.shape
+    decisions = (scaled @ stacked).reshape(len(x), n_bins, n_folds, n_classes)
+    decisions += intercepts
+    predicted = decisions.argmax(axis=3)
+    return _count(predicted, has_model, n_classes)
+
+
+def apply_weights_within(
+    x: FloatArray,
+    folds: IntArray,
+    weights: FloatArray,
+    intercepts: FloatArray,
+    has_model: np.ndarray,
+    *,
+    scaling: str,
+) -> IntArray:
+    """Votes on the trials of one bin of the training phase: each classifier sees its held-out trials only.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features of the test bin.
+    folds : array of int, shape (trials,)
+        Fold that holds out each trial.
+    weights : array of float, shape (bins, folds, classes, features)
+        Weights.
+    intercepts, has_model, scaling
+        As of `apply_weights`.
+
+    Returns
+    -------
+    array of uint8, shape (training bins, trials, classes)
+    """
+    n_bins, n_folds, n_classes = intercepts.shape
+    votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
+    for fold in range(n_folds):
+        held_out = folds == fold
+        votes[:, held_out] = apply_weights(
+            x[held_out],
+            stack_weights(weights[:, fold : fold + 1]),
+            intercepts[:, fold : fold + 1],
+            has_model[:, fold : fold + 1],
+            scaling=scaling,
+        )
+    return votes
+
+
+def refit_and_apply(
+    train_x: FloatArray,
+    labels: IntArray,
+    folds: IntArray,
+    test: FloatArray,
+    *,
+    within: bool,
+    n_classes: int,
+    decoding: DecodingSettings,
+    estimator: EstimatorSettings,
+) -> IntArray:
+    """Votes of one training bin on all test bins, for estimators whose fits are no weights.
+
+    The classifiers are trained again, as no pickle of them is kept.
+
+    Parameters
+    ----------
+    train_x : array of float, shape (trials, features)
+        Features of the training bin.
+    labels, folds : array of int, shape (trials,)
+        Class and fold of each training trial.
+    test : array of float, shape (test bins, test trials, features)
+        Features of the decoded phase.
+    within : bool
+        Whether the decoded trials are the training trials; each classifier then sees its held-out ones.
+    n_classes, decoding, estimator
+        As of `fold_models`.
+
+    Returns
+    -------
+    array of uint8, shape (test bins, test trials, classes)
+    """
+    votes = np.zeros((*test.shape[:2], n_classes), dtype=np.uint8)
+    for fold, model in fold_models(
+        train_x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator
+    ):
+        if model is None:
+            continue
+        trials = np.flatnonzero(folds == fold) if within else np.arange(test.shape[1])
+        for test_bin, x in enumerate(test):
+            votes[test_bin, trials, model.predict(x[trials])] += 1
+    return votes
+
+
+def _count(predicted: IntArray, has_model: np.ndarray, n_classes: int) -> IntArray:
+    """Votes (bins, trials, classes) of predictions (trials, bins, folds)."""
+    votes = np.empty((predicted.shape[1], len(predicted), n_classes), dtype=np.uint8)
+    for k in range(n_classes):
+        votes[:, :, k] = ((predicted == k) & has_model).sum(axis=2).T
+    return votes

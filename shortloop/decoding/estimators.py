@@ -1,0 +1,232 @@
+"""The estimators a study can name, all fitted through one door."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shortloop.data import FloatArray, IntArray
+from shortloop.errors import InputError
+from shortloop.study.schema import (
+    EstimatorSettings,
+    LinearSvmSettings,
+    MatlabSvmSettings,
+    SklearnSettings,
+)
+
+__all__ = ["Fitted", "check_estimator", "fit", "is_linear", "make_sklearn", "warm_up"]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One fitted classifier.
+
+    Parameters
+    ----------
+    weights : array of float, shape (classes, features), or None
+        The class of largest ``x @ weights.T + intercepts`` is predicted; None where the estimator's
+        decisions are no such product.
+    intercepts : array of float, shape (classes,), or None
+        See `weights`.
+    C : float
+        The chosen C; NaN where there is no choice.
+    estimator : object
+        The fitted scikit-learn estimator where `weights` is None.
+    """
+
+    weights: FloatArray | None
+    intercepts: FloatArray | None
+    C: float = np.nan
+    estimator: Any = None
+
+    def predict(self, x: FloatArray) -> IntArray:
+        """Class of each trial.
+
+        Parameters
+        ----------
+        x : array of float, shape (trials, features)
+            Scaled features.
+
+        Returns
+        -------
+        array of int, shape (trials,)
+        """
+        if self.weights is None or self.intercepts is None:
+            predicted: IntArray = np.asarray(self.estimator.predict(x))
+            return predicted
+        return np.argmax(x @ self.weights.T + self.intercepts, axis=1)
+
+
+def fit(x: FloatArray, labels: IntArray, settings: EstimatorSettings) -> Fitted:
+    """Fit one classifier.
+
+    Parameters
+    ----------
+    x : array of float64, shape (trials, features)
+        Selected and scaled features.
+    labels : array of int, shape (trials,)
+        Class of each trial, 0 … k − 1, every class present.
+    settings : LinearSvmSettings, MatlabSvmSettings or SklearnSettings
+        Which classifier.
+
+    Returns
+    -------
+    Fitted
+    """
+    if isinstance(settings, LinearSvmSettings):
+        return _fit_linear_svm(x, labels, settings)
+    if isinstance(settings, MatlabSvmSettings):
+        return _fit_matlab_svm(x, labels, settings)
+    return _fit_sklearn(x, labels, settings)
+
+
+def is_linear(settings: EstimatorSettings) -> bool:
+    """Whether the estimator's decisions are weights times features, so that a fit can be stored.
+
+    Parameters
+    ----------
+    settings : LinearSvmSettings, MatlabSvmSettings or SklearnSettings
+        The estimator.
+
+    Returns
+    -------
+    bool
+    """
+    if not isinstance(settings, SklearnSettings):
+        return True
+    from sklearn.linear_model._base import LinearClassifierMixin
+
+    return isinstance(make_sklearn(settings), LinearClassifierMixin)
+
+
+def check_estimator(settings: EstimatorSettings) -> None:
+    """Raise InputError unless the estimator exists and takes its parameters.
+
+    Parameters
+    ----------
+    settings : LinearSvmSettings, MatlabSvmSettings or SklearnSettings
+        The estimator.
+
+    Raises
+    ------
+    InputError
+        If the import path or a parameter is wrong, or the estimator is no classifier.
+    """
+    if isinstance(settings, SklearnSettings):
+        make_sklearn(settings)
+
+
+def warm_up(settings: EstimatorSettings) -> None:
+    """Import and compile what `fit` needs, so that forked workers share it.
+
+    Parameters
+    ----------
+    settings : LinearSvmSettings, MatlabSvmSettings or SklearnSettings
+        The estimator.
+    """
+    x = np.array([[-1.0], [1.0], [-1.0], [1.0], [-2.0], [2.0], [-2.0], [2.0]] * 5)
+    if not isinstance(settings, SklearnSettings):
+        fit(x, np.tile([0, 1], 20), settings)
+    else:
+        make_sklearn(settings)
+
+
+def make_sklearn(settings: SklearnSettings) -> Any:
+    """An unfitted scikit-learn estimator, its random state fixed.
+
+    Parameters
+    ----------
+    settings : SklearnSettings
+        Import path and parameters.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    InputError
+        If the import path or a parameter is wrong, or the estimator is no classifier.
+    """
+    from sklearn.base import is_classifier
+
+    module, _, name = settings.path.rpartition(".")
+    try:
+        made = getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise InputError(
+            "the estimator cannot be made",
+            field="estimator.path",
+            found=f"{settings.path} ({error})",
+            expected="the import path of a scikit-learn classifier",
+            hint="for example sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
+        ) from None
+    if not hasattr(made, "get_params") or not is_classifier(made):
+        raise InputError("the estimator is no classifier", field="estimator.path", found=settings.path)
+    unknown = sorted(set(settings.params) - set(made.get_params(deep=True)))
+    if unknown:
+        raise InputError(
+            "the estimator has no such parameter",
+            field=f"estimator.params.{unknown[0]}",
+            found=unknown[0],
+            expected=", ".join(sorted(made.get_params(deep=False))),
+        )
+    made.set_params(**settings.params)
+    validate = getattr(made, "_validate_params", None)
+    try:
+        if validate is not None:
+            validate()
+    except ValueError as error:
+        raise InputError(
+            "the estimator does not take this value", field="estimator.params", found=str(error)
+        ) from None
+    if "random_state" in made.get_params() and made.get_params()["random_state"] is None:
+        made.set_params(random_state=0)  # the same study gives the same bits
+    return made
+
+
+def _fit_linear_svm(x: FloatArray, labels: IntArray, settings: LinearSvmSettings) -> Fitted:
+    from shortloop.decoding.svm import choose_and_fit
+
+    gram = x @ x.T
+    gram += 1.0  # the intercept's feature
+    best, dual = choose_and_fit(gram, labels, settings.C, settings.inner_folds, settings.tol)
+    return Fitted(dual @ x, dual.sum(axis=1), settings.C[best])
+
+
+def _fit_matlab_svm(x: FloatArray, labels: IntArray, settings: MatlabSvmSettings) -> Fitted:
+    """One-versus-all on one kernel; the largest decision is also fitcecoc's smallest hinge loss, as
+    max(0, 1 − s) − max(0, 1 + s) falls with s."""
+    from sklearn.svm import SVC
+
+    gram = x @ x.T
+    if settings.kernel_scale == "auto":
+        square = np.diag(gram)
+        distance = np.sqrt(np.maximum(square[:, np.newaxis] + square - 2 * gram, 0))
+        # MATLAB's own heuristic is a random subsample and not published; this is its stated aim.
+        scale = float(np.median(distance[labels[:, np.newaxis] != labels])) or 1.0
+    else:
+        scale = settings.kernel_scale
+    gram /= scale**2
+    weights, intercepts = [], []
+    for k in range(int(labels.max()) + 1):
+        machine = SVC(C=settings.C, kernel="precomputed", tol=settings.tol).fit(gram, labels == k)
+        weights.append(machine.dual_coef_[0] @ x[machine.support_] / scale**2)
+        intercepts.append(machine.intercept_[0])
+    return Fitted(np.array(weights), np.array(intercepts))
+
+
+def _fit_sklearn(x: FloatArray, labels: IntArray, settings: SklearnSettings) -> Fitted:
+    from sklearn.linear_model._base import LinearClassifierMixin
+
+    estimator = make_sklearn(settings).fit(x, labels)
+    if not isinstance(estimator, LinearClassifierMixin):
+        return Fitted(None, None, estimator=estimator)
+    weights, intercepts = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)
+    intercepts = np.broadcast_to(intercepts, len(weights))
+    if len(weights) == 1:  # two classes, one decision
+        weights, intercepts = np.vstack([-weights, weights]), np.r_[-intercepts, intercepts]
+    return Fitted(weights, intercepts)

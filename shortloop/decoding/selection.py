@@ -1,0 +1,112 @@
+"""Which features a fold keeps: one-way ANOVA over the classes, all folds from one pass over the data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shortloop.data import FloatArray, IntArray
+
+__all__ = ["anova_p", "fold_anova", "select_features"]
+
+# A sum of squares below this share of the raw one is rounding, not variance.
+ROUNDING = 64 * np.finfo(np.float64).eps
+
+
+def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FloatArray:
+    """F of a one-way ANOVA over the classes, on the training trials of every fold.
+
+    Sums over class × fold are taken once; the training sums of a fold are the total less its own.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features.
+    labels : array of int, shape (trials,)
+        Class of each trial, 0 … `n_classes` − 1.
+    folds : array of int, shape (trials,)
+        Fold that holds out each trial.
+    n_classes, n_folds : int
+        Their numbers.
+
+    Returns
+    -------
+    array of float, shape (folds, features)
+        F; infinite where the classes differ and nothing varies within them, NaN where nothing varies.
+
+    References
+    ----------
+    Any textbook's one-way fixed-effects ANOVA; equals ``scipy.stats.f_oneway``.
+    """
+    offset = x.mean(axis=0, dtype=np.float64)
+    centred = x - offset  # float64; keeps the sums of squares from cancelling
+    member = np.zeros((n_classes, n_folds, len(labels)))
+    member[labels, folds, np.arange(len(labels))] = 1.0
+    counts = member.sum(axis=2)
+    sums = (member.reshape(n_classes * n_folds, -1) @ centred).reshape(n_classes, n_folds, -1)
+    squares = member.sum(axis=0) @ (centred * centred)
+
+    n_class = counts.sum(axis=1, keepdims=True) - counts  # (classes, folds), training trials
+    class_sum = sums.sum(axis=1, keepdims=True) - sums  # (classes, folds, features)
+    total_square = squares.sum(axis=0) - squares  # (folds, features)
+    n_train = n_class.sum(axis=0)[:, np.newaxis]
+    n_present = (n_class > 0).sum(axis=0)[:, np.newaxis]
+    # A class without training trials has sums of zero and adds nothing.
+    explained = (class_sum**2 / np.maximum(n_class, 1)[:, :, np.newaxis]).sum(axis=0)
+    mean_part = class_sum.sum(axis=0) ** 2 / n_train
+    raw = total_square + n_train * (np.finfo(np.float64).eps * offset) ** 2
+    between = np.where(explained - mean_part > ROUNDING * raw, explained - mean_part, 0.0)
+    within = np.where(total_square - explained > ROUNDING * raw, total_square - explained, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (between / (n_present - 1)) / (within / (n_train - n_present))
+
+
+def anova_p(f: FloatArray, n_classes: int, n_trials: int) -> FloatArray:
+    """p of F values.
+
+    Parameters
+    ----------
+    f : array of float
+        F values.
+    n_classes, n_trials : int
+        Classes and trials of the ANOVA.
+
+    Returns
+    -------
+    array of float, the shape of `f`
+        NaN where F is NaN.
+    """
+    from scipy.special import fdtrc
+
+    p: FloatArray = np.where(np.isposinf(f), 0.0, fdtrc(n_classes - 1, n_trials - n_classes, f))
+    return p
+
+
+def select_features(
+    x: FloatArray, labels: IntArray, folds: IntArray, *, n_classes: int, n_folds: int, alpha: float
+) -> np.ndarray:
+    """Features whose ANOVA p on a fold's training trials is below alpha.
+
+    Parameters
+    ----------
+    x, labels, folds, n_classes, n_folds
+        As of `fold_anova`.
+    alpha : float
+        Limit of p; 1 keeps all features.
+
+    Returns
+    -------
+    array of bool, shape (folds, features)
+    """
+    if alpha >= 1:
+        return np.ones((n_folds, x.shape[1]), dtype=bool)
+    from scipy.special import fdtri
+
+    f = fold_anova(x, labels, folds, n_classes, n_folds)
+    kept = np.zeros(f.shape, dtype=bool)
+    for fold in range(n_folds):
+        train = folds != fold
+        n_present = len(np.unique(labels[train]))
+        if n_present > 1:
+            # p falls as F grows, so one quantile spares a p for every feature.
+            kept[fold] = f[fold] > fdtri(n_present - 1, train.sum() - n_present, 1 - alpha)
+    return kept

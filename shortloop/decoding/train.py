@@ -1,0 +1,182 @@
+"""Training one time bin: the classifiers of all folds, and what they say of their held-out trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.estimators import Fitted, fit
+from shortloop.decoding.scaling import moments, zscore
+from shortloop.decoding.selection import select_features
+from shortloop.study.schema import DecodingSettings, EstimatorSettings
+
+__all__ = ["BinModels", "FoldModel", "fold_models", "train_bin"]
+
+NO_MODEL = -1
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """The classifier of one fold, with all that comes before it.
+
+    Parameters
+    ----------
+    kept : array of bool, shape (features,)
+        Selected features.
+    mean, std : array of float, shape (kept features,)
+        Moments over the training trials.
+    fitted : Fitted
+        The classifier of scaled, selected features.
+    scaling : str
+        ``"separate"`` or ``"training"``; see `DecodingSettings`.
+    """
+
+    kept: np.ndarray
+    mean: FloatArray
+    std: FloatArray
+    fitted: Fitted
+    scaling: str
+
+    def predict(self, x: FloatArray) -> IntArray:
+        """Class of each of a set of trials that are scaled together.
+
+        Parameters
+        ----------
+        x : array of float, shape (trials, features)
+            All features, as they are in the file.
+
+        Returns
+        -------
+        array of int, shape (trials,)
+        """
+        chosen = x[:, self.kept]
+        scaled = zscore(chosen) if self.scaling == "separate" else (chosen - self.mean) / self.std
+        return self.fitted.predict(scaled)
+
+
+@dataclass(frozen=True)
+class BinModels:
+    """What training one bin leaves.
+
+    Parameters
+    ----------
+    predicted : array of int8, shape (trials,)
+        Class predicted for each trial by the fold that held it out; −1 where that fold has no model.
+    kept : array of bool, shape (folds, features)
+        Selected features; none where a fold has no model.
+    C : array of float, shape (folds,)
+        The chosen C; NaN where none was chosen.
+    weights : array of float, shape (folds, classes, features)
+        Weights of the scaled features (scaling "separate") or of the features as they are ("training");
+        0 where a feature is not kept. Empty, shape (folds, 0, 0), for estimators without weights.
+    intercepts : array of float, shape (folds, classes)
+        Intercepts that go with them.
+    """
+
+    predicted: IntArray
+    kept: np.ndarray
+    C: FloatArray
+    weights: FloatArray
+    intercepts: FloatArray
+
+
+def fold_models(
+    x: FloatArray,
+    labels: IntArray,
+    folds: IntArray,
+    *,
+    n_classes: int,
+    decoding: DecodingSettings,
+    estimator: EstimatorSettings,
+) -> Iterator[tuple[int, FoldModel | None]]:
+    """Fit the classifier of each fold of one bin.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features of the bin.
+    labels : array of int, shape (trials,)
+        Class of each trial.
+    folds : array of int, shape (trials,)
+        Fold that holds out each trial.
+    n_classes : int
+        Number of classes.
+    decoding : DecodingSettings
+        Folds, selection, scaling.
+    estimator : EstimatorSettings
+        The classifier.
+
+    Yields
+    ------
+    fold : int
+    model : FoldModel or None
+        None where no feature is kept: there is nothing to train on.
+    """
+    kept = select_features(
+        x, labels, folds, n_classes=n_classes, n_folds=decoding.folds, alpha=decoding.select_alpha
+    )
+    for fold in range(decoding.folds):
+        if not kept[fold].any():
+            yield fold, None
+            continue
+        train = folds != fold
+        chosen = x[np.ix_(train, kept[fold])]
+        mean, std = moments(chosen)
+        scaled = (chosen - mean) / std
+        yield (
+            fold,
+            FoldModel(kept[fold], mean, std, fit(scaled, labels[train], estimator), decoding.scaling),
+        )
+
+
+def train_bin(
+    x: FloatArray,
+    labels: IntArray,
+    folds: IntArray,
+    *,
+    n_classes: int,
+    decoding: DecodingSettings,
+    estimator: EstimatorSettings,
+) -> BinModels:
+    """Train and cross-validate one bin.
+
+    Parameters
+    ----------
+    x, labels, folds, n_classes, decoding, estimator
+        As of `fold_models`.
+
+    Returns
+    -------
+    BinModels
+    """
+    n_folds, n_features = decoding.folds, x.shape[1]
+    predicted = np.full(len(labels), NO_MODEL, dtype=np.int8)
+    kept = np.zeros((n_folds, n_features), dtype=bool)
+    C = np.full(n_folds, np.nan)
+    weights = np.zeros((n_folds, n_classes, n_features))
+    intercepts = np.zeros((n_folds, n_classes))
+    has_weights = True
+    for fold, model in fold_models(
+        x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator
+    ):
+        if model is None:
+            continue
+        held_out = folds == fold
+        predicted[held_out] = model.predict(x[held_out])
+        kept[fold] = model.kept
+        C[fold] = model.fitted.C
+        if model.fitted.weights is None or model.fitted.intercepts is None:
+            has_weights = False
+            continue
+        w, b = model.fitted.weights, model.fitted.intercepts
+        if decoding.scaling == "training":  # fold the scaler into the weights
+            w = w / model.std
+            b = b - w @ model.mean
+        weights[fold][:, model.kept] = w
+        intercepts[fold] = b
+    if not has_weights:
+        weights, intercepts = np.zeros((n_folds, 0, 0)), np.zeros((n_folds, 0))
+    return BinModels(predicted, kept, C, weights, intercepts)

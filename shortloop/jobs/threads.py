@@ -1,0 +1,65 @@
+"""One BLAS thread per process: set before NumPy is imported, checked where the work runs.
+
+This module must stay free of heavy imports: the method packages import it first of all.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+__all__ = ["check_single_thread", "set_single_thread"]
+
+VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+def set_single_thread() -> None:
+    """Set the environment so that numerical libraries loaded from now on use one thread.
+
+    exax imports the method packages in the server, before it starts the processes that run methods; they
+    inherit this environment, however the server itself was started.
+    """
+    for variable in VARIABLES:
+        os.environ[variable] = "1"
+
+
+def check_single_thread() -> list[dict[str, Any]]:
+    """The thread pools of this process, each brought down to one thread if it is not there already.
+
+    Returns
+    -------
+    list of dict
+        For each pool: library (``prefix``), ``version``, ``threads`` as found, ``threads_used``.
+
+    Raises
+    ------
+    RuntimeError
+        If a pool cannot be brought down to one thread.
+    """
+    import threadpoolctl
+
+    found = threadpoolctl.threadpool_info()
+    if any(pool["num_threads"] != 1 for pool in found):
+        threadpoolctl.threadpool_limits(1)
+    now = threadpoolctl.threadpool_info()
+    report = [
+        {
+            "library": pool["prefix"],
+            "version": pool["version"],
+            "threads": pool["num_threads"],
+            "threads_used": after["num_threads"],
+        }
+        for pool, after in zip(found, now, strict=True)
+    ]
+    stubborn = [pool["library"] for pool in report if pool["threads_used"] != 1]
+    if stubborn:
+        raise RuntimeError(f"{', '.join(stubborn)} will not run on one thread")
+    return report

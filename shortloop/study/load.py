@@ -15,26 +15,29 @@ from pydantic import BaseModel, ValidationError
 from shortloop.errors import InputError
 from shortloop.study.schema import Study
 
-__all__ = ["DEFAULT_STUDY", "STUDY_VARIABLE", "data_folder", "read_study", "study_path"]
+__all__ = ["DEFAULT_STUDY", "STUDY_VARIABLE", "data_folder", "models_in", "read_study", "study_path"]
 
 DEFAULT_STUDY = Path(__file__).with_name("default.toml")
 STUDY_VARIABLE = "STUDY"
 
 
-def study_path(environ: Mapping[str, str] = os.environ) -> Path:
+def study_path(environ: Mapping[str, str] = os.environ, *, base: Path | None = None) -> Path:
     """The study file that a run uses: the variable STUDY, else the embedded default.
 
     Parameters
     ----------
     environ : mapping of str to str
         Environment variables; default: those of the process.
+    base : Path, optional
+        Folder that a relative path starts from; default: the current one.
 
     Returns
     -------
     Path
+        Absolute.
     """
     given = environ.get(STUDY_VARIABLE)
-    return Path(given).expanduser().absolute() if given else DEFAULT_STUDY
+    return (base or Path.cwd()) / Path(given).expanduser() if given else DEFAULT_STUDY
 
 
 def read_study(path: str | os.PathLike[str] = DEFAULT_STUDY) -> Study:
@@ -142,10 +145,11 @@ def _explain(error: ValidationError, path: Path) -> InputError:
     )
 
 
-def _models(annotation: Any) -> list[type[BaseModel]]:
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Records that a field may hold, from its annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [model for argument in get_args(annotation) for model in _models(argument)]
+    return [model for argument in get_args(annotation) for model in models_in(argument)]
 
 
 def _known_keys(location: list[str]) -> list[str]:
@@ -156,7 +160,7 @@ def _known_keys(location: list[str]) -> list[str]:
             inner
             for model in models
             if part in model.model_fields
-            for inner in _models(model.model_fields[part].annotation)
+            for inner in models_in(model.model_fields[part].annotation)
         ]
     return sorted({key for model in models for key in model.model_fields})
 

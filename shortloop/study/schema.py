@@ -69,7 +69,7 @@ class AmplitudeSettings(Settings):
         30.0, gt=0, description="cut-off of the two-pass Butterworth low-pass, Hz; default 30; false: none"
     )
     order: int = Field(6, ge=1, le=12, description="order of the Butterworth filter, each pass; default 6")
-    start: float = Field(-0.02, description="time of the first sample of the first bin, s; default -0.02")
+    start: float = Field(-0.0215, description="time of the first sample of the first bin, s; default -0.0215")
     bins: int = Field(40, ge=1, description="number of bins; default 40")
     bin_samples: int = Field(11, ge=1, description="kept samples per bin; default 11")
     step: int = Field(1, ge=1, description="keep every step-th sample; default 1: all")
@@ -89,7 +89,7 @@ class PowerSettings(Settings):
     fstep: float = Field(1.0, gt=0, description="step between frequencies, Hz; default 1")
     cycles: float = Field(5.0, gt=0, description="cycles per wavelet; default 5")
     every: int = Field(5, ge=1, description="power is kept at every n-th sample; default 5")
-    start: float = Field(-0.05, description="time of the first point of the first bin, s; default -0.05")
+    start: float = Field(-0.045, description="time of the first point of the first bin, s; default -0.045")
     bins: int = Field(20, ge=1, description="number of bins; default 20")
     bin_points: int = Field(5, ge=1, description="kept time points per bin; default 5")
     apply: bool = Field(True, description="also apply the classifiers to the decoded phase; default true")

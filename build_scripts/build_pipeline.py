@@ -1,0 +1,105 @@
+"""The main pipeline: recordings to report, one job per participant and stage, one for the group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shortloop.jobs.run import Built, Plan, run_study
+from shortloop.report.deliver import deliver
+
+description = "EEG decoding: recordings to report, for the study that STUDY names"
+
+
+def main(urd: Any) -> int:
+    return run_study(urd, pipeline, deliver)
+
+
+def pipeline(run: Plan) -> Built:
+    features = make_features(run)
+    groups = []
+    for kind, of_participants in features.items():
+        permuted = []
+        for participant, made in of_participants.items():
+            models = train(run, participant, made)
+            applied = apply(run, participant, kind, made, models)
+            permuted.append(permute(run, participant, made, models, applied))
+        groups.append(group(run, permuted))
+    return report(run, groups)
+
+
+def make_features(run: Plan) -> dict[str, dict[str, Built]]:
+    """Features of each kind and participant, from recordings that are checked first."""
+    from shortloop.jobs.door import check_recordings, import_epochs, import_features
+
+    study = run.study
+    if study.input.format == "thesis":
+        features = {kind: import_features(run, kind) for kind in study.features.kinds}
+        check_recordings(run, [job for jobs in features.values() for job in jobs.values()])
+        return features
+    epochs = import_epochs(run)
+    check_recordings(run, list(epochs.values()))
+    return {
+        kind: {
+            participant: run.build(
+                kind,
+                participant,
+                options={
+                    "settings": settings.model_dump(exclude={"apply"}),
+                    "phases": list(study.phases.names if settings.apply else study.phases.names[:1]),
+                },
+                jobs={"epochs": job},
+            )
+            for participant, job in epochs.items()
+        }
+        for kind, settings in study.features.kinds.items()
+    }
+
+
+def train(run: Plan, participant: str, features: Built) -> Built:
+    study = run.study
+    return run.build(
+        "train",
+        participant,
+        options={
+            "phase": study.phases.train,
+            "seed": study.seed,
+            "decoding": study.decoding.model_dump(),
+            "estimator": study.estimator.model_dump(),
+        },
+        jobs={"features": features},
+    )
+
+
+def apply(run: Plan, participant: str, kind: str, features: Built, models: Built) -> Built | None:
+    if not run.study.features.kinds[kind].apply:
+        return None
+    return run.build(
+        "apply",
+        participant,
+        options={"phase": run.study.phases.decoded},
+        jobs={"features": features, "models": models},
+    )
+
+
+def permute(run: Plan, participant: str, features: Built, models: Built, applied: Built | None) -> Built:
+    permutations = run.study.permutations
+    jobs = {"models": models}
+    if applied is not None:
+        jobs["applied"] = applied
+    if permutations.null == "training-labels":
+        jobs["features"] = features
+    return run.build(
+        "permute", participant, options={"seed": run.study.seed, **permutations.model_dump()}, jobs=jobs
+    )
+
+
+def group(run: Plan, permuted: list[Built]) -> Built:
+    study = run.study
+    return run.build(
+        "group", options={"settings": study.group.model_dump(), "seed": study.seed}, jobs={"permuted": permuted}
+    )
+
+
+def report(run: Plan, groups: list[Built]) -> Built:
+    settings = run.study.model_dump(mode="json", exclude={"input": {"folder"}})
+    return run.build("report", options={"study": settings}, jobs={"groups": groups})

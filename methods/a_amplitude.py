@@ -1,0 +1,29 @@
+"""Epochs to amplitude features: the low-passed signal in time bins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shortloop.jobs.code import code_of
+
+description = "Features: baseline-corrected, low-passed amplitude in time bins"
+depend_extra = code_of(__file__)
+options: dict[str, Any] = {"participant": "", "settings": {}, "phases": []}
+jobs = ("epochs",)
+
+
+def prepare() -> Any:
+    from shortloop.features.amplitude import amplitude_features
+    from shortloop.jobs.feature_stage import FeatureStage
+    from shortloop.study.schema import AmplitudeSettings
+
+    settings = AmplitudeSettings.model_validate(options["settings"])
+    return FeatureStage(jobs.epochs.path, options["phases"], amplitude_features, settings)  # type: ignore[attr-defined]
+
+
+def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+    return prepare_res.compute()
+
+
+def synthesis(prepare_res: Any, analysis_res: Any) -> None:
+    prepare_res.finish("amplitude", options["participant"], next(iter(analysis_res)))

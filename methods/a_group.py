@@ -1,0 +1,56 @@
+"""Scores of all participants to statistics over participants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shortloop.jobs.code import code_of
+
+description = "Group: statistics over participants, corrected for all bins"
+depend_extra = code_of(__file__)
+options: dict[str, Any] = {"settings": {}, "seed": 0}
+jobs = (["permuted"],)
+
+
+def synthesis() -> None:
+    import numpy as np
+
+    from shortloop.group.statistics import group_statistics
+    from shortloop.jobs.glue import save_statistics
+    from shortloop.jobs.records import Array, save_array, write_record
+    from shortloop.jobs.results import open_result
+    from shortloop.jobs.threads import check_single_thread
+    from shortloop.seeds import seed_for
+    from shortloop.study.schema import GroupSettings
+
+    each = [open_result(job.path) for job in jobs.permuted]  # type: ignore[attr-defined]
+    facts = each[0].facts
+    arrays, statistics = {}, {}
+    for shape in ("curve", "plane"):
+        if f"{shape}_scores" not in each[0].arrays:
+            continue
+        found = group_statistics(
+            np.stack([result.arrays[f"{shape}_scores"] for result in each]),
+            [result.arrays[f"{shape}_null"] for result in each],
+            chance=100 / len(facts["classes"]),
+            settings=GroupSettings.model_validate(options["settings"]),
+            seed=seed_for(options["seed"], "group", facts["kind"], shape),
+        )
+        described, statistics[shape] = save_statistics(found, shape)
+        arrays.update(described)
+    for times in ("train_times", "test_times"):
+        if times in each[0].arrays:
+            save_array(times, each[0].arrays[times])
+            arrays[times] = Array("bins", "centre of each bin, 0 at the event", facts["time_unit"])
+    write_record(
+        "group",
+        None,
+        arrays,
+        facts={
+            **facts,
+            "participants": [result.participant for result in each],
+            "left_out": sum(result.facts["left_out"] for result in each),
+            "statistics": statistics,
+        },
+        threads=check_single_thread(),
+    )

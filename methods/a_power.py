@@ -1,0 +1,29 @@
+"""Epochs to power features: Morlet wavelet power in time bins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shortloop.jobs.code import code_of
+
+description = "Features: Morlet wavelet power in time bins"
+depend_extra = code_of(__file__)
+options: dict[str, Any] = {"participant": "", "settings": {}, "phases": []}
+jobs = ("epochs",)
+
+
+def prepare() -> Any:
+    from shortloop.features.power import power_features
+    from shortloop.jobs.feature_stage import FeatureStage
+    from shortloop.study.schema import PowerSettings
+
+    settings = PowerSettings.model_validate(options["settings"])
+    return FeatureStage(jobs.epochs.path, options["phases"], power_features, settings)  # type: ignore[attr-defined]
+
+
+def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+    return prepare_res.compute()
+
+
+def synthesis(prepare_res: Any, analysis_res: Any) -> None:
+    prepare_res.finish("power", options["participant"], next(iter(analysis_res)))

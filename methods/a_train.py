@@ -1,0 +1,114 @@
+"""Features of the training phase to classifiers of every bin and fold, and cross-validated predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shortloop.jobs.code import code_of
+
+description = "Train: a classifier for each bin and fold, and its predictions of held-out trials"
+depend_extra = code_of(__file__)
+options: dict[str, Any] = {
+    "participant": "",
+    "phase": "",
+    "seed": 0,  # of the folds
+    "decoding": {},
+    "estimator": {},
+}
+jobs = ("features",)
+
+
+def prepare(job: Any) -> Any:
+    import numpy as np
+    from pydantic import TypeAdapter
+
+    from shortloop.decoding.estimators import is_linear, warm_up
+    from shortloop.decoding.folds import stratified_folds
+    from shortloop.engines.units import Units
+    from shortloop.errors import InputError
+    from shortloop.jobs.glue import load_features
+    from shortloop.jobs.records import create_array, reject, save_array
+    from shortloop.jobs.results import open_result
+    from shortloop.study.schema import DecodingSettings, EstimatorSettings
+
+    features = load_features(open_result(jobs.features.path), options["phase"])  # type: ignore[attr-defined]
+    decoding = DecodingSettings.model_validate(options["decoding"])
+    estimator: Any = TypeAdapter(EstimatorSettings).validate_python(options["estimator"])
+    try:
+        warm_up(estimator)
+    except InputError as error:
+        reject("train", options["participant"], error)
+        job.finish_early()
+    folds = stratified_folds(features.labels, decoding.folds, options["seed"])
+    save_array("folds", folds)
+    n_bins, n_trials, n_features = features.data.shape
+    n_classes = len(features.classes)
+    out = {
+        "predicted": create_array("predicted", (n_bins, n_trials), np.int8),
+        "kept": create_array("kept", (n_bins, decoding.folds, n_features), bool),
+        "C": create_array("C", (n_bins, decoding.folds), np.float64),
+    }
+    if is_linear(estimator):
+        shape = (n_bins, decoding.folds, n_classes)
+        out["weights"] = create_array("weights", (*shape, n_features), np.float64)
+        out["intercepts"] = create_array("intercepts", shape, np.float64)
+    return features, folds, decoding, estimator, out, Units(n_bins)
+
+
+def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+    import dataclasses
+
+    from shortloop.decoding.train import train_bin
+    from shortloop.jobs.threads import check_single_thread
+
+    features, folds, decoding, estimator, out, units = prepare_res
+    for unit in units:
+        models = train_bin(
+            features.data[unit],
+            features.labels,
+            folds,
+            n_classes=len(features.classes),
+            decoding=decoding,
+            estimator=estimator,
+        )
+        for field in dataclasses.fields(models):
+            if field.name in out:
+                out[field.name][unit] = getattr(models, field.name)
+    return check_single_thread()
+
+
+def synthesis(prepare_res: Any, analysis_res: Any) -> None:
+    from shortloop.decoding.apply import cross_validated_votes
+    from shortloop.decoding.scores import confusions
+    from shortloop.jobs.records import Array, save_array, write_record
+
+    features, _, _, _, out, _ = prepare_res
+    votes = cross_validated_votes(out["predicted"], len(features.classes))
+    save_array("confusions", confusions(votes, features.labels))
+    save_array("labels", features.labels)
+    save_array("times", features.times)
+    unit = features.time_unit
+    arrays = {
+        "confusions": Array("bins × true class × predicted class", "held-out trials of all folds", "trials"),
+        "predicted": Array("bins × trials", "class predicted by the fold that held the trial out; -1: none"),
+        "folds": Array("trials", "fold that holds out each trial"),
+        "labels": Array("trials", "class of each trial, an index into the classes"),
+        "times": Array("bins", "centre of each bin, 0 at the event", unit),
+        "kept": Array("bins × folds × features", "features that the ANOVA kept"),
+        "C": Array("bins × folds", "chosen C; NaN where none was chosen"),
+        "weights": Array("bins × folds × classes × features", "weights; 0 where a feature is not kept"),
+        "intercepts": Array("bins × folds × classes", "intercepts"),
+    }
+    write_record(
+        "train",
+        options["participant"],
+        {name: array for name, array in arrays.items() if name in out or name not in ("weights", "intercepts")},
+        facts={
+            "classes": list(features.classes),
+            "kind": features.kind,
+            "phase": options["phase"],
+            "time_unit": unit,
+            "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
+        },
+        threads=next(iter(analysis_res)),
+    )

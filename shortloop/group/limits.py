@@ -1,0 +1,72 @@
+"""What statistics of so few people or permutations cannot say, in words for their readers."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+__all__ = ["limits_note"]
+
+FEW_PARTICIPANTS = 6
+"""From this many participants on, sign flips can reach p < 0.05 (2 / 2^6)."""
+
+
+def limits_note(
+    participants: int, permutations: int, alpha: float, null: Literal["permutations", "sign-flips"]
+) -> str:
+    """Say what these statistics cannot say.
+
+    Parameters
+    ----------
+    participants, permutations : int
+        How many there are.
+    alpha : float
+        Family-wise error rate.
+    null : {'permutations', 'sign-flips'}
+        The null distribution of the group.
+
+    Returns
+    -------
+    str
+        A sentence for each limit; empty if there is none.
+    """
+    sentences = []
+    if participants == 1:
+        sentences.append(
+            "There is one participant: the map is compared with maps of that participant's shuffled labels, "
+            "which says nothing about other people."
+        )
+    unreachable = _unreachable(participants, permutations, alpha, null)
+    if unreachable:
+        sentences.append(unreachable)
+    elif 1 < participants < FEW_PARTICIPANTS:
+        sentences.append(
+            f"With only {participants} participants, only large effects that all of them share can reach "
+            "significance, so a map without significant cells says little."
+        )
+    return " ".join(sentences)
+
+
+def _unreachable(participants: int, permutations: int, alpha: float, null: str) -> str:
+    flips = null == "sign-flips" and participants > 1
+    if flips and 2.0 ** (1 - participants) > alpha:
+        return (
+            f"With {participants} participants, flipping signs gives no p below "
+            f"{2.0 ** (1 - participants):.3g}, so nothing can be significant at {alpha:g}; "
+            f"it takes {math.ceil(1 - math.log2(alpha))} participants."
+        )
+    if 1 / (permutations + 1) > alpha:
+        return (
+            f"With {permutations} permutation{'s' * (permutations != 1)} no p can be below "
+            f"{1 / (permutations + 1):.3g}, so nothing can be significant at {alpha:g}; "
+            f"it takes {_enough(alpha)} permutations."
+        )
+    return ""
+
+
+def _enough(alpha: float) -> int:
+    # The division's rounding may miss the smallest such number by one, either way.
+    guess = max(1, math.ceil(1 / alpha) - 2)
+    while 1 / (guess + 1) > alpha:
+        guess += 1
+    return guess

@@ -1,0 +1,155 @@
+"""The door of a pipeline: files are found and hashed, imported, and checked against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from shortloop.formats.alike import check_alike, check_trials
+from shortloop.formats.files import find_files
+from shortloop.formats.summary import RecordingSummary
+from shortloop.jobs.inputs import register
+from shortloop.jobs.run import Built, Plan
+from shortloop.study.inputs import SimulatedInput, ThesisInput
+from shortloop.study.load import data_folder
+from shortloop.study.schema import LinearSvmSettings
+
+__all__ = ["check_recordings", "import_epochs", "import_features"]
+
+
+def import_epochs(run: Plan) -> dict[str, Built]:
+    """Epochs of each participant.
+
+    Parameters
+    ----------
+    run : Plan or Run
+        The run.
+
+    Returns
+    -------
+    dict of str to Built
+        A job for each participant.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or what it holds is not as it must be.
+    """
+    study = run.study
+    simulated = isinstance(study.input, SimulatedInput)
+    files: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
+    if not isinstance(study.input, SimulatedInput | ThesisInput):
+        folder = data_folder(study.input.folder, run.study_file)
+        for name in study.participants:
+            for phase in study.phases.names:
+                patterns = study.input.files[phase]
+                files[name][phase] = find_files(folder, patterns, participant=name, phase=phase)
+    return {
+        name: run.build(
+            "import_epochs",
+            name,
+            options={
+                "settings": study.input.model_dump(mode="json", exclude={"folder", "files"}),
+                "files": _contents(run, files[name]),
+                "phases": list(study.phases.names),
+                "classes": list(study.classes),
+                "seed": study.seed if simulated else 0,
+            },
+        )
+        for name in study.participants
+    }
+
+
+def import_features(run: Plan, kind: str) -> dict[str, Built]:
+    """Ready-made features of one kind of each participant.
+
+    Parameters
+    ----------
+    run : Plan or Run
+        The run.
+    kind : str
+        ``"amplitude"`` or ``"power"``.
+
+    Returns
+    -------
+    dict of str to Built
+        A job for each participant.
+
+    Raises
+    ------
+    InputError
+        As `import_epochs`.
+    """
+    study = run.study
+    assert isinstance(study.input, ThesisInput)
+    folder = data_folder(study.input.folder, run.study_file)
+    phases = study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1]
+    files = {
+        name: {
+            phase: find_files(folder, [getattr(study.input, kind)[phase]], participant=name, phase=phase)
+            for phase in phases
+        }
+        for name in study.participants
+    }
+    return {
+        name: run.build(
+            "import_features",
+            name,
+            options={
+                "kind": kind,
+                "files": {phase: found[0] for phase, found in _contents(run, files[name]).items()},
+                "classes": list(study.classes),
+            },
+        )
+        for name in study.participants
+    }
+
+
+def check_recordings(run: Plan, imported: Sequence[Built]) -> None:
+    """Check what only shows when all recordings are seen together, or with the settings of later stages.
+
+    Parameters
+    ----------
+    run : Plan or Run
+        The run; nothing is checked in a plan, which has no recordings yet.
+    imported : sequence of Built
+        Jobs of the import stages.
+
+    Raises
+    ------
+    InputError
+        If recordings differ, or have too few trials for the folds or too few samples for the bins.
+    """
+    if run.planning:
+        return
+    study = run.study
+    summaries = [
+        RecordingSummary.from_dict(summary) for job in imported for summary in job.result().facts["recordings"]
+    ]
+    check_alike(summaries)
+    check_trials(
+        [summary for summary in summaries if summary.phase == study.phases.train],
+        folds=study.decoding.folds,
+        inner_folds=study.estimator.inner_folds if isinstance(study.estimator, LinearSvmSettings) else None,
+    )
+    for summary in summaries:
+        if summary.kind == "epochs":
+            from shortloop.features.bins import check_bins_fit
+
+            for kind, settings in study.features.kinds.items():
+                check_bins_fit(
+                    kind,
+                    settings,
+                    tmin=summary.tmin,
+                    sfreq=summary.sfreq,
+                    samples=summary.samples,
+                    participant=summary.participant,
+                    file=summary.file or None,
+                )
+
+
+def _contents(run: Plan, files: dict[str, list[Path]]) -> dict[str, list[str]]:
+    # In a plan files are found, but not read yet.
+    if run.planning:
+        return {phase: ["" for _ in found] for phase, found in files.items()}
+    return {phase: register(found) for phase, found in files.items()}

@@ -1,0 +1,192 @@
+"""Between the files of a job and the records of the library: epochs and features, in and out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from shortloop.data import Epochs, Features
+from shortloop.group.result import MapStatistics
+from shortloop.jobs.records import Array, save_array
+from shortloop.jobs.results import Result
+
+__all__ = [
+    "feature_arrays",
+    "feature_facts",
+    "load_epochs",
+    "load_features",
+    "load_statistics",
+    "save_epochs",
+    "save_statistics",
+]
+
+
+def save_epochs(epochs: Epochs, phase: str) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Write the epochs of one phase into the current folder.
+
+    Parameters
+    ----------
+    epochs : Epochs
+        The epochs.
+    phase : str
+        Their phase, part of the arrays' names.
+
+    Returns
+    -------
+    arrays : dict of str to Array
+        What was written.
+    facts : dict
+        The rest of the epochs, plain data.
+    """
+    save_array(f"data_{phase}", epochs.data)
+    save_array(f"labels_{phase}", epochs.labels)
+    save_array(f"times_{phase}", epochs.times)
+    arrays = {
+        f"data_{phase}": Array("trials × channels × samples", f"epochs of the {phase} phase", epochs.unit),
+        f"labels_{phase}": Array("trials", "class of each trial, an index into the classes"),
+        f"times_{phase}": Array("samples", "time of each sample, 0 at the event", "s"),
+    }
+    for name, values in epochs.trial_info.items():
+        save_array(f"info_{phase}_{name}", values)
+        arrays[f"info_{phase}_{name}"] = Array("trials × …", f"{name} of each trial")
+    facts = {
+        "classes": list(epochs.classes),
+        "sfreq": float(epochs.sfreq),
+        "channels": list(epochs.channels),
+        "unit": epochs.unit,
+    }
+    return arrays, facts
+
+
+def load_epochs(result: Result, phase: str) -> Epochs:
+    """The epochs of one phase that a job holds, their data mapped from its file.
+
+    Parameters
+    ----------
+    result : Result
+        A job of the stage ``import_epochs``.
+    phase : str
+        Which phase.
+
+    Returns
+    -------
+    Epochs
+    """
+    facts = result.facts["phases"][phase]
+    info = f"info_{phase}_"
+    return Epochs(
+        data=result.arrays[f"data_{phase}"],
+        labels=np.asarray(result.arrays[f"labels_{phase}"]),
+        classes=tuple(facts["classes"]),
+        times=np.asarray(result.arrays[f"times_{phase}"]),
+        sfreq=facts["sfreq"],
+        channels=tuple(facts["channels"]),
+        unit=facts["unit"],
+        trial_info={
+            name.removeprefix(info): np.asarray(result.arrays[name])
+            for name in result.arrays
+            if name.startswith(info)
+        },
+    )
+
+
+def feature_arrays(phase: str, unit: str, time_unit: str) -> dict[str, Array]:
+    """What the arrays of one phase of a job of features are."""
+    return {
+        f"data_{phase}": Array("bins × trials × features", f"features of the {phase} phase", unit),
+        f"labels_{phase}": Array("trials", "class of each trial, an index into the classes"),
+        f"times_{phase}": Array("bins", "centre of each bin, 0 at the event", time_unit),
+    }
+
+
+def feature_facts(features: Features) -> dict[str, Any]:
+    """Plain data of features; the names of the features are the same in all phases."""
+    return {
+        "classes": list(features.classes),
+        "names": list(features.names),
+        "kind": features.kind,
+        "unit": features.unit,
+        "time_unit": features.time_unit,
+    }
+
+
+def load_features(result: Result, phase: str) -> Features:
+    """The features of one phase that a job holds, their data mapped from its file.
+
+    Parameters
+    ----------
+    result : Result
+        A job of a feature stage.
+    phase : str
+        Which phase.
+
+    Returns
+    -------
+    Features
+    """
+    facts = result.facts
+    return Features(
+        data=result.arrays[f"data_{phase}"],
+        labels=np.asarray(result.arrays[f"labels_{phase}"]),
+        classes=tuple(facts["classes"]),
+        times=np.asarray(result.arrays[f"times_{phase}"]),
+        names=tuple(facts["names"]),
+        kind=facts["kind"],
+        unit=facts["unit"],
+        time_unit=facts["time_unit"],
+    )
+
+
+def save_statistics(found: MapStatistics, shape: str) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Write statistics of one kind of map into the current folder.
+
+    Parameters
+    ----------
+    found : MapStatistics
+        The statistics.
+    shape : str
+        ``"curve"`` or ``"plane"``, part of the arrays' names.
+
+    Returns
+    -------
+    arrays : dict of str to Array
+        What was written.
+    facts : dict
+        The rest, plain data.
+    """
+    axes = {"curve": "bins", "plane": "test bins × training bins"}[shape]
+    arrays, facts = {}, {}
+    for field in dataclasses.fields(found):
+        value = getattr(found, field.name)
+        if not isinstance(value, np.ndarray):
+            facts[field.name] = value
+            continue
+        save_array(f"{shape}_{field.name}", value)
+        of = {"scores": f"participants × {axes}", "null_max": "permutations", "null_mass": "permutations"}
+        description, unit = STATISTICS[field.name]
+        arrays[f"{shape}_{field.name}"] = Array(of.get(field.name, axes), description, unit)
+    return arrays, facts
+
+
+def load_statistics(result: Result, shape: str) -> MapStatistics | None:
+    """Statistics that a job of the group stage holds; None where it has none of this shape."""
+    facts = result.facts["statistics"].get(shape)
+    if facts is None:
+        return None
+    arrays = {name: np.asarray(result.arrays[f"{shape}_{name}"]) for name in STATISTICS}
+    return MapStatistics(**arrays, **facts)
+
+
+STATISTICS = {
+    "scores": ("mean recall of each participant, not smoothed", "%"),
+    "mean": ("mean over participants of the smoothed scores", "%"),
+    "t": ("t against chance over participants", ""),
+    "p_max": ("p corrected by the maximum statistic", ""),
+    "p_cluster": ("p corrected by cluster mass", ""),
+    "clusters": ("number of the cluster: positive 1 …, negative -1 …, 0 none", ""),
+    "significant": ("cells of significant clusters", ""),
+    "null_max": ("largest |t| of each permutation", ""),
+    "null_mass": ("largest cluster mass of each permutation", ""),
+}

@@ -1,0 +1,118 @@
+"""Input files by content: a job's key holds what a file says, not where it lies or when it was touched.
+
+The content hash is the job's option; where the file is, the job looks up here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.project import cache_directory, write_atomically
+
+__all__ = ["content_of", "locate", "register"]
+
+
+def content_of(files: Sequence[Path]) -> list[str]:
+    """Content hash of each file.
+
+    A file is read only if its device, inode, size or times changed since it was last hashed here.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The files.
+
+    Returns
+    -------
+    list of str
+        Hexadecimal BLAKE2b of 20 bytes, one for each file.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read.
+    """
+    store = cache_directory("inputs") / "hashes.json"
+    known = _read(store)
+    fresh = {}
+    hashes = []
+    for file in files:
+        try:
+            stat = file.stat()
+            # The change time catches a file whose modification time was put back.
+            key = [stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+            entry = known.get(str(file))
+            if entry is None or entry[:-1] != key:
+                entry = fresh[str(file)] = [*key, _hash(file)]
+        except OSError as error:
+            raise InputError(
+                f"a file cannot be read ({error.strerror})", file=file, hint="check that it exists"
+            ) from None
+        hashes.append(str(entry[-1]))
+    if fresh:
+        write_atomically(store, json.dumps({**_read(store), **fresh}))
+    return hashes
+
+
+def register(files: Sequence[Path]) -> list[str]:
+    """Hash files and note where each content was found, for `locate`.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The files.
+
+    Returns
+    -------
+    list of str
+        As of `content_of`.
+    """
+    hashes = content_of(files)
+    folder = cache_directory("inputs")
+    for file, content in zip(files, hashes, strict=True):
+        place = folder / content
+        text = str(file.absolute())
+        if not place.is_file() or place.read_text(encoding="utf-8") != text:
+            write_atomically(place, text)
+    return hashes
+
+
+def locate(content: str) -> Path:
+    """The file of a content.
+
+    Parameters
+    ----------
+    content : str
+        A hash that `register` gave.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        If the file changed or vanished since it was registered.
+    """
+    place = cache_directory("inputs") / content
+    file = Path(place.read_text(encoding="utf-8"))
+    if content_of([file]) != [content]:
+        raise InputError("a file changed while the study was running", file=file, hint="run again")
+    return file
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=20)).hexdigest()
+
+
+def _read(store: Path) -> dict[str, list[object]]:
+    try:
+        loaded = json.loads(store.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}

@@ -1,0 +1,114 @@
+"""Where the project is, and where its jobs are kept: read from accelerator.conf, no server needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shortloop.errors import InputError
+
+__all__ = ["cache_directory", "configuration", "job_directory", "project_directory", "write_atomically"]
+
+CONFIGURATION = "accelerator.conf"
+
+
+def project_directory() -> Path:
+    """The folder of accelerator.conf: the current folder or one above it, else where the code is run from.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents, *map(Path, sys.path[:1]), Path(__file__).resolve().parents[2]):
+        if (folder / CONFIGURATION).is_file():
+            return folder.absolute()
+    raise InputError(
+        f"no {CONFIGURATION} here or in a folder above", file=here, hint="change to the folder of the project"
+    )
+
+
+@cache
+def _configuration(file: Path) -> Any:
+    from accelerator.configfile import load_config
+    from accelerator.error import UserError
+
+    try:
+        return load_config(str(file))
+    except UserError as error:
+        raise InputError("exax cannot use its configuration", file=file, found=error) from None
+
+
+def configuration() -> Any:
+    """exax's own reading of the project's accelerator.conf.
+
+    Returns
+    -------
+    accelerator.extras.DotDict
+        With ``workdirs``, ``listen``, ``result_directory``, …
+    """
+    return _configuration(project_directory() / CONFIGURATION)
+
+
+def job_directory(job: str) -> Path:
+    """The folder of a job.
+
+    Parameters
+    ----------
+    job : str
+        Job id, e.g. ``"main-12"``.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        If there is no such job.
+    """
+    workdir, _, number = job.rpartition("-")
+    workdirs = configuration().workdirs
+    if workdir not in workdirs or not number.isdecimal():
+        raise InputError(
+            "that is no job id",
+            found=job,
+            expected=" or ".join(f"{name}-NUMBER" for name in workdirs),
+            hint="job ids are in results/<study>/summary.json, in the report, and in `ax workdir`",
+        )
+    folder = Path(workdirs[workdir]) / job
+    if not (folder / "setup.json").is_file():
+        raise InputError("there is no such job", found=job, file=folder, hint="`ax workdir` lists the jobs")
+    return folder
+
+
+def cache_directory(name: str) -> Path:
+    """A folder of this project for what can be computed again, made if needed.
+
+    Parameters
+    ----------
+    name : str
+        Its purpose, e.g. ``"inputs"``.
+
+    Returns
+    -------
+    Path
+    """
+    folder = project_directory() / "workdirs" / ".cache" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def write_atomically(file: Path, text: str) -> None:
+    """Replace a small text file in one step."""
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)

@@ -1,0 +1,133 @@
+"""What a job leaves: named ``.npy`` arrays and one ``record.json`` that says what they are."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shortloop.errors import InputError
+
+__all__ = ["Array", "create_array", "reject", "save_array", "write_record"]
+
+RECORD = "record.json"
+LIBRARIES = ("accelerator", "numpy", "scipy", "scikit-learn", "numba", "mne", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Array:
+    """What an array of a job is.
+
+    Parameters
+    ----------
+    axes : str
+        Names of the axes, e.g. ``"bins × trials × features"``.
+    description : str
+        What it holds.
+    unit : str, default ""
+        Unit of its values.
+    """
+
+    axes: str
+    description: str
+    unit: str = ""
+
+
+def create_array(name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
+    """A new ``.npy`` file in the current folder, mapped for writing by this process and its forks.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array.
+    shape : tuple of int
+        Its shape.
+    dtype : dtype-like
+        Its type.
+
+    Returns
+    -------
+    numpy.memmap
+    """
+    return np.lib.format.open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
+
+
+def save_array(name: str, values: Any) -> None:
+    """Write an array into the current folder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array.
+    values : array-like
+        Its values; no objects.
+    """
+    np.save(f"{name}.npy", np.asarray(values), allow_pickle=False)
+
+
+def write_record(
+    stage: str,
+    participant: str | None,
+    arrays: Mapping[str, Array],
+    *,
+    facts: Mapping[str, Any] | None = None,
+    threads: Iterable[Mapping[str, Any]] = (),
+    problem: str | None = None,
+) -> None:
+    """Write ``record.json`` into the current folder, after its arrays.
+
+    Parameters
+    ----------
+    stage : str
+        Name of the stage.
+    participant : str or None
+        Whose data; None for all.
+    arrays : mapping of str to Array
+        What each ``.npy`` file is.
+    facts : mapping, optional
+        Anything else that is plain data: class names, counts, notes.
+    threads : iterable of mapping
+        Thread pools as `check_single_thread` found them.
+    problem : str, optional
+        Why the input was rejected; there are no arrays then.
+    """
+    described = {}
+    for name, array in arrays.items():
+        values = np.load(f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        described[name] = {**asdict(array), "shape": list(values.shape), "dtype": str(values.dtype)}
+    record = {
+        "stage": stage,
+        "participant": participant,
+        "arrays": described,
+        "facts": dict(facts or {}),
+        "threads": [dict(pool) for pool in threads],
+        "versions": versions(),
+        "problem": problem,
+    }
+    Path(RECORD).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def reject(stage: str, participant: str | None, error: InputError) -> None:
+    """End a job whose input is bad: all that it leaves is the message.
+
+    The job is complete, so that the same bytes give the same answer at once, and nothing is half-made.
+
+    Parameters
+    ----------
+    stage, participant
+        As of `write_record`.
+    error : InputError
+        What is wrong.
+    """
+    write_record(stage, participant, {}, problem=error.message)
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that results depend on."""
+    return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in LIBRARIES}}

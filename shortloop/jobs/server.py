@@ -1,0 +1,131 @@
+"""Care of the exax server: what it needs before it starts, starting it when none answers, ending it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.project import configuration, project_directory
+
+__all__ = ["answers", "prepare_server", "running_server"]
+
+START_SECONDS = 60
+SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
+
+
+def prepare_server() -> None:
+    """Complete the configuration of the exax server that imports the methods package; elsewhere nothing.
+
+    ``slices: -1`` becomes the number of cores this process may use. Folders of workdirs are made, and
+    their note of the slice count is brought up to date: no job here has files per slice, so the count
+    may change from run to run.
+    """
+    # The processes that run methods import the package too, but have loaded no configuration.
+    cfg = getattr(sys.modules.get("accelerator.shell"), "cfg", None)
+    exax = sys.modules.get("accelerator.g")
+    if cfg is None or getattr(exax, "running", None) != "server":
+        return
+    if cfg.slices < 1:
+        cfg.slices = len(os.sched_getaffinity(0))
+    for folder in map(Path, cfg.workdirs.values()):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
+
+
+def answers() -> bool:
+    """Whether this project's exax server answers; one that is still starting is waited for."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(START_SECONDS)
+        try:
+            # Its socket is there before it is ready, so a reply is what counts.
+            probe.connect(str(_socket()))
+            probe.sendall(b"GET /status HTTP/1.0\r\n\r\n")
+            return bool(probe.recv(1))
+        except OSError:
+            return False
+
+
+@contextmanager
+def running_server() -> Iterator[None]:
+    """A running exax server: the one that answers, else one that is started and ended with the block.
+
+    Raises
+    ------
+    InputError
+        If it does not start.
+    """
+    with _only_one_starts():
+        started = None if answers() else _start()
+    try:
+        yield
+    finally:
+        if started is not None:
+            _end(started)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    if len(os.fsencode(_socket())) > SOCKET_PATH_LIMIT:
+        raise InputError(
+            "the path of the server's socket is too long for this system",
+            file=_socket(),
+            expected=f"at most {SOCKET_PATH_LIMIT} bytes",
+            hint="move the project to a folder nearer to the root, or change `listen` in accelerator.conf",
+        )
+    log = _socket().parent / "server.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [str(Path(sys.executable).with_name("ax")), "server"],
+            cwd=project_directory(),
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + START_SECONDS
+    while not answers():
+        if process.poll() is not None or time.monotonic() > deadline:
+            _end(process)
+            said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-25:]
+            raise InputError(
+                "the exax server did not start",
+                file=log,
+                found="\n    ".join(said),
+                hint="mend what it says; `ax server` starts it by hand",
+            )
+        time.sleep(0.02)
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the server; it ends its own children, which are in its session."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@contextmanager
+def _only_one_starts() -> Iterator[None]:
+    """Two runs that begin together must not start two servers on one workdir."""
+    lock = _socket().parent / "start.lock"
+    lock.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    with lock.open("wb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _socket() -> Path:
+    listen = configuration().listen
+    return project_directory() / str(listen)

@@ -1,0 +1,127 @@
+"""Which files hold a participant's recordings: patterns of the study file in, paths out.
+Light, because it is asked on every run, before anything is read."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from shortloop.errors import InputError
+
+__all__ = ["find_files"]
+
+PLACE = "{participant}"
+
+
+def find_files(
+    folder: Path, patterns: Sequence[str], *, participant: str, phase: str, field: str | None = None
+) -> list[Path]:
+    """Files of one participant in one phase.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the recordings.
+    patterns : sequence of str
+        Paths below `folder`. ``{participant}`` stands for the participant's name; ``*`` and ``?`` match
+        within a name, ``**`` matches folders. A path without ``*`` and ``?`` must exist.
+    participant : str
+        Name of the participant.
+    phase : str
+        Name of the phase, for messages.
+    field : str, optional
+        Where the study file names the patterns, for messages; default: ``input.files.<phase>``.
+
+    Returns
+    -------
+    list of Path
+        In the order of `patterns`, sorted within each, no file twice.
+
+    Raises
+    ------
+    InputError
+        If the folder or a file is missing, or a pattern matches nothing.
+
+    Notes
+    -----
+    ``{participant}*`` of participant S1 does not match files of S10: a digit at the end (or the start)
+    of the name is the last (the first) of its number where a wildcard adjoins it.
+    """
+    field = field or f"input.files.{phase}"
+    if isinstance(patterns, str):
+        patterns = (patterns,)
+    if not Path(folder).is_dir():
+        raise InputError(
+            "the folder of the recordings does not exist",
+            participant=participant,
+            file=folder,
+            field="input.folder",
+            hint="correct input.folder in the study file, or put the recordings there",
+        )
+    found = [path for pattern in patterns for path in _expand(Path(folder), pattern, participant, field)]
+    if not found:
+        raise InputError(
+            f"no files are named for the {phase} phase",
+            participant=participant,
+            file=folder,
+            field=field,
+            hint="name at least one file or pattern",
+        )
+    return list(dict.fromkeys(found))
+
+
+def _expand(folder: Path, pattern: str, participant: str, field: str) -> list[Path]:
+    named = pattern.replace(PLACE, participant)
+    if not any(sign in named for sign in "*?"):
+        path = folder / named
+        if not path.is_file():
+            raise InputError(
+                "a file is missing",
+                participant=participant,
+                file=path,
+                field=field,
+                found="a folder" if path.is_dir() else "nothing",
+                hint="correct the name in the study file, or leave the participant out",
+            )
+        return [path]
+    matched = _glob(folder, pattern, participant)
+    belongs = re.compile(_regex(pattern, participant))
+    base = "" if Path(pattern).is_absolute() else folder
+    kept = [path for path in matched if belongs.fullmatch(path.relative_to(base).as_posix())]
+    if not kept:
+        raise InputError(
+            "no file matches the pattern",
+            participant=participant,
+            file=folder / named,
+            field=field,
+            found=f"only files whose number goes on, e.g. {matched[0].name}" if matched else "nothing",
+            hint="correct the pattern in the study file, or leave the participant out",
+        )
+    return kept
+
+
+def _glob(folder: Path, pattern: str, participant: str) -> list[Path]:
+    # Only * and ? are wildcards to the user: a bracket in a name is a bracket.
+    escaped = pattern.replace("[", "[[]").replace(PLACE, glob.escape(participant))
+    paths = glob.glob(str(Path(glob.escape(str(folder))) / escaped), recursive=True)
+    return sorted(path for path in map(Path, paths) if path.is_file())
+
+
+def _regex(pattern: str, participant: str) -> str:
+    """The pattern as a regular expression in which the participant's number must not go on."""
+    before = r"(?<!\d)" if participant[:1].isdigit() else ""
+    after = r"(?!\d)" if participant[-1:].isdigit() else ""
+    wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?|\{participant\})", Path(pattern).as_posix())
+    for index, piece in enumerate(pieces):
+        if piece == PLACE:
+            wild_before = index > 1 and not pieces[index - 1] and pieces[index - 2] in wildcards
+            wild_after = index + 2 < len(pieces) and not pieces[index + 1] and pieces[index + 2] in wildcards
+            pieces[index] = (
+                (before if wild_before else "") + re.escape(participant) + (after if wild_after else "")
+            )
+        elif piece not in wildcards:
+            pieces[index] = re.escape(piece)
+    return "".join(wildcards.get(piece, piece) for piece in pieces)

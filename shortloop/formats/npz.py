@@ -1,0 +1,131 @@
+"""Arrays in .npz: X, y, t and ch, one file a session."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from shortloop.data import Epochs
+from shortloop.errors import InputError
+from shortloop.formats.parts import Part, join, reading
+from shortloop.formats.wanted import class_of_event, kept_channels
+from shortloop.study.inputs import NpzInput
+
+__all__ = ["read"]
+
+KEYS = ("X", "y", "t", "ch")
+
+
+def read(
+    settings: NpzInput, files: Sequence[Path], *, participant: str, phase: str, classes: Sequence[str]
+) -> Epochs:
+    """Epochs of arrays: X (trials × channels × samples), y (trials), t (samples, s), ch (channels).
+
+    Parameters
+    ----------
+    settings : NpzInput
+        The study's input. Values of y are compared as text: class ``face`` with event ``"1"`` is
+        ``y == 1``.
+    files : sequence of Path
+        Sessions of the phase, joined in this order.
+    participant, phase : str
+        Whose and of which phase.
+    classes : sequence of str
+        Classes of the study.
+
+    Returns
+    -------
+    Epochs
+        In ``settings.unit``. ``trial_info``: ``"file"`` (number of the file) and ``"event"`` (y).
+
+    Raises
+    ------
+    InputError
+        If a file is unreadable, lacks an array or holds pickled objects, arrays or files do not fit
+        together, or a class has no trial.
+    """
+    wanted = class_of_event(settings, classes)
+    parts = []
+    for file in files:
+        with reading(file, participant):
+            parts.append(_read_part(settings, file, participant, wanted))
+    return join(parts, participant=participant, phase=phase, classes=classes, unit=settings.unit)
+
+
+def _read_part(settings: NpzInput, file: Path, participant: str, wanted: dict[str, int]) -> Part:
+    data, y, times, ch = _arrays(file, participant)
+    names = [str(name) for name in ch]
+    channels = kept_channels(names, settings.drop, known=names, file=file, participant=participant)
+    events = [_text(value) for value in y]
+    chosen = np.array([index for index, event in enumerate(events) if event in wanted], dtype=np.intp)
+    return Part(
+        file=file,
+        data=data[chosen][:, [index for index, name in enumerate(names) if name in channels]],
+        labels=np.array([wanted[events[index]] for index in chosen], dtype=np.int64),
+        times=times,
+        sfreq=_rate(times, file, participant),
+        channels=tuple(channels),
+        seen=Counter(events),
+        info={"event": np.array([events[index] for index in chosen], dtype=str)},
+    )
+
+
+def _arrays(file: Path, participant: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    with np.load(file, allow_pickle=False) as content:
+        keys = list(getattr(content, "files", ()))
+        missing = [key for key in KEYS if key not in keys]
+        if missing:
+            raise InputError(
+                f"the file has no array {', '.join(missing)}",
+                participant=participant,
+                file=file,
+                found=", ".join(keys) or "no named arrays",
+                expected=", ".join(KEYS),
+                hint="save the four arrays with numpy.savez",
+            )
+        data, y, times, ch = (content[key] for key in KEYS)
+    if data.shape != (y.size, ch.size, times.size) or (y.ndim, ch.ndim, times.ndim) != (1, 1, 1):
+        raise InputError(
+            "the arrays do not fit together",
+            participant=participant,
+            file=file,
+            field="X",
+            found=f"X {data.shape}, y {y.shape}, ch {ch.shape}, t {times.shape}",
+            expected="X (trials, channels, samples), y (trials), ch (channels), t (samples)",
+            hint="save arrays that belong together",
+        )
+    if data.dtype.kind not in "iuf" or times.dtype.kind not in "iuf":
+        raise InputError(
+            "X and t must hold real numbers",
+            participant=participant,
+            file=file,
+            found=f"X {data.dtype}, t {times.dtype}",
+            hint="save the signal and its times as floating-point numbers",
+        )
+    return data, y, times.astype(np.float64), ch
+
+
+def _rate(times: np.ndarray, file: Path, participant: str) -> float:
+    span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
+    if not span > 0:
+        raise InputError(
+            "times do not increase",
+            participant=participant,
+            file=file,
+            field="t",
+            found=f"{len(times)} times over {span:g} s",
+            expected="two samples or more, each later than the one before",
+        )
+    # Twelve digits: what rounding did to the times must not show in the rate.
+    return float(f"{(len(times) - 1) / span:.12g}")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)

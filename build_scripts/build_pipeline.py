@@ -96,7 +96,9 @@ def permute(run: Plan, participant: str, features: Built, models: Built, applied
 def group(run: Plan, permuted: list[Built]) -> Built:
     study = run.study
     return run.build(
-        "group", options={"settings": study.group.model_dump(), "seed": study.seed}, jobs={"permuted": permuted}
+        "group",
+        options={"settings": study.group.model_dump(), "seed": study.seed},
+        jobs={"permuted": permuted},
     )
 
 

@@ -15,7 +15,7 @@ jobs = ("epochs",)
 def prepare() -> Any:
     from shortloop.features.amplitude import amplitude_features
     from shortloop.jobs.feature_stage import FeatureStage
-    from shortloop.study.schema import AmplitudeSettings
+    from shortloop.study.features import AmplitudeSettings
 
     settings = AmplitudeSettings.model_validate(options["settings"])
     return FeatureStage(jobs.epochs.path, options["phases"], amplitude_features, settings)  # type: ignore[attr-defined]

@@ -19,10 +19,10 @@ def prepare() -> Any:
     from shortloop.decoding.apply import stack_weights
     from shortloop.decoding.estimators import warm_up
     from shortloop.engines.units import Units
-    from shortloop.jobs.glue import load_features
     from shortloop.jobs.records import create_array
     from shortloop.jobs.results import open_result
-    from shortloop.study.schema import DecodingSettings, EstimatorSettings
+    from shortloop.jobs.stage_files import load_features
+    from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
     source, models = open_result(jobs.features.path), open_result(jobs.models.path)  # type: ignore[attr-defined]
     test = load_features(source, options["phase"])
@@ -93,7 +93,7 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
             ),
             "confusions": Array(
                 "test bins × training bins × true class × predicted class",
-                "trials, summed over folds" if within else "trials, summed over folds, divided by their number",
+                "summed over folds" if within else "summed over folds, divided by their number",
                 "trials",
             ),
             "labels": Array("trials", "class of each trial, an index into the classes"),

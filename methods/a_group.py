@@ -16,12 +16,12 @@ def synthesis() -> None:
     import numpy as np
 
     from shortloop.group.statistics import group_statistics
-    from shortloop.jobs.glue import save_statistics
     from shortloop.jobs.records import Array, save_array, write_record
     from shortloop.jobs.results import open_result
+    from shortloop.jobs.statistics_files import save_statistics
     from shortloop.jobs.threads import check_single_thread
     from shortloop.seeds import seed_for
-    from shortloop.study.schema import GroupSettings
+    from shortloop.study.inference import GroupSettings
 
     each = [open_result(job.path) for job in jobs.permuted]  # type: ignore[attr-defined]
     facts = each[0].facts

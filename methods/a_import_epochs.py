@@ -24,9 +24,9 @@ def synthesis() -> None:
     from shortloop.errors import InputError
     from shortloop.formats.read import read_epochs
     from shortloop.formats.summary import summarize
-    from shortloop.jobs.glue import save_epochs
     from shortloop.jobs.inputs import locate
-    from shortloop.jobs.records import reject, write_record
+    from shortloop.jobs.records import noted, reject, write_record
+    from shortloop.jobs.stage_files import save_epochs
     from shortloop.jobs.threads import check_single_thread
     from shortloop.study.inputs import InputSettings
 
@@ -34,22 +34,26 @@ def synthesis() -> None:
     files_of = {"files": options["files"]} if options["files"] else {}
     settings = TypeAdapter(InputSettings).validate_python({**options["settings"], **files_of})
     arrays, phases, recordings, sources = {}, {}, [], {}
+    notes: list[str] = []
     try:
         for phase in options["phases"]:
             contents = options["files"].get(phase, [])
             files = [locate(content) for content in contents]
-            epochs = read_epochs(
-                settings,
-                files,
-                participant=participant,
-                phase=phase,
-                classes=options["classes"],
-                seed=options["seed"],
-                training=phase == options["phases"][0],
-            )
+            with noted(f"{participant}, {phase}", notes):
+                epochs = read_epochs(
+                    settings,
+                    files,
+                    participant=participant,
+                    phase=phase,
+                    classes=options["classes"],
+                    seed=options["seed"],
+                    training=phase == options["phases"][0],
+                )
             described, phases[phase] = save_epochs(epochs, phase)
             arrays.update(described)
-            recordings.append(summarize(epochs, participant=participant, phase=phase, file=", ".join(f.name for f in files)).to_dict())
+            names = ", ".join(file.name for file in files)
+            summary = summarize(epochs, participant=participant, phase=phase, file=names)
+            recordings.append(summary.to_dict())
             sources[phase] = [{"name": f.name, "content": c} for f, c in zip(files, contents, strict=True)]
     except InputError as error:
         reject("import_epochs", participant, error)
@@ -58,6 +62,6 @@ def synthesis() -> None:
         "import_epochs",
         participant,
         arrays,
-        facts={"phases": phases, "recordings": recordings, "files": sources},
+        facts={"phases": phases, "recordings": recordings, "files": sources, "notes": notes},
         threads=check_single_thread(),
     )

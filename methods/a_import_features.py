@@ -20,9 +20,9 @@ def synthesis() -> None:
     from shortloop.errors import InputError
     from shortloop.formats.read import read_features
     from shortloop.formats.summary import summarize
-    from shortloop.jobs.glue import feature_arrays, feature_facts
     from shortloop.jobs.inputs import locate
     from shortloop.jobs.records import reject, save_array, write_record
+    from shortloop.jobs.stage_files import feature_arrays, feature_facts
     from shortloop.jobs.threads import check_single_thread
     from shortloop.study.inputs import ThesisInput
 
@@ -44,7 +44,8 @@ def synthesis() -> None:
             save_array(f"times_{phase}", features.times)
             arrays.update(feature_arrays(phase, features.unit, features.time_unit))
             facts = feature_facts(features)
-            recordings.append(summarize(features, participant=participant, phase=phase, file=file.name).to_dict())
+            summary = summarize(features, participant=participant, phase=phase, file=file.name)
+            recordings.append(summary.to_dict())
             sources[phase] = [{"name": file.name, "content": content}]
     except InputError as error:
         reject("import_features", participant, error)

@@ -15,7 +15,7 @@ jobs = ("epochs",)
 def prepare() -> Any:
     from shortloop.features.power import power_features
     from shortloop.jobs.feature_stage import FeatureStage
-    from shortloop.study.schema import PowerSettings
+    from shortloop.study.features import PowerSettings
 
     settings = PowerSettings.model_validate(options["settings"])
     return FeatureStage(jobs.epochs.path, options["phases"], power_features, settings)  # type: ignore[attr-defined]

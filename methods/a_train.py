@@ -26,10 +26,10 @@ def prepare(job: Any) -> Any:
     from shortloop.decoding.folds import stratified_folds
     from shortloop.engines.units import Units
     from shortloop.errors import InputError
-    from shortloop.jobs.glue import load_features
     from shortloop.jobs.records import create_array, reject, save_array
     from shortloop.jobs.results import open_result
-    from shortloop.study.schema import DecodingSettings, EstimatorSettings
+    from shortloop.jobs.stage_files import load_features
+    from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
     features = load_features(open_result(jobs.features.path), options["phase"])  # type: ignore[attr-defined]
     decoding = DecodingSettings.model_validate(options["decoding"])
@@ -99,10 +99,12 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
         "weights": Array("bins × folds × classes × features", "weights; 0 where a feature is not kept"),
         "intercepts": Array("bins × folds × classes", "intercepts"),
     }
+    if "weights" not in out:  # of estimators whose decisions are no weights times features
+        del arrays["weights"], arrays["intercepts"]
     write_record(
         "train",
         options["participant"],
-        {name: array for name, array in arrays.items() if name in out or name not in ("weights", "intercepts")},
+        arrays,
         facts={
             "classes": list(features.classes),
             "kind": features.kind,

@@ -11,9 +11,15 @@ import numpy as np
 from shortloop.data import FloatArray, IntArray
 from shortloop.decoding.scaling import zscore
 from shortloop.decoding.train import fold_models
-from shortloop.study.schema import DecodingSettings, EstimatorSettings
+from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
-__all__ = ["apply_weights", "apply_weights_within", "cross_validated_votes", "refit_and_apply", "stack_weights"]
+__all__ = [
+    "apply_weights",
+    "apply_weights_within",
+    "cross_validated_votes",
+    "refit_and_apply",
+    "stack_weights",
+]
 
 
 def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:

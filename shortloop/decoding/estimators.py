@@ -10,12 +10,7 @@ import numpy as np
 
 from shortloop.data import FloatArray, IntArray
 from shortloop.errors import InputError
-from shortloop.study.schema import (
-    EstimatorSettings,
-    LinearSvmSettings,
-    MatlabSvmSettings,
-    SklearnSettings,
-)
+from shortloop.study.decoding import EstimatorSettings, LinearSvmSettings, MatlabSvmSettings, SklearnSettings
 
 __all__ = ["Fitted", "check_estimator", "fit", "is_linear", "make_sklearn", "warm_up"]
 
@@ -165,7 +160,13 @@ def make_sklearn(settings: SklearnSettings) -> Any:
             hint="for example sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
         ) from None
     if not hasattr(made, "get_params") or not is_classifier(made):
-        raise InputError("the estimator is no classifier", field="estimator.path", found=settings.path)
+        raise InputError(
+            "the estimator is no classifier",
+            field="estimator.path",
+            found=settings.path,
+            expected="a scikit-learn classifier",
+            hint="for example sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
+        )
     unknown = sorted(set(settings.params) - set(made.get_params(deep=True)))
     if unknown:
         raise InputError(
@@ -173,6 +174,7 @@ def make_sklearn(settings: SklearnSettings) -> Any:
             field=f"estimator.params.{unknown[0]}",
             found=unknown[0],
             expected=", ".join(sorted(made.get_params(deep=False))),
+            hint="correct the name, or remove it",
         )
     made.set_params(**settings.params)
     validate = getattr(made, "_validate_params", None)
@@ -181,7 +183,10 @@ def make_sklearn(settings: SklearnSettings) -> Any:
             validate()
     except ValueError as error:
         raise InputError(
-            "the estimator does not take this value", field="estimator.params", found=str(error)
+            "the estimator does not take this value",
+            field="estimator.params",
+            found=str(error),
+            hint="correct the value, or remove it for the estimator's default",
         ) from None
     if "random_state" in made.get_params() and made.get_params()["random_state"] is None:
         made.set_params(random_state=0)  # the same study gives the same bits
@@ -222,7 +227,16 @@ def _fit_matlab_svm(x: FloatArray, labels: IntArray, settings: MatlabSvmSettings
 def _fit_sklearn(x: FloatArray, labels: IntArray, settings: SklearnSettings) -> Fitted:
     from sklearn.linear_model._base import LinearClassifierMixin
 
-    estimator = make_sklearn(settings).fit(x, labels)
+    estimator = make_sklearn(settings)
+    try:
+        estimator.fit(x, labels)
+    except (ValueError, NotImplementedError) as error:  # e.g. parameters that exclude each other
+        raise InputError(
+            "the estimator cannot be trained",
+            field="estimator",
+            found=f"{settings.path} ({error})",
+            hint="correct its parameters, or choose another",
+        ) from error
     if not isinstance(estimator, LinearClassifierMixin):
         return Fitted(None, None, estimator=estimator)
     weights, intercepts = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)

@@ -45,7 +45,7 @@ def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) ->
     sizes = np.zeros((n_classes, n_folds), dtype=np.intp)
     np.add.at(sizes, (np.sort(appearance), dealt_to), 1)
     # scikit-learn's shuffle is the legacy generator's; no other gives the same folds.
-    legacy = np.random.RandomState(seed) if seed is not None else None  # noqa: NPY002
+    legacy = np.random.RandomState(seed) if seed is not None else None
     folds = np.empty(len(labels), dtype=np.int32)
     for k in range(n_classes):
         filling = np.repeat(np.arange(n_folds, dtype=np.int32), sizes[k])

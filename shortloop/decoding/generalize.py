@@ -14,7 +14,7 @@ from shortloop.decoding.apply import (
 )
 from shortloop.decoding.scores import recall_scores
 from shortloop.decoding.train import train_bin
-from shortloop.study.schema import DecodingSettings, EstimatorSettings
+from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
 __all__ = ["retrained_scores"]
 
@@ -24,7 +24,7 @@ def retrained_scores(
     labels: IntArray,
     folds: IntArray,
     test: FloatArray | None,
-    test_labels: IntArray,
+    test_labels: IntArray | None,
     *,
     within: bool,
     n_classes: int,
@@ -43,7 +43,7 @@ def retrained_scores(
         Fold that holds out each trial.
     test : array of float, shape (test bins, test trials, features), or None
         Features of the decoded phase; None: cross-validation only.
-    test_labels : array of int, shape (test trials,)
+    test_labels : array of int, shape (test trials,), or None
         True labels of the decoded trials; `labels` themselves are used when `within`.
     within : bool
         Whether the decoded trials are the training trials.
@@ -58,7 +58,8 @@ def retrained_scores(
         Generalization scores, percent.
     """
     models = [
-        train_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator) for x in train
+        train_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator)
+        for x in train
     ]
     held_out = cross_validated_votes(np.stack([m.predicted for m in models]), n_classes)
     curve = recall_scores(held_out, labels[np.newaxis])[0]
@@ -96,5 +97,5 @@ def retrained_scores(
         votes = np.stack(
             [apply_weights(x, stacked, intercepts, has_model, scaling=decoding.scaling) for x in test]
         )
-    truth = labels if within else test_labels
+    truth = labels if within or test_labels is None else test_labels
     return curve, recall_scores(votes, truth[np.newaxis])[0]

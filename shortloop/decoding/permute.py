@@ -11,7 +11,13 @@ __all__ = ["permuted_labels"]
 
 
 def permuted_labels(
-    labels: IntArray, count: int, *, seed: int, names: tuple[str, ...], folds: IntArray | None = None, first: int = 0
+    labels: IntArray,
+    count: int,
+    *,
+    seed: int,
+    names: tuple[str, ...],
+    folds: IntArray | None = None,
+    first: int = 0,
 ) -> IntArray:
     """Shuffled labels.
 
@@ -36,7 +42,9 @@ def permuted_labels(
     array of int8, shape (count, trials)
     """
     shuffled = np.empty((count, len(labels)), dtype=np.int8)
-    groups = [np.arange(len(labels))] if folds is None else [np.flatnonzero(folds == f) for f in np.unique(folds)]
+    if folds is None:
+        folds = np.zeros(len(labels), dtype=np.int32)
+    groups = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
     for i in range(count):
         rng = np.random.default_rng(seed_for(seed, "permutation", *names, first + i))
         for group in groups:

@@ -8,14 +8,16 @@ from shortloop.data import FloatArray, IntArray
 
 __all__ = ["anova_p", "fold_anova", "select_features"]
 
-# A sum of squares below this share of the raw one is rounding, not variance.
-ROUNDING = 64 * np.finfo(np.float64).eps
+# Differences of sums of squares are good to about 1e-16 of the sums; where less than this share of them
+# varies within the classes, the sums of squares are taken anew, from the training trials alone.
+DOUBTFUL = 1e-8
 
 
 def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FloatArray:
     """F of a one-way ANOVA over the classes, on the training trials of every fold.
 
-    Sums over class × fold are taken once; the training sums of a fold are the total less its own.
+    Sums over class × fold are taken once; the training sums of a fold are the total less its own. Features
+    that hardly vary within the classes, or only on held-out trials, are computed again without differences.
 
     Parameters
     ----------
@@ -52,10 +54,12 @@ def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int,
     n_present = (n_class > 0).sum(axis=0)[:, np.newaxis]
     # A class without training trials has sums of zero and adds nothing.
     explained = (class_sum**2 / np.maximum(n_class, 1)[:, :, np.newaxis]).sum(axis=0)
-    mean_part = class_sum.sum(axis=0) ** 2 / n_train
-    raw = total_square + n_train * (np.finfo(np.float64).eps * offset) ** 2
-    between = np.where(explained - mean_part > ROUNDING * raw, explained - mean_part, 0.0)
-    within = np.where(total_square - explained > ROUNDING * raw, total_square - explained, 0.0)
+    between = np.maximum(explained - class_sum.sum(axis=0) ** 2 / n_train, 0.0)  # not −1e-17
+    within = total_square - explained
+    doubtful = within <= DOUBTFUL * squares.sum(axis=0)
+    for fold in np.flatnonzero(doubtful.any(axis=1)):
+        train, some = folds != fold, doubtful[fold]
+        between[fold, some], within[fold, some] = _sums_of_squares(x[np.ix_(train, some)], labels[train])
     with np.errstate(divide="ignore", invalid="ignore"):
         return (between / (n_present - 1)) / (within / (n_train - n_present))
 
@@ -99,14 +103,29 @@ def select_features(
     """
     if alpha >= 1:
         return np.ones((n_folds, x.shape[1]), dtype=bool)
-    from scipy.special import fdtri
+    from scipy.special import betaincinv
 
     f = fold_anova(x, labels, folds, n_classes, n_folds)
     kept = np.zeros(f.shape, dtype=bool)
     for fold in range(n_folds):
         train = folds != fold
-        n_present = len(np.unique(labels[train]))
-        if n_present > 1:
-            # p falls as F grows, so one quantile spares a p for every feature.
-            kept[fold] = f[fold] > fdtri(n_present - 1, train.sum() - n_present, 1 - alpha)
+        between = len(np.unique(labels[train])) - 1
+        within = train.sum() - between - 1
+        if between > 0 and within > 0:
+            # p falls as F grows, so one quantile spares a p for every feature. F's tail is a beta
+            # distribution's head, which is exact for the smallest alpha.
+            share = betaincinv(within / 2, between / 2, alpha)
+            kept[fold] = f[fold] > within / between * (1 - share) / share
     return kept
+
+
+def _sums_of_squares(x: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Sums of squares of each feature between and within the classes, by differences from the means."""
+    groups = [x[labels == k].astype(np.float64) for k in np.unique(labels)]
+    # The mean of equal values is that value, without rounding.
+    means = np.stack([np.where((g == g[0]).all(axis=0), g[0], g.mean(axis=0)) for g in groups])
+    sizes = np.array([len(g) for g in groups])[:, np.newaxis]
+    within = sum(((g - mean) ** 2).sum(axis=0) for g, mean in zip(groups, means))
+    shifted = means - means[0]
+    between = (sizes * (shifted - (sizes * shifted).sum(axis=0) / len(x)) ** 2).sum(axis=0)
+    return between, np.asarray(within)

@@ -11,7 +11,7 @@ from shortloop.data import FloatArray, IntArray
 from shortloop.decoding.estimators import Fitted, fit
 from shortloop.decoding.scaling import moments, zscore
 from shortloop.decoding.selection import select_features
-from shortloop.study.schema import DecodingSettings, EstimatorSettings
+from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
 __all__ = ["BinModels", "FoldModel", "fold_models", "train_bin"]
 

@@ -7,7 +7,7 @@ import math
 from shortloop.data import Epochs, Features, FloatArray, IntArray
 from shortloop.features.bins import baseline_samples, bin_samples, check_bins_fit
 from shortloop.features.per_trial import OneTrial, features_per_trial
-from shortloop.study.schema import AmplitudeSettings
+from shortloop.study.features import AmplitudeSettings
 
 __all__ = ["amplitude_features"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from shortloop.data import FloatArray, IntArray
 from shortloop.errors import InputError
-from shortloop.study.schema import AmplitudeSettings, PowerSettings
+from shortloop.study.features import AmplitudeSettings, PowerSettings
 
 __all__ = ["baseline_samples", "bin_centres", "bin_samples", "check_bins_fit"]
 

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from shortloop.data import Epochs, Features, FloatArray, IntArray
 from shortloop.features.bins import bin_samples, check_bins_fit
 from shortloop.features.per_trial import OneTrial, features_per_trial
-from shortloop.study.schema import PowerSettings
+from shortloop.study.features import PowerSettings
 
 __all__ = ["frequencies", "power_features", "power_of_trials"]
 

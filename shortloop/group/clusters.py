@@ -75,9 +75,7 @@ def max_cluster_mass(t_maps: FloatArray, threshold: float) -> FloatArray:
     return heaviest
 
 
-def _one_sign(
-    t_maps: FloatArray, threshold: float
-) -> tuple[NDArray[np.intp], FloatArray, NDArray[np.intp]]:
+def _one_sign(t_maps: FloatArray, threshold: float) -> tuple[NDArray[np.intp], FloatArray, NDArray[np.intp]]:
     # Labels of the clusters above the threshold; of each cluster, its mass and the map it lies in.
     from scipy.ndimage import generate_binary_structure, label
 

@@ -13,7 +13,7 @@ from shortloop.group.limits import limits_note
 from shortloop.group.result import MapStatistics
 from shortloop.group.smooth import smooth_maps
 from shortloop.group.tvalues import leave_one_out_z, one_sample_t
-from shortloop.study.schema import GroupSettings
+from shortloop.study.inference import GroupSettings
 
 __all__ = ["TIE_TOLERANCE", "group_statistics"]
 

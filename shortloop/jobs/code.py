@@ -14,6 +14,7 @@ import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from shortloop.jobs.project import cache_directory, write_atomically
 
@@ -109,7 +110,7 @@ def _version(library: str) -> str | None:
 
 
 # Parsing a hundred files costs a second, so what came of it is kept by stat.
-_memory: dict[str, list[object]] = {}
+_memory: dict[str, list[Any]] = {}
 _changed = False
 
 
@@ -128,8 +129,6 @@ def _parsed(file: Path, module: str = "") -> tuple[str, list[str]]:
         _memory[str(file)] = known
         _changed = True
     _, text, names = known
-    assert isinstance(text, str)
-    assert isinstance(names, list)
     return text, names
 
 
@@ -173,7 +172,7 @@ def _strip(tree: ast.Module) -> ast.Module:
     return stripped
 
 
-def _load_parsed() -> dict[str, list[object]]:
+def _load_parsed() -> dict[str, list[Any]]:
     try:
         loaded = json.loads((cache_directory("code") / "parsed.json").read_text(encoding="utf-8"))
         return loaded if isinstance(loaded, dict) else {}

@@ -10,9 +10,9 @@ from shortloop.formats.files import find_files
 from shortloop.formats.summary import RecordingSummary
 from shortloop.jobs.inputs import register
 from shortloop.jobs.run import Built, Plan
+from shortloop.study.decoding import LinearSvmSettings
 from shortloop.study.inputs import SimulatedInput, ThesisInput
 from shortloop.study.load import data_folder
-from shortloop.study.schema import LinearSvmSettings
 
 __all__ = ["check_recordings", "import_epochs", "import_features"]
 
@@ -124,7 +124,9 @@ def check_recordings(run: Plan, imported: Sequence[Built]) -> None:
         return
     study = run.study
     summaries = [
-        RecordingSummary.from_dict(summary) for job in imported for summary in job.result().facts["recordings"]
+        RecordingSummary.from_dict(summary)
+        for job in imported
+        for summary in job.result().facts["recordings"]
     ]
     check_alike(summaries)
     check_trials(

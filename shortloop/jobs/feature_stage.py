@@ -9,9 +9,9 @@ import numpy as np
 
 from shortloop.data import Features
 from shortloop.engines.units import Units
-from shortloop.jobs.glue import feature_arrays, feature_facts, load_epochs
 from shortloop.jobs.records import create_array, save_array, write_record
 from shortloop.jobs.results import open_result
+from shortloop.jobs.stage_files import feature_arrays, feature_facts, load_epochs
 from shortloop.jobs.threads import check_single_thread
 
 __all__ = ["FeatureStage"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +16,7 @@ import numpy as np
 
 from shortloop.errors import InputError
 
-__all__ = ["Array", "create_array", "reject", "save_array", "write_record"]
+__all__ = ["Array", "create_array", "noted", "reject", "save_array", "write_record"]
 
 RECORD = "record.json"
 LIBRARIES = ("accelerator", "numpy", "scipy", "scikit-learn", "numba", "mne", "matplotlib")
@@ -126,6 +128,27 @@ def reject(stage: str, participant: str | None, error: InputError) -> None:
         What is wrong.
     """
     write_record(stage, participant, {}, problem=error.message)
+
+
+@contextmanager
+def noted(what: str, notes: list[str]) -> Iterator[None]:
+    """Collect what the readers warn of, so that it reaches the report and not only a log.
+
+    Parameters
+    ----------
+    what : str
+        Whose recording it is, put before each note.
+    notes : list of str
+        Notes are added to it.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        if warning.category is UserWarning:
+            notes.append(f"{what}: {warning.message}")
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def versions() -> dict[str, str]:

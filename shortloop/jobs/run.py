@@ -179,8 +179,11 @@ def run_study(urd: Any, pipeline: Pipeline, finish: Callable[[Run, Built, float]
         with Progress([job.stage for job in plan.jobs], _history(study)) as progress:
             run = Run(urd, study, file, progress)
             last = pipeline(run)
+        seconds = time.time() - started
         if finish is not None:
-            finish(run, last, time.time() - started)
+            finish(run, last, seconds)
+        fresh = sum(job.fresh for job in run.jobs)
+        print(f"{fresh} jobs built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
     except InputError as error:
         print(f"shortloop: {error.message}", file=sys.stderr, flush=True)
         return 1

@@ -63,6 +63,8 @@ def running_server() -> Iterator[None]:
     InputError
         If it does not start.
     """
+    # A plain kill would leave the server behind; as an exception it passes through here.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with _only_one_starts():
         started = None if answers() else _start()
     try:

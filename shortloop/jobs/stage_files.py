@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 
 from shortloop.data import Epochs, Features
-from shortloop.group.result import MapStatistics
 from shortloop.jobs.records import Array, save_array
 from shortloop.jobs.results import Result
 
@@ -17,9 +15,7 @@ __all__ = [
     "feature_facts",
     "load_epochs",
     "load_features",
-    "load_statistics",
     "save_epochs",
-    "save_statistics",
 ]
 
 
@@ -137,56 +133,3 @@ def load_features(result: Result, phase: str) -> Features:
         unit=facts["unit"],
         time_unit=facts["time_unit"],
     )
-
-
-def save_statistics(found: MapStatistics, shape: str) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Write statistics of one kind of map into the current folder.
-
-    Parameters
-    ----------
-    found : MapStatistics
-        The statistics.
-    shape : str
-        ``"curve"`` or ``"plane"``, part of the arrays' names.
-
-    Returns
-    -------
-    arrays : dict of str to Array
-        What was written.
-    facts : dict
-        The rest, plain data.
-    """
-    axes = {"curve": "bins", "plane": "test bins × training bins"}[shape]
-    arrays, facts = {}, {}
-    for field in dataclasses.fields(found):
-        value = getattr(found, field.name)
-        if not isinstance(value, np.ndarray):
-            facts[field.name] = value
-            continue
-        save_array(f"{shape}_{field.name}", value)
-        of = {"scores": f"participants × {axes}", "null_max": "permutations", "null_mass": "permutations"}
-        description, unit = STATISTICS[field.name]
-        arrays[f"{shape}_{field.name}"] = Array(of.get(field.name, axes), description, unit)
-    return arrays, facts
-
-
-def load_statistics(result: Result, shape: str) -> MapStatistics | None:
-    """Statistics that a job of the group stage holds; None where it has none of this shape."""
-    facts = result.facts["statistics"].get(shape)
-    if facts is None:
-        return None
-    arrays = {name: np.asarray(result.arrays[f"{shape}_{name}"]) for name in STATISTICS}
-    return MapStatistics(**arrays, **facts)
-
-
-STATISTICS = {
-    "scores": ("mean recall of each participant, not smoothed", "%"),
-    "mean": ("mean over participants of the smoothed scores", "%"),
-    "t": ("t against chance over participants", ""),
-    "p_max": ("p corrected by the maximum statistic", ""),
-    "p_cluster": ("p corrected by cluster mass", ""),
-    "clusters": ("number of the cluster: positive 1 …, negative -1 …, 0 none", ""),
-    "significant": ("cells of significant clusters", ""),
-    "null_max": ("largest |t| of each permutation", ""),
-    "null_mass": ("largest cluster mass of each permutation", ""),
-}

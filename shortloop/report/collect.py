@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.jobs.glue import load_statistics
 from shortloop.jobs.results import Result, open_result
+from shortloop.jobs.statistics_files import load_statistics
 from shortloop.report.content import KindResult, ReportContent, Source
 
 __all__ = ["collect"]
@@ -28,14 +28,17 @@ def collect(groups: Sequence[Result], settings: dict[str, Any]) -> ReportContent
     -------
     ReportContent
     """
-    threads = [pool for group in groups for result in _upstream(group) for pool in result.record["threads"]]
+    upstream = {result.job: result for group in groups for result in _upstream(group)}
+    threads = [pool for result in upstream.values() for pool in result.record["threads"]]
     widest = max((pool["threads_used"] for pool in threads), default=1)
+    notes = [note for result in upstream.values() for note in result.facts.get("notes", ())]
     return ReportContent(
         study=settings["name"],
         settings=settings,
         kinds=tuple(_kind_result(group) for group in groups),
         versions=dict(groups[0].record["versions"]),
         thread_note=f"Every process used {widest} thread for linear algebra, as checked where the work ran.",
+        notes=tuple(sorted(set(notes))),
     )
 
 

@@ -1,4 +1,4 @@
-"""The end of a run: figures, page and summary into the folder of results, and a short table to the terminal."""
+"""The end of a run: figures, page and summary into the folder of results, a table to the terminal."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def deliver(run: Run, report: Built, seconds: float) -> None:
         "findings": findings,
     }
     write_atomically(folder / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
-    _print_table(findings, summary, folder / "report.html")
+    _print_table(findings, folder / "report.html")
 
 
 def _copy_report(source: Path, folder: Path) -> list[str]:
@@ -98,7 +98,7 @@ def _scores(jobs: Sequence[Built]) -> list[dict[str, Any]]:
     return scores
 
 
-def _print_table(findings: list[dict[str, Any]], summary: dict[str, Any], page: Path) -> None:
+def _print_table(findings: list[dict[str, Any]], page: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -125,11 +125,8 @@ def _print_table(findings: list[dict[str, Any]], summary: dict[str, Any], page: 
                 what = "over time" if name == "curve" else "generalization"
                 verdict = "significant" if group[name]["significant"] else "not significant"
                 console.print(f"  {what}: {verdict} (smallest corrected p = {group[name]['p']:.3g})")
-    console.print(
-        f"{summary['built']} jobs built, {summary['reused']} reused, {summary['seconds']:.1f} s. Report: "
-        f"{os.path.relpath(page, configuration().project_directory)}",
-        soft_wrap=True,
-    )
+    where = os.path.relpath(page, configuration().project_directory)
+    console.print(f"report: {where}", soft_wrap=True, highlight=False)
 
 
 def _percent(value: float | None) -> str:

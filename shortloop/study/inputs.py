@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from shortloop.study.base import Settings
 
 __all__ = [
     "EdfInput",
@@ -22,25 +25,20 @@ FILES = (
 )
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    def check_phases(
-        self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]
-    ) -> None:
+class _Input(Settings):
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         """Raise ValueError unless this input can give all phases, classes and kinds of features."""
 
 
 class _Files(_Input):
     folder: str = Field(
-        ".", description="folder of the recordings, relative to the study file; ${NAME=default} is expanded; "
-        "default: beside the study file"
+        ".",
+        description="folder of the recordings, relative to the study file; ${NAME=default} is expanded; "
+        "default: beside the study file",
     )
     files: dict[str, Patterns] = Field(description=FILES)
 
-    def check_phases(
-        self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]
-    ) -> None:
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         _all_named("input.files", phases, self.files)
 
 
@@ -50,9 +48,7 @@ class _Events(_Files):
         description="names of the events of each class; default: the class's own name",
     )
 
-    def check_phases(
-        self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]
-    ) -> None:
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         super().check_phases(phases, classes, kinds)
         if self.events:
             _all_named("input.events", classes, self.events)
@@ -75,7 +71,9 @@ class SimulatedInput(_Input):
     offset: float = Field(0.4, description="end of the class patterns in the training phase, s; default 0.4")
     delay: float = Field(0.25, description="how much later they come in the decoded phase, s; default 0.25")
     strength: float = Field(
-        1.0, ge=0, description="size of the patterns, in standard deviations of the noise; default 1; 0: no effect"
+        1.0,
+        ge=0,
+        description="size of the patterns; default 1, where they reach about 1 SD of the noise; 0: none",
     )
     weakening: float = Field(0.6, ge=0, description="their size in the decoded phase, relative; default 0.6")
 
@@ -85,8 +83,9 @@ class ThesisInput(_Input):
 
     format: Literal["thesis"] = Field(description=".mat classification data")
     folder: str = Field(
-        ".", description="folder of the files, relative to the study file; ${NAME=default} is expanded; "
-        "default: beside the study file"
+        ".",
+        description="folder of the files, relative to the study file; ${NAME=default} is expanded; "
+        "default: beside the study file",
     )
     amplitude: dict[str, str] = Field(
         default_factory=dict, description="file of the amplitude features of each phase; default: none"
@@ -95,9 +94,7 @@ class ThesisInput(_Input):
         default_factory=dict, description="file of the power features of each phase; default: none"
     )
 
-    def check_phases(
-        self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]
-    ) -> None:
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         for kind in kinds:
             # The decoded phase may be missing: those features are then cross-validated only.
             _all_named(f"input.{kind}", phases[:1], getattr(self, kind))
@@ -116,7 +113,7 @@ class FifInput(_Events):
     """Epochs that MNE saved."""
 
     format: Literal["fif"] = Field(description="MNE epochs (-epo.fif)")
-    drop: Patterns = Field((), description="channels to leave out; default: none; only data channels are used")
+    drop: Patterns = Field((), description="channels to leave out; default: none; only data channels count")
 
 
 class NpzInput(_Events):
@@ -132,7 +129,7 @@ InputSettings = Annotated[
 ]
 
 
-def _all_named(field: str, wanted: tuple[str, ...], table: dict[str, object] | dict[str, str] | dict[str, Patterns]) -> None:
+def _all_named(field: str, wanted: tuple[str, ...], table: Mapping[str, object]) -> None:
     missing = [name for name in wanted if name not in table]
     if missing:
         have = ", ".join(table) or "none"

@@ -10,7 +10,7 @@ import pytest
 from shortloop.data import Epochs
 from shortloop.errors import InputError
 from shortloop.features.amplitude import amplitude_features
-from shortloop.study.schema import AmplitudeSettings
+from shortloop.study.features import AmplitudeSettings
 
 
 def make_epochs(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shortloop.data import FloatArray
 from shortloop.errors import InputError
 from shortloop.features.bins import baseline_samples, bin_centres, bin_samples, check_bins_fit
-from shortloop.study.schema import AmplitudeSettings, PowerSettings
+from shortloop.study.features import AmplitudeSettings, PowerSettings
 
 THESIS_TIMES = -1.5 + np.arange(2048) / 512
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shortloop.data import Epochs
 from shortloop.errors import InputError
 from shortloop.features.power import frequencies, power_features, power_of_trials
-from shortloop.study.schema import PowerSettings
+from shortloop.study.features import PowerSettings
 
 
 def make_epochs(

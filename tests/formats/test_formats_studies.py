@@ -17,7 +17,8 @@ from shortloop.formats.read import read_epochs, read_features
 from shortloop.formats.summary import RecordingSummary, summarize
 from shortloop.study.inputs import SimulatedInput, ThesisInput
 from shortloop.study.load import data_folder, read_study
-from shortloop.study.schema import LinearSvmSettings, Study
+from shortloop.study.decoding import LinearSvmSettings
+from shortloop.study.schema import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"

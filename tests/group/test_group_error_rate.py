@@ -7,7 +7,7 @@ import pytest
 from scipy import ndimage, stats
 
 from shortloop.group.statistics import group_statistics
-from shortloop.study.schema import GroupSettings
+from shortloop.study.inference import GroupSettings
 
 GROUPS, PERMUTATIONS, TRIALS, CLASSES, SIDE = 200, 39, 30, 3, 6
 

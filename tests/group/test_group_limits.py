@@ -9,7 +9,7 @@ import pytest
 
 from shortloop.group.limits import limits_note
 from shortloop.group.statistics import group_statistics
-from shortloop.study.schema import GroupSettings
+from shortloop.study.inference import GroupSettings
 
 
 @pytest.mark.parametrize("null", ["permutations", "sign-flips"])

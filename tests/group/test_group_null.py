@@ -12,7 +12,7 @@ from scipy import ndimage, stats
 
 import shortloop.group.statistics as room
 from shortloop.group.statistics import group_statistics
-from shortloop.study.schema import GroupSettings
+from shortloop.study.inference import GroupSettings
 
 CHANCE = 100 / 3
 SHAPES = [(15,), (7, 9)]

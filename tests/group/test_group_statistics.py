@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import ndimage, stats
 
 from shortloop.group.statistics import group_statistics
-from shortloop.study.schema import GroupSettings
+from shortloop.study.inference import GroupSettings
 
 CHANCE = 100 / 3
 PLAIN = GroupSettings(smooth=0)

@@ -1,0 +1,42 @@
+"""A build script in development: the pipeline's features, from the cache, into one new model stage.
+
+ax run ridge
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from build_scripts.build_pipeline import make_features
+from shortloop.jobs.run import Built, Plan, Run, run_study
+
+description = "In development: a ridge classifier on the features of the main pipeline"
+
+
+def main(urd: Any) -> int:
+    return run_study(urd, pipeline, show)
+
+
+def pipeline(run: Plan) -> Built:
+    study = run.study
+    features = make_features(run)
+    scores = [
+        run.build(
+            "ridge",
+            participant,
+            options={"phase": study.phases.train, "folds": study.decoding.folds, "seed": study.seed},
+            jobs={"features": made},
+        )
+        for of_participants in features.values()
+        for participant, made in of_participants.items()
+    ]
+    return scores[-1]
+
+
+def show(run: Run, last: Built, seconds: float) -> None:
+    for job in run.jobs:
+        if job.stage == "ridge":
+            arrays = job.result().arrays
+            best = int(arrays["scores"].argmax())
+            peak, time = arrays["scores"][best], arrays["times"][best]
+            print(f"{job.participant:<12} {job.job:<10} peak {peak:.1f} % in the bin at {time:g}")

@@ -1,0 +1,5 @@
+"""``python -m shortloop``."""
+
+from shortloop.cli.main import main
+
+main()

@@ -1,0 +1,152 @@
+"""The figures of a report: decoding over time, generalization, participants and null distributions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortloop.data import FloatArray
+from shortloop.report.content import KindResult
+from shortloop.report.labels import (
+    SCORE,
+    edges_of,
+    generalization_of,
+    plane_of,
+    score_label,
+    short,
+    title_of,
+)
+from shortloop.report.nulls import null_distribution
+from shortloop.report.panels import colour_bar, colour_limits, confidence_half_width, draw_map
+from shortloop.report.participants import participant_maps
+from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
+from shortloop.report.times import time_scale
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["decoding_over_time", "generalization_map", "null_distribution", "participant_maps"]
+
+
+def decoding_over_time(result: KindResult) -> Figure:
+    """Cross-validated decoding of the training phase over time.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The mean with its 95 % confidence band, the participants, chance, and what is significant: in one
+        row bins of significant clusters, in another bins that exceed the maximum statistic's threshold.
+    """
+    stats, scale = result.curve, time_scale(result)
+    alone = stats.level == "participant"
+    edges = edges_of(result.train_times, scale)
+    who = f"{short(result.participants[0], 14)}, smoothed" if alone else f"mean of {len(stats.scores)}"
+    with styled():
+        figure = new_figure(3.5, title_of(result, "decoding over time"), stats.note)
+        axes = figure.subplots()
+        times = result.train_times * scale.factor
+        _lines(axes, result, times, "not smoothed" if alone else "participants", who)
+        chance = f"chance, {stats.chance:.1f} %"
+        axes.axhline(stats.chance, color=BLACK, linestyle="--", linewidth=1.0, label=chance)
+        if edges[0] < 0 < edges[-1]:
+            axes.axvline(0, color=GREY, linestyle=":", linewidth=1.0)
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(bottom - 0.16 * (top - bottom), top)
+        alpha = f"p ≤ {stats.alpha:g}"
+        _bar(axes, edges, stats.significant, 0.075, BLACK, f"{alpha}, clusters")
+        _bar(axes, edges, stats.p_max <= stats.alpha, 0.02, VERMILION, f"{alpha}, max. statistic")
+        axes.set_xlim(edges[0], edges[-1])
+        axes.set(xlabel=scale.label(), ylabel=SCORE)
+        axes.locator_params(axis="x", nbins=9, integer=scale.unit == "bin")
+        axes.set_title(f"Trained and tested in {short(result.train_phase, 18)}, cross-validated")
+        figure.legend(loc="outside right center")
+    return figure
+
+
+def generalization_map(result: KindResult) -> Figure:
+    """Temporal generalization: mean score and its statistic, with the significant region outlined.
+
+    Parameters
+    ----------
+    result : KindResult
+        With a generalization map.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Training time on x, testing time on y.
+
+    Raises
+    ------
+    ValueError
+        If there is no such map.
+
+    Notes
+    -----
+    King & Dehaene (2014), Trends Cogn. Sci. 18:203-210.
+    """
+    stats, scale = generalization_of(result), time_scale(result)
+    x_edges, y_edges = plane_of(result, scale)
+    alone = stats.level == "participant"
+    letter = "z" if alone else "t"
+    key = "Dashed: same time in training and testing."
+    if stats.significant.any():
+        key = f"Outlined: p ≤ {stats.alpha:g}, cluster-corrected. {key}"
+    with styled():
+        figure = new_figure(4.1, title_of(result, "temporal generalization"), f"{key} {stats.note}")
+        left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+        # A few cells in which all participants agree can have a t of thousands.
+        for axes, values, limits, title, label in [
+            (
+                left,
+                stats.mean,
+                colour_limits(stats.mean, stats.chance),
+                "Smoothed score" if alone else "Mean score",
+                score_label(stats),
+            ),
+            (
+                right,
+                stats.t,
+                colour_limits(stats.t, 0.0, 99.0),
+                f"{letter} against chance",
+                f"{letter} value",
+            ),
+        ]:
+            mesh = draw_map(axes, values, x_edges, y_edges, limits, stats.significant)
+            colour_bar(mesh, [axes], limits, label, location="bottom", shrink=0.8, aspect=25)
+            axes.set_title(title)
+            axes.set_xlabel(scale.label("Training", short(result.train_phase, 16)))
+            axes.locator_params(nbins=6, integer=scale.unit == "bin")
+        left.set_ylabel(scale.label("Testing", short(result.test_phase, 16)))
+    return figure
+
+
+def _lines(axes: Axes, result: KindResult, times: FloatArray, thin: str, thick: str) -> None:
+    stats = result.curve
+    marker = "o" if len(times) == 1 else None  # one point makes no line
+    for index, scores in enumerate(stats.scores):
+        label = thin if index == 0 else None
+        axes.plot(times, scores, color=GREY, linewidth=0.7, alpha=0.7, marker=marker, label=label)
+    half, name = confidence_half_width(stats), "95 % CI of the mean"
+    if np.isfinite(half).any():
+        low, high = stats.mean - half, stats.mean + half
+        if marker:
+            axes.errorbar(times, stats.mean, half, color=BLUE, capsize=4, label=name)
+        else:
+            axes.fill_between(times, low, high, color=BLUE, alpha=0.25, linewidth=0, label=name)
+    axes.plot(times, stats.mean, color=BLUE, linewidth=2.0, marker=marker, label=thick)
+
+
+def _bar(axes: Axes, edges: FloatArray, mask: Any, height: float, color: str, label: str) -> None:
+    # A strip of bins, at a height given as a fraction of the axes, so that it never meets the data.
+    spans = [(edges[index], edges[index + 1] - edges[index]) for index in np.flatnonzero(mask)]
+    if spans:
+        axes.broken_barh(
+            spans, (height, 0.03), transform=axes.get_xaxis_transform(), color=color, linewidth=0, label=label
+        )

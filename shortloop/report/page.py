@@ -1,0 +1,168 @@
+"""The page that a researcher opens: one file, with every figure in it and where each comes from."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shortloop.report import figures
+from shortloop.report.content import KindResult, ReportContent
+from shortloop.report.provenance import flat, provenance_rows
+from shortloop.report.style import DPI, save
+from shortloop.report.summary import group_findings, participant_table
+from shortloop.report.template import PAGE
+from shortloop.report.times import TimeScale, time_scale
+from shortloop.report.words import caption, finding_sentences, limits, overview
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["write_report"]
+
+FIGURES: tuple[tuple[str, str, Callable[[KindResult], Figure]], ...] = (
+    ("decoding_over_time", "Decoding over time", figures.decoding_over_time),
+    ("generalization", "Temporal generalization", figures.generalization_map),
+    ("participants", "Each participant", figures.participant_maps),
+    ("null_distribution", "Null distributions", figures.null_distribution),
+)
+
+
+def write_report(content: ReportContent, folder: Path) -> list[Path]:
+    """Draw all figures and write the page.
+
+    Parameters
+    ----------
+    content : ReportContent
+    folder : Path
+        Made if it does not exist.
+
+    Returns
+    -------
+    list of Path
+        ``report.html``, then ``figures/<kind>_<figure>.png`` and ``.pdf``. The page needs none of the other
+        files and no network. The same content gives the same bytes.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    kinds, written, number = [], [], 1
+    for result in content.kinds:
+        drawn, paths = _draw(result, content.settings, folder / "figures", number)
+        written += paths
+        number += len(drawn)
+        kinds.append(_kind(result, drawn))
+    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(PAGE)
+    html = page.render(
+        study=content.study,
+        overview=overview(content),
+        kinds=kinds,
+        limits=limits(content),
+        settings=flat(content.settings),
+        versions=sorted(content.versions.items()),
+        thread_note=content.thread_note,
+    )
+    path = folder / "report.html"
+    path.write_bytes(html.encode())
+    return [path, *written]
+
+
+def _draw(
+    result: KindResult, settings: dict[str, Any], folder: Path, number: int
+) -> tuple[list[dict[str, Any]], list[Path]]:
+    drawn: list[dict[str, Any]] = []
+    paths: list[Path] = []
+    for key, title, draw in FIGURES:
+        if key == "generalization" and result.generalization is None:
+            continue
+        name = f"{_slug(result.kind)}_{key}"
+        png, pdf = save(draw(result), folder, name)
+        paths += [png, pdf]
+        image = png.read_bytes()
+        # The first block of a PNG file: width and height in pixels.
+        width, height = struct.unpack(">II", image[16:24])
+        drawn.append(
+            {
+                "name": name,
+                "number": number + len(drawn),
+                "title": f"{title}, {result.kind}",
+                "caption": _unbroken(caption(key, result, settings)),
+                "alt": _alt(key, title, result),
+                "image": base64.b64encode(image).decode(),
+                "width": round(width * 118 / DPI),  # a figure of 180 mm fills the column
+                "height": round(height * 118 / DPI),
+            }
+        )
+    return drawn, paths
+
+
+def _kind(result: KindResult, drawn: list[dict[str, Any]]) -> dict[str, Any]:
+    heads, rows = _participants(result)
+    return {
+        "id": f"kind-{_slug(result.kind)}",
+        "name": result.kind.capitalize(),
+        "findings": [_unbroken(sentence) for sentence in finding_sentences(result)],
+        "figures": drawn,
+        "provenance": provenance_rows(result.sources),
+        "chance": f"{result.curve.chance:.1f} %",
+        "heads": heads,
+        "rows": rows,
+    }
+
+
+def _participants(result: KindResult) -> tuple[list[str], list[dict[str, Any]]]:
+    scale = time_scale(result)
+    unit = "bin" if scale.unit == "bin" else scale.unit
+    heads = [f"Decoding in {result.train_phase} (%)", f"at ({unit})"]
+    if result.generalization is not None:
+        heads += [f"Generalization to {result.test_phase} (%)", f"trained at ({unit})", f"tested at ({unit})"]
+    rows = [
+        {"name": row["participant"], "total": False, "cells": _cells(row, scale, result)}
+        for row in participant_table(result)
+    ]
+    if result.curve.level == "group":
+        found = group_findings(result)
+        plane = found["generalization"] or {}
+        mean = {
+            "peak": found["curve"]["peak"],
+            "peak_time": found["curve"]["peak_time"],
+            "generalization_peak": plane.get("peak"),
+            "generalization_train_time": plane.get("peak_train_time"),
+            "generalization_test_time": plane.get("peak_test_time"),
+        }
+        rows.append({"name": "Mean, smoothed", "total": True, "cells": _cells(mean, scale, result)})
+    return heads, rows
+
+
+def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> list[str]:
+    def score(value: float | None) -> str:
+        return "–" if value is None else f"{value:.1f}"
+
+    def time(value: float | None) -> str:
+        return "–" if value is None else scale.number(value)
+
+    cells = [score(row["peak"]), time(row["peak_time"])]
+    if result.generalization is not None:
+        cells.append(score(row["generalization_peak"]))
+        cells += [time(row["generalization_train_time"]), time(row["generalization_test_time"])]
+    return cells
+
+
+def _alt(key: str, title: str, result: KindResult) -> str:
+    # What the figure says, for those who do not see it: for the first two, that is the finding.
+    which = {"decoding_over_time": 0, "generalization": 1}.get(key)
+    said = "" if which is None else f" {finding_sentences(result)[which]}"
+    panels = f" {len(result.participants)} panels." if key == "participants" else ""
+    return f"{title}, {result.kind}.{said}{panels}"
+
+
+def _unbroken(text: str) -> str:
+    # No line may end between a number and its unit, or within "p = 0.01".
+    return re.sub(r"(?<=\d) (?=ms\b|s\b|%)|(?<=\b[pα]) (?=[=<≤])|(?<=[=<≤]) (?=\d)", "\u00a0", text)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "kind"

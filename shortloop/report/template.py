@@ -1,0 +1,181 @@
+"""The page's HTML and CSS. They are code, not data files: a change of the page is a change of the report."""
+
+from __future__ import annotations
+
+__all__ = ["PAGE"]
+
+CSS = """
+:root { color-scheme: light; --ink: #1b1f24; --soft: #57606a; --line: #d8dee4; --tint: #f6f8fa;
+  --blue: #0b5c94; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #fff; color: var(--ink); font: 17px/1.55 Georgia, "Times New Roman", serif; }
+main { max-width: 54rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
+h1, h2, h3, nav, table, summary, .where {
+  font-family: system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .3rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.35rem; margin: 3rem 0 .8rem; padding-top: .9rem; border-top: 2px solid var(--ink); }
+h3 { font-size: 1.02rem; margin: 2rem 0 .5rem; }
+a { color: var(--blue); }
+.kicker { font: 600 .8rem system-ui, sans-serif; letter-spacing: .08em; text-transform: uppercase;
+  color: var(--soft); margin: 0 0 .4rem; }
+.summary { background: var(--tint); border-left: 4px solid var(--blue); padding: .9rem 1.15rem;
+  margin: 1.2rem 0; }
+.summary p, .summary ul { margin: 0; }
+.summary ul { padding: .3rem 0 0 1.2rem; }
+.summary li { margin-top: .4rem; }
+nav { font-size: .9rem; }
+nav ul { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; }
+figure { margin: 1.6rem 0 2.2rem; }
+figure img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
+figcaption { font-size: .93rem; line-height: 1.5; margin-top: .7rem; }
+details { margin-top: .6rem; font-size: .85rem; }
+summary { cursor: pointer; color: var(--blue); font-weight: 600; padding: .25rem 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .85rem; line-height: 1.4; width: 100%; margin: .4rem 0; }
+caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0;
+  border-bottom: 1px solid var(--line); }
+.scores tbody th { white-space: nowrap; }
+thead th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
+th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
+tr.total td, tr.total th { border-top: 1.5px solid var(--ink); border-bottom: 0; font-weight: 600; }
+tbody th { font-weight: 500; }
+code { font: .92em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+td.values { overflow-wrap: anywhere; }
+.where { color: var(--soft); margin: .3rem 0; }
+.limits li { margin: .45rem 0; }
+footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
+@media (max-width: 40rem) {
+  body { font-size: 16px; }
+  main { padding: 1.4rem .9rem 3rem; }
+  h1 { font-size: 1.5rem; }
+}
+@media print {
+  @page { margin: 18mm 16mm; }
+  body { font-size: 10.5pt; }
+  main { max-width: none; padding: 0; }
+  nav, details { display: none; }
+  figure img { max-height: 88mm; width: auto; }
+  figure, tr { break-inside: avoid; }
+  h2, h3 { break-after: avoid; }
+  .wide { overflow: visible; }
+}
+""".strip()
+
+PAGE = (
+    """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ study }}: decoding report</title>
+<style>
+"""
+    + CSS
+    + """
+</style>
+</head>
+<body>
+<main>
+<header>
+<p class="kicker">Decoding report</p>
+<h1>{{ study }}</h1>
+<div class="summary">
+<p>{{ overview }}</p>
+<ul>
+{% for kind in kinds %}{% for sentence in kind.findings -%}
+<li>{{ sentence }}</li>
+{% endfor %}{% endfor -%}
+</ul>
+</div>
+<nav aria-label="Contents"><ul>
+{% for kind in kinds -%}
+<li><a href="#{{ kind.id }}">{{ kind.name }}</a></li>
+{% endfor -%}
+<li><a href="#limits">What cannot be said</a></li>
+<li><a href="#settings">Settings</a></li>
+<li><a href="#versions">Versions</a></li>
+</ul></nav>
+</header>
+{% for kind in kinds %}
+<section id="{{ kind.id }}">
+<h2>{{ kind.name }}</h2>
+{% for figure in kind.figures %}
+<figure id="{{ figure.name }}">
+<img src="data:image/png;base64,{{ figure.image }}" width="{{ figure.width }}" height="{{ figure.height }}"
+ alt="{{ figure.alt }}">
+<figcaption><strong>Figure {{ figure.number }}. {{ figure.title }}.</strong> {{ figure.caption }}</figcaption>
+<details>
+<summary>Where this comes from</summary>
+<p class="where">Also saved as <code>figures/{{ figure.name }}.png</code> and
+<code>figures/{{ figure.name }}.pdf</code>.</p>
+<div class="wide"><table>
+<thead><tr><th scope="col">Stage</th><th scope="col">Jobs</th><th scope="col">Options</th>
+<th scope="col">Versions</th></tr></thead>
+<tbody>
+{% for row in kind.provenance -%}
+<tr><th scope="row">{{ row.stage }}</th>
+<td>{% for participant, job in row.jobs %}{% if participant %}{{ participant }}: {% endif -%}
+<code>{{ job }}</code>{% if not loop.last %}<br>{% endif %}{% endfor %}</td>
+<td class="values">{% for name, text in row.options %}{{ name }} = {{ text }}
+{%- if not loop.last %}<br>{% endif %}{% endfor %}</td>
+<td class="values">{% for name, text in row.versions %}{{ name }} {{ text }}
+{%- if not loop.last %}<br>{% endif %}{% endfor %}</td></tr>
+{% else -%}
+<tr><td colspan="4">No jobs were recorded.</td></tr>
+{% endfor -%}
+</tbody>
+</table></div>
+</details>
+</figure>
+{% endfor %}
+<h3>Participants</h3>
+<div class="wide"><table class="scores">
+<caption>Best score of each participant, not smoothed, and when; chance is {{ kind.chance }}.</caption>
+<thead><tr><th scope="col">Participant</th>
+{% for head in kind.heads %}<th scope="col" class="number">{{ head }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in kind.rows -%}
+<tr{% if row.total %} class="total"{% endif %}><th scope="row">{{ row.name }}</th>
+{%- for cell in row.cells %}<td class="number">{{ cell }}</td>{% endfor %}</tr>
+{% endfor -%}
+</tbody>
+</table></div>
+</section>
+{% endfor %}
+<section id="limits">
+<h2>What cannot be said</h2>
+<ul class="limits">
+{% for limit in limits -%}
+<li>{{ limit }}</li>
+{% endfor -%}
+</ul>
+</section>
+<section id="settings">
+<h2>Settings</h2>
+<div class="wide"><table>
+<thead><tr><th scope="col">Setting</th><th scope="col">Value</th></tr></thead>
+<tbody>
+{% for name, text in settings -%}
+<tr><th scope="row"><code>{{ name }}</code></th><td class="values">{{ text }}</td></tr>
+{% endfor -%}
+</tbody>
+</table></div>
+</section>
+<section id="versions">
+<h2>Versions</h2>
+<div class="wide"><table>
+<thead><tr><th scope="col">Library</th><th scope="col">Version</th></tr></thead>
+<tbody>
+{% for name, text in versions -%}
+<tr><th scope="row">{{ name }}</th><td class="values">{{ text }}</td></tr>
+{% endfor -%}
+</tbody>
+</table></div>
+{% if thread_note %}<p>{{ thread_note }}</p>{% endif %}
+</section>
+</main>
+</body>
+</html>
+"""
+)

@@ -1,0 +1,24 @@
+"""The base of all records of a study file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["Name", "Settings", "false_to_none"]
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+
+
+class Settings(BaseModel):
+    """Base of every record: frozen, and closed to keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def false_to_none(values: object, *fields: str) -> object:
+    """Read ``lowpass = false`` as "none", which TOML cannot say."""
+    if not isinstance(values, dict):
+        return values
+    return {key: None if key in fields and value is False else value for key, value in values.items()}

@@ -103,9 +103,9 @@ def _as_written(problem: Any, content: dict[str, Any]) -> list[str | int]:
     """The place of a problem in the file: pydantic's own has names of alternatives, too."""
     place: list[str | int] = []
     here: Any = content
-    for part in problem["loc"]:
+    for depth, part in enumerate(problem["loc"]):
         if isinstance(here, dict):
-            if len(place) == 1 and part == _tag_of(here):
+            if depth == 1 and part == _tag_of(here):
                 continue
             if part not in here and problem["type"] != "missing":
                 break

@@ -1,0 +1,148 @@
+"""A copy of the project in a folder of its own, with a server of its own, driven from the shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+AX = Path(sys.executable).with_name("ax")
+
+STUDY = """\
+name = "live"
+seed = 3
+participants = ["A", "B"]
+classes = ["left", "right"]
+phases.train = "viewing"
+
+[input]
+format = "npz"
+folder = "data"
+files.viewing = ["{participant}.npz"]
+
+[features.amplitude]
+baseline = false
+lowpass = 20.0
+start = 0.0
+bins = 4
+bin_samples = 5
+
+[decoding]
+folds = 3
+
+[estimator]
+kind = "linear-svm"
+C = [0.001, 0.01]
+inner_folds = 2
+
+[permutations]
+count = 39
+"""
+
+
+def write_recording(file: Path, seed: int, trials: int = 16, **changes: Any) -> None:
+    """Two classes that differ from 100 ms on; the file's size depends on the shapes only."""
+    rng = np.random.default_rng(seed)
+    y = np.tile([0, 1], trials)
+    t = np.arange(-8, 32) / 64
+    x = rng.standard_normal((len(y), 3, len(t))).astype(np.float32)
+    x[y == 1, 0] += 1.5 * (t > 0.1)
+    arrays: dict[str, Any] = {"X": x, "y": np.array(["left", "right"])[y], "t": t, "ch": ["a", "b", "c"]}
+    np.savez(file, **{**arrays, **changes})
+
+
+class LiveProject:
+    """The project's own files, a small study of two participants, `ax` and `shortloop` as a user runs them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("shortloop", "methods", "build_scripts", "dev"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "accelerator.conf", folder)
+        (folder / "data").mkdir()
+        for seed, name in enumerate("AB"):
+            write_recording(folder / "data" / f"{name}.npz", seed)
+        self.write_study(STUDY)
+        self.server: subprocess.Popen[bytes] | None = None
+
+    def write_study(self, text: str) -> None:
+        (self.folder / "study.toml").write_text(text, encoding="utf-8")
+
+    def edit_study(self, old: str, new: str) -> None:
+        text = (self.folder / "study.toml").read_text(encoding="utf-8")
+        assert old in text
+        self.write_study(text.replace(old, new))
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+        study = str(self.folder / "study.toml")
+        return {**kept, "USER": "tester", "STUDY": study, "SHORTLOOP_SLICES": "2", **more}
+
+    def shell(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment(**environment),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def ax(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.shell(str(AX), *arguments, **environment)
+
+    def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.shell(sys.executable, "-m", "shortloop", *arguments, **environment)
+
+    def start_server(self, **environment: str) -> None:
+        log = (self.folder / "server.log").open("wb")
+        self.server = subprocess.Popen(
+            [str(AX), "server"],
+            cwd=self.folder,
+            env=self.environment(**environment),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + 60
+        while self.ax("status").returncode != 0:
+            assert self.server.poll() is None, (self.folder / "server.log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def stop_server(self) -> None:
+        if self.server is not None:
+            self.server.send_signal(signal.SIGTERM)
+            self.server.wait(timeout=20)
+            self.server = None
+
+    def run(self, script: str = "build_pipeline") -> set[tuple[str, str | None]]:
+        """Run a script; the jobs it built, as (stage, participant)."""
+        done = self.ax("run", script)
+        assert done.returncode == 0, done.stdout + done.stderr
+        lines = re.findall(r"\] built (\S+) +(\S*) +main-\d+", done.stdout)
+        return {(stage, participant or None) for stage, participant in lines}
+
+    def summary(self) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads((self.folder / "results/live/summary.json").read_text())
+        return loaded
+
+    def job(self, stage: str, participant: str | None = None) -> str:
+        """Id of a job of the last run."""
+        jobs = self.summary()["jobs"]
+        (found,) = [j["job"] for j in jobs if (j["stage"], j["participant"]) == (stage, participant)]
+        return str(found)
+
+    def result(self, stage: str, participant: str | None = None) -> Path:
+        return self.folder / "workdirs" / "main" / self.job(stage, participant)

@@ -1,0 +1,117 @@
+"""Bad input stops at import: one clear message, status 1, nothing half-made."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from live_project import STUDY, LiveProject, write_recording
+
+pytestmark = pytest.mark.live
+
+Spoil = Callable[[LiveProject], None]
+
+
+def data(project: LiveProject, name: str = "B") -> Path:
+    return project.folder / "data" / f"{name}.npz"
+
+
+def rewrite(**changes: object) -> Spoil:
+    def spoil(project: LiveProject) -> None:
+        write_recording(data(project), 1, **changes)  # type: ignore[arg-type]
+
+    return spoil
+
+
+def edit(old: str, new: str) -> Spoil:
+    return lambda project: project.edit_study(old, new)
+
+
+def remove(project: LiveProject) -> None:
+    data(project).unlink()
+
+
+def truncate(project: LiveProject) -> None:
+    content = data(project).read_bytes()
+    data(project).write_bytes(content[: len(content) // 2])
+
+
+def without_labels(project: LiveProject) -> None:
+    with np.load(data(project)) as arrays:
+        kept = {name: arrays[name] for name in arrays if name != "y"}
+    np.savez(data(project), **kept)
+
+
+def with_value(value: float) -> Spoil:
+    def spoil(project: LiveProject) -> None:
+        with np.load(data(project)) as arrays:
+            changed = dict(arrays)
+        changed["X"][3, 1, 7] = value
+        np.savez(data(project), **changed)
+
+    return spoil
+
+
+def at_another_rate(project: LiveProject) -> None:
+    write_recording(data(project), 1, t=np.arange(-8, 32) / 50)
+
+
+CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
+    "missing file": (remove, ("B", "B.npz")),
+    "truncated file": (truncate, ("B", "B.npz")),
+    "no labels": (without_labels, ("B", "B.npz", "y")),
+    "one class only": (rewrite(y=np.full(32, "left")), ("B", "B.npz", "right")),
+    "NaN": (with_value(np.nan), ("B", "B.npz")),
+    "infinite": (with_value(np.inf), ("B", "B.npz")),
+    "other channels": (rewrite(ch=["a", "b", "x"]), ("B", "channel", "x")),
+    "another rate": (at_another_rate, ("B", "50", "64")),
+    "too few trials": (edit("folds = 3", "folds = 17"), ("left", "16", "17")),
+    "too short": (edit("bins = 4", "bins = 40"), ("features.amplitude", "40")),
+    "participant twice": (edit('["A", "B"]', '["A", "A"]'), ("participants", "A named twice")),
+    "unknown key": (edit("lowpass", "lowpas"), ("study.toml", "features.amplitude.lowpas", "'lowpass'")),
+    "wrong value": (edit("folds = 3", "folds = 1"), ("study.toml", "decoding.folds", "1")),
+    "no estimator": (
+        edit('kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2', 'kind = "sklearn"\npath = "sklearn.svm.No"'),
+        ("estimator.path", "sklearn.svm.No"),
+    ),
+}
+
+
+@pytest.fixture
+def fresh(project: LiveProject) -> Iterator[LiveProject]:
+    yield project
+    project.write_study(STUDY)
+    for seed, name in enumerate("AB"):
+        write_recording(data(project, name), seed)
+    shutil.rmtree(project.folder / "results", ignore_errors=True)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_stops_the_run(fresh: LiveProject, case: str) -> None:
+    spoil, words = CASES[case]
+    spoil(fresh)
+    done = fresh.ax("run", "build_pipeline")
+    assert done.returncode == 1
+    said = done.stdout + done.stderr  # exax gives a build script one stream for both
+    assert said.count("shortloop: ") == 1
+    for word in words:
+        assert word in said, f"{word!r} not in:\n{said}"
+    assert "Traceback" not in said
+    # Nothing half-made: no results, and every job that is there is whole.
+    assert not (fresh.folder / "results" / "live").exists()
+    for job in (fresh.folder / "workdirs" / "main").glob("main-[0-9]*"):
+        is_build_script = (job / "setup.json").is_file() and '"is_build": true' in (
+            job / "setup.json"
+        ).read_text()
+        assert is_build_script or (job / "post.json").is_file()
+
+
+def test_mending_the_input_mends_the_run(fresh: LiveProject) -> None:
+    truncate(fresh)
+    assert fresh.ax("run", "build_pipeline").returncode == 1
+    write_recording(data(fresh), 1)
+    fresh.run()
+    assert (fresh.folder / "results" / "live" / "report.html").is_file()

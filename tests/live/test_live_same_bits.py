@@ -1,0 +1,65 @@
+"""The same study gives the same bits for any number of slices, for every estimator and null."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+
+import pytest
+from live_project import STUDY, LiveProject
+
+pytestmark = pytest.mark.live
+
+SVM = 'kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2'
+ESTIMATORS = {
+    "linear-svm": SVM,
+    "matlab-svm": 'kind = "matlab-svm"',
+    "sklearn, linear": 'kind = "sklearn"\npath = "sklearn.linear_model.RidgeClassifier"\nparams.alpha = 2.0',
+    "sklearn, not linear": 'kind = "sklearn"\npath = "sklearn.naive_bayes.GaussianNB"',
+}
+STUDIES = {name: STUDY.replace(SVM, settings) for name, settings in ESTIMATORS.items()}
+STUDIES["training labels shuffled"] = STUDY.replace("count = 39", 'count = 19\nnull = "training-labels"')
+
+
+def digests(project: LiveProject) -> dict[tuple[str, str | None, str], str]:
+    """Content of every array of the last run."""
+    found = {}
+    for job in project.summary()["jobs"]:
+        folder = project.folder / "workdirs" / "main" / job["job"]
+        for file in folder.glob("*.npy"):
+            content = hashlib.sha256(file.read_bytes()).hexdigest()
+            found[job["stage"], job["participant"], file.name] = content
+    return found
+
+
+def run_all(slices: str) -> dict[str, dict[tuple[str, str | None, str], str]]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        project = LiveProject(Path(folder))
+        project.start_server(SHORTLOOP_SLICES=slices)
+        try:
+            found = {}
+            for name, study in STUDIES.items():
+                project.write_study(study)
+                project.run()
+                found[name] = digests(project)
+        finally:
+            project.stop_server()
+    return found
+
+
+@pytest.fixture(scope="module")
+def both() -> tuple[dict[str, dict[tuple[str, str | None, str], str]], ...]:
+    return run_all("1"), run_all("5")
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_any_number_of_slices_gives_the_same_bits(both: tuple[dict, dict], study: str) -> None:  # type: ignore[type-arg]
+    one, five = both[0][study], both[1][study]
+    assert ("permute", "A", "plane_null.npy") in one
+    assert one == five
+
+
+def test_estimators_and_nulls_differ(both: tuple[dict, dict]) -> None:  # type: ignore[type-arg]
+    nulls = {study: each["permute", "A", "curve_null.npy"] for study, each in both[0].items()}
+    assert len(set(nulls.values())) == len(nulls)

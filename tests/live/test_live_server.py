@@ -1,0 +1,129 @@
+"""Starting, using and ending the exax server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import LiveProject
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def stopped() -> Iterator[LiveProject]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = LiveProject(Path(folder))
+        made.edit_study('["A", "B"]', '["A"]')
+        yield made
+        made.stop_server()
+
+
+def processes_in(folder: Path) -> list[str]:
+    """Command lines of processes that work in a folder."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdecimal():
+            continue
+        try:
+            where = os.readlink(process / "cwd")
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if where.startswith(str(folder.resolve())) and command:
+            found.append(command)
+    return found
+
+
+def wait_until_alone(folder: Path) -> list[str]:
+    deadline = time.monotonic() + 10
+    while processes_in(folder) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return processes_in(folder)
+
+
+def test_run_starts_a_server_and_leaves_none(stopped: LiveProject) -> None:
+    done = stopped.shortloop("run")
+    assert done.returncode == 0, done.stderr
+    assert wait_until_alone(stopped.folder) == []
+    assert stopped.ax("status").returncode != 0
+    # again, with another number of slices: no job has files per slice
+    done = stopped.shortloop("run", SHORTLOOP_SLICES="3")
+    assert done.returncode == 0, done.stderr
+    assert "0 jobs built" in done.stdout
+
+
+def test_run_uses_the_server_that_answers_and_leaves_it(stopped: LiveProject) -> None:
+    stopped.start_server()
+    assert stopped.shortloop("run").returncode == 0
+    assert stopped.ax("status").returncode == 0
+    assert stopped.server is not None
+    assert stopped.server.poll() is None
+
+
+def test_a_killed_run_takes_its_server_with_it(stopped: LiveProject) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-m", "shortloop", "run"],
+        cwd=stopped.folder,
+        env=stopped.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 30
+    while stopped.ax("status").returncode != 0 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGTERM)
+    run.wait(timeout=20)
+    assert run.returncode not in (0, None)
+    assert wait_until_alone(stopped.folder) == []
+
+
+def test_slices_come_from_the_cores_unless_set(stopped: LiveProject) -> None:
+    environment = stopped.environment()
+    del environment["SHORTLOOP_SLICES"]
+    done = subprocess.run(
+        [sys.executable, "-m", "shortloop", "run"],
+        cwd=stopped.folder,
+        env=environment,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    cores = len(os.sched_getaffinity(0))
+    assert (stopped.folder / "workdirs/main/.slices").read_text().strip() == str(cores)
+
+
+def test_a_server_that_cannot_start_says_why(stopped: LiveProject) -> None:
+    (stopped.folder / "methods" / "a_broken.py").write_text("import no_such_module\n", encoding="utf-8")
+    done = stopped.shortloop("run")
+    assert done.returncode == 1
+    assert "the exax server did not start" in done.stderr
+    assert "a_broken.py" in done.stderr
+    assert "no_such_module" in done.stderr
+    assert wait_until_alone(stopped.folder) == []
+
+
+def test_a_socket_path_that_is_too_long_is_explained(stopped: LiveProject) -> None:
+    deep = stopped.folder.joinpath(*["a-long-folder-name"] * 6)
+    deep.mkdir(parents=True)
+    for name in ("shortloop", "methods", "build_scripts", "dev", "accelerator.conf"):
+        (deep / name).symlink_to(stopped.folder / name)
+    done = subprocess.run(
+        [sys.executable, "-m", "shortloop", "run"],
+        cwd=deep,
+        env=stopped.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "too long" in done.stderr

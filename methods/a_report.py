@@ -12,23 +12,49 @@ options: dict[str, Any] = {"study": {}}  # the study's settings, as the page sho
 jobs = (["groups"],)
 
 
-def synthesis(job: Any) -> None:
+def prepare() -> Any:
+    from pathlib import Path
+
+    import matplotlib.backends.backend_agg
+    import matplotlib.backends.backend_pdf  # noqa: F401  imported once, shared by the slices
+
+    from shortloop.engines.units import Units
+    from shortloop.jobs.results import open_result
+    from shortloop.report.collect import collect
+    from shortloop.report.page import panels
+
+    content = collect([open_result(each.path) for each in jobs.groups], options["study"])  # type: ignore[attr-defined]
+    Path("figures").mkdir()
+    figures = panels(content)
+    return content, figures, Units([figure.cost for figure in figures])
+
+
+def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+    from pathlib import Path
+
+    from shortloop.jobs.threads import check_single_thread
+    from shortloop.report.page import draw_panel
+
+    _, figures, units = prepare_res
+    for unit in units:
+        draw_panel(figures[unit], Path())
+    return check_single_thread()
+
+
+def synthesis(job: Any, prepare_res: Any, analysis_res: Any) -> None:
     import json
     from pathlib import Path
 
     from shortloop.jobs.records import write_record
-    from shortloop.jobs.results import open_result
-    from shortloop.jobs.threads import check_single_thread
-    from shortloop.report.collect import collect
-    from shortloop.report.page import write_report
+    from shortloop.report.page import write_page
     from shortloop.report.summary import group_findings, participant_table
 
-    content = collect([open_result(each.path) for each in jobs.groups], options["study"])  # type: ignore[attr-defined]
-    write_report(content, Path())
+    content = prepare_res[0]
+    write_page(content, Path())
     findings = [
         {"kind": kind.kind, "participants": participant_table(kind), "group": group_findings(kind)}
         for kind in content.kinds
     ]
     Path("findings.json").write_text(json.dumps(findings, indent=1) + "\n", encoding="utf-8")
-    write_record("report", None, {}, facts={"study": content.study}, threads=check_single_thread())
+    write_record("report", None, {}, facts={"study": content.study}, threads=next(iter(analysis_res)))
     job.register_files("**/*")

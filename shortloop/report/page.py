@@ -6,6 +6,7 @@ import base64
 import re
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from shortloop.report.words import caption, finding_sentences, limits, overview
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["write_report"]
+__all__ = ["Panel", "draw_panel", "panels", "write_page", "write_report"]
 
 FIGURES: tuple[tuple[str, str, Callable[[KindResult], Figure]], ...] = (
     ("decoding_over_time", "Decoding over time", figures.decoding_over_time),
@@ -29,6 +30,114 @@ FIGURES: tuple[tuple[str, str, Callable[[KindResult], Figure]], ...] = (
     ("participants", "Each participant", figures.participant_maps),
     ("null_distribution", "Null distributions", figures.null_distribution),
 )
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure of a report.
+
+    Parameters
+    ----------
+    name : str
+        Its file name without ending.
+    number : int
+        Its number on the page.
+    key, title : str
+        Which kind of figure.
+    result : KindResult
+        What it shows.
+    draw : callable
+        Draws it.
+    cost : float
+        Rough time it takes, relative.
+    """
+
+    name: str
+    number: int
+    key: str
+    title: str
+    result: KindResult
+    draw: Callable[[KindResult], Figure]
+    cost: float
+
+
+def panels(content: ReportContent) -> list[Panel]:
+    """The figures of a report, in the order of the page; each can be drawn on its own.
+
+    Parameters
+    ----------
+    content : ReportContent
+
+    Returns
+    -------
+    list of Panel
+    """
+    found: list[Panel] = []
+    for result in content.kinds:
+        for key, title, draw in FIGURES:
+            if key == "generalization" and result.generalization is None:
+                continue
+            cost = 3.0 + len(result.participants) if key == "participants" else 4.0
+            name = f"{_slug(result.kind)}_{key}"
+            found.append(Panel(name, len(found) + 1, key, title, result, draw, cost))
+    return found
+
+
+def draw_panel(panel: Panel, folder: Path) -> list[Path]:
+    """Draw one figure as PNG and PDF.
+
+    Parameters
+    ----------
+    panel : Panel
+    folder : Path
+        Of the report; its folder ``figures`` is made if it does not exist.
+
+    Returns
+    -------
+    list of Path
+        The PNG and the PDF.
+    """
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    return save(panel.draw(panel.result), folder / "figures", panel.name)
+
+
+def write_page(content: ReportContent, folder: Path) -> Path:
+    """Write the page, once all its figures are drawn.
+
+    Parameters
+    ----------
+    content : ReportContent
+    folder : Path
+        Of the report.
+
+    Returns
+    -------
+    Path
+        ``report.html``. It needs none of the other files and no network.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    drawn = panels(content)
+    kinds = [
+        _kind(
+            result,
+            [_figure(each, content.settings, folder) for each in drawn if each.result is result],
+        )
+        for result in content.kinds
+    ]
+    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(PAGE)
+    html = page.render(
+        study=content.study,
+        overview=overview(content),
+        kinds=kinds,
+        limits=limits(content),
+        settings=flat(content.settings),
+        versions=sorted(content.versions.items()),
+        thread_note=content.thread_note,
+    )
+    path = folder / "report.html"
+    path.write_bytes(html.encode())
+    return path
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
@@ -43,60 +152,27 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        ``report.html``, then ``figures/<kind>_<figure>.png`` and ``.pdf``. The page needs none of the other
-        files and no network. The same content gives the same bytes.
+        ``report.html``, then ``figures/<kind>_<figure>.png`` and ``.pdf``. The same content gives the same
+        bytes.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    kinds, written, number = [], [], 1
-    for result in content.kinds:
-        drawn, paths = _draw(result, content.settings, folder / "figures", number)
-        written += paths
-        number += len(drawn)
-        kinds.append(_kind(result, drawn))
-    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(PAGE)
-    html = page.render(
-        study=content.study,
-        overview=overview(content),
-        kinds=kinds,
-        limits=limits(content),
-        settings=flat(content.settings),
-        versions=sorted(content.versions.items()),
-        thread_note=content.thread_note,
-    )
-    path = folder / "report.html"
-    path.write_bytes(html.encode())
-    return [path, *written]
+    files = [path for panel in panels(content) for path in draw_panel(panel, folder)]
+    return [write_page(content, folder), *files]
 
 
-def _draw(
-    result: KindResult, settings: dict[str, Any], folder: Path, number: int
-) -> tuple[list[dict[str, Any]], list[Path]]:
-    drawn: list[dict[str, Any]] = []
-    paths: list[Path] = []
-    for key, title, draw in FIGURES:
-        if key == "generalization" and result.generalization is None:
-            continue
-        name = f"{_slug(result.kind)}_{key}"
-        png, pdf = save(draw(result), folder, name)
-        paths += [png, pdf]
-        image = png.read_bytes()
-        # The first block of a PNG file: width and height in pixels.
-        width, height = struct.unpack(">II", image[16:24])
-        drawn.append(
-            {
-                "name": name,
-                "number": number + len(drawn),
-                "title": f"{title}, {result.kind}",
-                "caption": _unbroken(caption(key, result, settings)),
-                "alt": _alt(key, title, result),
-                "image": base64.b64encode(image).decode(),
-                "width": round(width * 118 / DPI),  # a figure of 180 mm fills the column
-                "height": round(height * 118 / DPI),
-            }
-        )
-    return drawn, paths
+def _figure(panel: Panel, settings: dict[str, Any], folder: Path) -> dict[str, Any]:
+    image = (folder / "figures" / f"{panel.name}.png").read_bytes()
+    # The first block of a PNG file: width and height in pixels.
+    width, height = struct.unpack(">II", image[16:24])
+    return {
+        "name": panel.name,
+        "number": panel.number,
+        "title": f"{panel.title}, {panel.result.kind}",
+        "caption": _unbroken(caption(panel.key, panel.result, settings)),
+        "alt": _alt(panel.key, panel.title, panel.result),
+        "image": base64.b64encode(image).decode(),
+        "width": round(width * 118 / DPI),  # a figure of 180 mm fills the column
+        "height": round(height * 118 / DPI),
+    }
 
 
 def _kind(result: KindResult, drawn: list[dict[str, Any]]) -> dict[str, Any]:

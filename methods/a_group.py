@@ -13,8 +13,11 @@ jobs = (["permuted"],)
 
 
 def synthesis() -> None:
+    import dataclasses
+
     import numpy as np
 
+    from shortloop.group.limits import SHARED_TRAINING
     from shortloop.group.statistics import group_statistics
     from shortloop.jobs.records import Array, save_array, write_record
     from shortloop.jobs.results import open_result
@@ -36,6 +39,9 @@ def synthesis() -> None:
             settings=GroupSettings.model_validate(options["settings"]),
             seed=seed_for(options["seed"], "group", facts["kind"], shape),
         )
+        cross_validated = shape == "curve" or facts["test_phase"] == facts["train_phase"]
+        if len(each) == 1 and cross_validated and facts["null"] == "test-labels":
+            found = dataclasses.replace(found, note=f"{found.note} {SHARED_TRAINING}".strip())
         described, statistics[shape] = save_statistics(found, shape)
         arrays.update(described)
     for times in ("train_times", "test_times"):

@@ -106,6 +106,7 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
             "train_phase": models.facts["phase"],
             "test_phase": applied.facts["phase"] if applied else None,
             "left_out": models.facts["left_out"],
+            "null": options["null"],
         },
         threads=next(iter(analysis_res)),
     )

@@ -42,6 +42,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
+    from shortloop.jobs.project import configuration_file
     from shortloop.jobs.server import running_server
     from shortloop.study.load import STUDY_VARIABLE
 
@@ -49,8 +50,9 @@ def run(
     if study is not None:
         environ[STUDY_VARIABLE] = str(study.absolute())
     with running_server():
-        command = [str(Path(sys.executable).with_name("ax")), "run", script]
-        status = subprocess.run(command, env=environ, check=False).returncode
+        # From another folder, the project is the one that this code is part of.
+        ax = [str(Path(sys.executable).with_name("ax")), "--config", str(configuration_file())]
+        status = subprocess.run([*ax, "run", script], env=environ, check=False).returncode
     raise typer.Exit(status if status >= 0 else 128 - status)
 
 

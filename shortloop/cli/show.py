@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from shortloop.errors import InputError
+
+if TYPE_CHECKING:
+    from shortloop.jobs.results import Result
 
 __all__ = ["show_job"]
 
@@ -23,14 +28,14 @@ def show_job(job: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from shortloop.jobs.results import load, open_result
+    from shortloop.jobs.results import load
 
     result = load(job)
-    console = Console(highlight=False)
-    who = f" of {result.participant}" if result.participant else ""
-    console.print(f"[bold]{result.job}[/bold]: {result.stage}{who}", soft_wrap=True)
+    # No markup: names of files and values of options may have brackets.
+    console = Console(highlight=False, markup=False)
+    console.print(_title(result), style="bold", soft_wrap=True)
     if result.problem:
-        console.print(f"[bold]rejected:[/bold] {result.problem}", markup=True)
+        console.print(f"rejected: {result.problem}", soft_wrap=True)
 
     facts = Table(show_header=False, box=None, pad_edge=False)
     facts.add_column(style="bold", no_wrap=True)
@@ -38,10 +43,8 @@ def show_job(job: str) -> None:
     facts.add_row("made", f"{result.made:%Y-%m-%d %H:%M:%S}, in {result.seconds:.2f} s")
     facts.add_row("by", f"{result.setup['package']}.a_{result.method}, code {result.setup['hash']}")
     facts.add_row("folder", str(result.path))
-    for name, jobs in result.inputs.items():
-        for each in jobs if isinstance(jobs, list) else [jobs]:
-            source = open_result(result.path.parent / each)
-            facts.add_row(f"from {name}", f"{each}: {source.stage} {source.participant or ''}".rstrip())
+    for name, source in result.sources():
+        facts.add_row(f"from {name}", _source(source))
     for phase, files in result.facts.get("files", {}).items():
         for file in files:
             facts.add_row(f"file, {phase}", f"{file['name']} (content {file['content']})")
@@ -61,7 +64,21 @@ def show_job(job: str) -> None:
             table.add_row(name, shape, array["dtype"], array["unit"], array["axes"], array["description"])
         console.print(table)
     files = sorted(str(p.relative_to(result.path)) for p in result.path.rglob("*") if p.is_file())
-    console.print(f"[bold]files[/bold]  {', '.join(files)}", soft_wrap=True)
+    console.print(f"files: {', '.join(files)}", soft_wrap=True)
+
+
+def _title(result: Result) -> str:
+    who = f" of {result.participant}" if result.participant else ""
+    return f"{result.job}: {result.stage}{who}"
+
+
+def _source(job: str) -> str:
+    from shortloop.jobs.results import load
+
+    try:
+        return _title(load(job))
+    except InputError as error:
+        return f"{job}: {error.problem}"
 
 
 def _flat(options: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:

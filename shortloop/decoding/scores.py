@@ -39,14 +39,19 @@ def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
     Parameters
     ----------
     votes : array of int, shape (\\*cells, trials, classes)
-        Votes for each class.
+        Votes for each class. Within a cell, trials have equally many, or none.
     labels : array of int, shape (labellings, trials)
         Class of each trial under each labelling.
 
     Returns
     -------
     array of float64, shape (labellings, \\*cells)
-        Chance, 100 / classes, where there are no votes at all.
+
+    Notes
+    -----
+    A trial that no classifier voted on, as its fold kept no feature, counts as guessed: 1 / classes of it
+    is right. Leaving it out instead biases cross-validated scores of pure noise below chance, as the folds
+    that keep features are those whose held-out trials happen to differ most from the others.
 
     References
     ----------
@@ -55,16 +60,20 @@ def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
     *cells, n_trials, n_classes = votes.shape
     flat = votes.reshape(-1, n_trials, n_classes)
     cast = np.ascontiguousarray(flat.transpose(2, 1, 0), dtype=np.float32)  # (classes, trials, cells)
-    cast_total = cast.sum(axis=0)
-    total = np.zeros((len(labels), len(flat)))
-    present = np.zeros((len(labels), len(flat)))
+    per_trial = cast.sum(axis=0)
+    voters = per_trial.max(axis=0).astype(np.float64)  # of a trial, in each cell
+    if not ((per_trial == 0) | (per_trial == voters)).all():
+        raise ValueError("trials of one cell have different numbers of votes")
+    voters = np.maximum(voters, 1)
+    silent = (per_trial == 0).astype(np.float32)
+    some_silent = silent.any()
+    recall = np.zeros((len(labels), len(flat)))
     for k in range(n_classes):
         member = (labels == k).astype(np.float32)
-        hits = (member @ cast[k]).astype(np.float64)
-        votes_cast = (member @ cast_total).astype(np.float64)
-        some = votes_cast > 0
-        total += np.divide(hits, votes_cast, out=np.zeros_like(hits), where=some)
-        present += some
-    chance = 1 / n_classes
-    recall = np.divide(total, present, out=np.full_like(total, chance), where=present > 0)
-    return (100 * recall).reshape(len(labels), *cells)
+        count = member.sum(axis=1, keepdims=True, dtype=np.float64)
+        right = (member @ cast[k]).astype(np.float64)
+        if some_silent:
+            right += voters * (member @ silent).astype(np.float64) / n_classes
+        recall += np.divide(right, voters * count, out=np.zeros_like(right), where=count > 0)
+    n_present = (labels[:, :, np.newaxis] == np.arange(n_classes)).any(axis=1).sum(axis=1)
+    return (100 * (recall / n_present[:, np.newaxis])).reshape(len(labels), *cells)

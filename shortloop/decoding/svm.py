@@ -6,6 +6,7 @@ like the others. With more features than trials the dual is solved fastest on th
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numba
@@ -45,6 +46,11 @@ def choose_and_fit(
         Signed dual coefficients: weights are ``dual @ x``, intercepts ``dual.sum(axis=1)``. With two
         classes one problem is solved and the first row is the second's negative.
 
+    Warns
+    -----
+    RuntimeWarning
+        If the final fit stops short of `tol`, as it does for a C far above what the data can use.
+
     References
     ----------
     Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM, algorithm 1.
@@ -61,7 +67,14 @@ def choose_and_fit(
     else:
         best = 0
     path = ascending[: int(np.flatnonzero(order == best)[0]) + 1]
-    dual = _fit_path(gram, labels, np.ones(len(labels), dtype=np.bool_), path, n_classes, tol)
+    dual, converged = _fit_path(gram, labels, np.ones(len(labels), dtype=np.bool_), path, n_classes, tol)
+    if not converged:
+        warnings.warn(
+            f"the SVM has not converged for C = {grid[best]:g} in {MAX_PASSES} passes: its weights are "
+            "approximate; take a smaller C, or a larger tol",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return best, np.vstack([-dual, dual]) if n_classes == 2 else dual
 
 
@@ -99,11 +112,14 @@ def _fit_path(gram, labels, train, path, n_classes, tol):  # type: ignore[no-unt
     problems = 1 if n_classes == 2 else n_classes
     dual = np.zeros((problems, len(labels)))
     decision = np.zeros((problems, len(labels)))
+    converged = True
     for k in range(problems):
         positive = 1 if n_classes == 2 else k
+        done = False
         for c in path:
-            _descend(gram, labels, positive, train, c, tol, dual[k], decision[k])
-    return dual
+            done = _descend(gram, labels, positive, train, c, tol, dual[k], decision[k])
+        converged = converged and done
+    return dual, converged
 
 
 @numba.njit(cache=True)
@@ -152,4 +168,5 @@ def _descend(gram, labels, positive, train, C, tol, dual, decision):  # type: ig
                     for j in range(n):
                         decision[j] += step * row[j]
         if largest - smallest <= tol:
-            break
+            return True
+    return False

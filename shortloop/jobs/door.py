@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from shortloop.errors import InputError
 from shortloop.formats.alike import check_alike, check_trials
 from shortloop.formats.files import find_files
 from shortloop.formats.summary import RecordingSummary
@@ -78,16 +79,24 @@ def import_features(run: Plan, kind: str) -> dict[str, Built]:
     Raises
     ------
     InputError
-        As `import_epochs`.
+        As `import_epochs`, and if no file is named for a phase that is asked for.
     """
     study = run.study
     assert isinstance(study.input, ThesisInput)
     folder = data_folder(study.input.folder, run.study_file)
     phases = study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1]
+    patterns = getattr(study.input, kind)
+    for phase in phases:
+        if phase not in patterns:
+            raise InputError(
+                "the study file lacks the file of a phase",
+                file=run.study_file,
+                field=f"input.{kind}.{phase}",
+                hint=f"add it, or say `apply = false` in [features.{kind}]",
+            )
     files = {
         name: {
-            phase: find_files(folder, [getattr(study.input, kind)[phase]], participant=name, phase=phase)
-            for phase in phases
+            phase: find_files(folder, [patterns[phase]], participant=name, phase=phase) for phase in phases
         }
         for name in study.participants
     }

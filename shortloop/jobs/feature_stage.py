@@ -60,14 +60,30 @@ class FeatureStage:
         self._units = Units(len(self._parts))
 
     def compute(self) -> list[dict[str, Any]]:
-        """Work of one slice, until all trials are taken; returns its thread pools."""
+        """Work of one slice, until all trials are taken.
+
+        Returns
+        -------
+        list of dict
+            Its thread pools, as `check_single_thread` found them.
+        """
         for unit in self._units:
             phase, trials = self._parts[unit]
             self._part(phase, trials, self._out[phase][:, trials])
         return check_single_thread()
 
     def finish(self, stage: str, participant: str, threads: list[dict[str, Any]]) -> None:
-        """Write what is left and the record."""
+        """Write what is left and the record.
+
+        Parameters
+        ----------
+        stage : str
+            Name of the stage.
+        participant : str
+            Whose data.
+        threads : list of dict
+            Thread pools of a slice.
+        """
         arrays, facts = {}, {}
         for phase, features in self._described.items():
             save_array(f"labels_{phase}", self._epochs[phase].labels)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shortloop.errors import InputError
+from shortloop.jobs.filestate import file_state
 from shortloop.jobs.project import cache_directory, write_atomically
 
 __all__ = ["content_of", "locate", "register"]
@@ -19,7 +20,7 @@ __all__ = ["content_of", "locate", "register"]
 def content_of(files: Sequence[Path]) -> list[str]:
     """Content hash of each file.
 
-    A file is read only if its device, inode, size or times changed since it was last hashed here.
+    A file is read only if its state changed since it was last hashed here, see `file_state`.
 
     Parameters
     ----------
@@ -42,12 +43,12 @@ def content_of(files: Sequence[Path]) -> list[str]:
     hashes = []
     for file in files:
         try:
-            stat = file.stat()
-            # The change time catches a file whose modification time was put back.
-            key = [stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+            state, settled = file_state(file)
             entry = known.get(str(file))
-            if entry is None or entry[:-1] != key:
-                entry = fresh[str(file)] = [*key, _hash(file)]
+            if not isinstance(entry, list) or entry[:-1] != state:
+                entry = [*state, _hash(file)]
+                if settled:
+                    fresh[str(file)] = entry
         except OSError as error:
             raise InputError(
                 f"a file cannot be read ({error.strerror})", file=file, hint="check that it exists"
@@ -96,9 +97,11 @@ def locate(content: str) -> Path:
     Raises
     ------
     InputError
-        If the file changed or vanished since it was registered.
+        If the file changed or vanished since it was registered, or never was.
     """
     place = cache_directory("inputs") / content
+    if not place.is_file():
+        raise InputError("nobody knows where a file is", file=place, found=content, hint="run again")
     file = Path(place.read_text(encoding="utf-8"))
     if content_of([file]) != [content]:
         raise InputError("a file changed while the study was running", file=file, hint="run again")
@@ -110,7 +113,7 @@ def _hash(file: Path) -> str:
         return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=20)).hexdigest()
 
 
-def _read(store: Path) -> dict[str, list[object]]:
+def _read(store: Path) -> dict[str, object]:
     try:
         loaded = json.loads(store.read_text(encoding="utf-8"))
     except (OSError, ValueError):

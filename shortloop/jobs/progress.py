@@ -13,7 +13,13 @@ __all__ = ["Progress", "terminal_width"]
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that standard output goes to; None where it is no terminal."""
+    """Columns of the terminal that standard output goes to.
+
+    Returns
+    -------
+    int or None
+        None where it is no terminal.
+    """
     return _WIDTH
 
 
@@ -44,6 +50,7 @@ class Progress:
         self._total = len(stages)
         self._history = dict(history)
         self._seen: dict[str, list[float]] = defaultdict(list)
+        self._built: dict[str, bool] = {}
         self._building = False
         self._bar: Any = None
 
@@ -55,7 +62,7 @@ class Progress:
             from rich.progress import Progress as Bar
 
             self._bar = Bar(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=None),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
@@ -78,20 +85,41 @@ class Progress:
             self._bar.stop()
 
     def begin(self, stage: str, participant: str | None) -> None:
-        """A job is asked for."""
+        """A job is asked for.
+
+        Parameters
+        ----------
+        stage : str
+            Its stage.
+        participant : str or None
+            Whose data; None: everybody's.
+        """
         if self._bar is not None:
             what = f"{stage} {participant}" if participant else stage
             self._bar.update(self._task, description=f"{what:<26}", left=self._time_left())
 
     def end(self, stage: str, seconds: float, line: str | None) -> None:
-        """A job is there; `line` is printed if it was built."""
+        """A job is there.
+
+        Parameters
+        ----------
+        stage : str
+            Its stage.
+        seconds : float
+            How long it took to get it.
+        line : str or None
+            What to print; None if it was not built but reused.
+        """
         if stage in self._left:
             self._left.remove(stage)
-        self._seen[stage].append(seconds)
         self._building = line is not None
+        if self._built.setdefault(stage, self._building) is not self._building:
+            self._seen[stage].clear()  # a reused job says nothing of one that is built
+        self._built[stage] = self._building
+        self._seen[stage].append(seconds)
         if self._bar is not None:
             if line is not None:
-                self._bar.console.print(line, highlight=False)
+                self._bar.console.print(line, highlight=False, markup=False)
             self._bar.update(self._task, advance=1, left=self._time_left())
         elif line is not None:
             print(f"[{self._total - len(self._left)}/{self._total}] {line}", flush=True)
@@ -99,8 +127,12 @@ class Progress:
     def seconds_left(self) -> float:
         """Expected seconds of the jobs to come.
 
-        A stage that this run has seen goes on as it did; one that is still to come takes what it took
-        before, if jobs are being built now, and nothing if they are all reused.
+        A stage that this run has seen goes on as its last jobs did; one that is still to come takes what
+        it took before, if jobs are being built now, and nothing if they are reused.
+
+        Returns
+        -------
+        float
         """
         total = 0.0
         for stage in self._left:

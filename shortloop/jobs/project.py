@@ -10,7 +10,14 @@ from typing import Any
 
 from shortloop.errors import InputError
 
-__all__ = ["cache_directory", "configuration", "job_directory", "project_directory", "write_atomically"]
+__all__ = [
+    "cache_directory",
+    "configuration",
+    "configuration_file",
+    "job_directory",
+    "project_directory",
+    "write_atomically",
+]
 
 CONFIGURATION = "accelerator.conf"
 
@@ -36,6 +43,21 @@ def project_directory() -> Path:
     )
 
 
+def configuration_file() -> Path:
+    """The project's accelerator.conf.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    return project_directory() / CONFIGURATION
+
+
 @cache
 def _configuration(file: Path) -> Any:
     from accelerator.configfile import load_config
@@ -43,7 +65,7 @@ def _configuration(file: Path) -> Any:
 
     try:
         return load_config(str(file))
-    except UserError as error:
+    except (UserError, ValueError) as error:
         raise InputError("exax cannot use its configuration", file=file, found=error) from None
 
 
@@ -55,7 +77,7 @@ def configuration() -> Any:
     accelerator.extras.DotDict
         With ``workdirs``, ``listen``, ``result_directory``, …
     """
-    return _configuration(project_directory() / CONFIGURATION)
+    return _configuration(configuration_file())
 
 
 def job_directory(job: str) -> Path:
@@ -108,7 +130,15 @@ def cache_directory(name: str) -> Path:
 
 
 def write_atomically(file: Path, text: str) -> None:
-    """Replace a small text file in one step."""
+    """Replace a small text file in one step.
+
+    Parameters
+    ----------
+    file : Path
+        The file; what is there already is replaced.
+    text : str
+        Its new content.
+    """
     part = file.with_name(f".{file.name}.{os.getpid()}")
     part.write_text(text, encoding="utf-8")
     part.replace(file)

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Array", "create_array", "noted", "reject", "save_array", "write_record"]
 
@@ -57,7 +58,9 @@ def create_array(name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
     -------
     numpy.memmap
     """
-    return np.lib.format.open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
+    from numpy.lib.format import open_memmap
+
+    return open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
 
 
 def save_array(name: str, values: Any) -> None:
@@ -70,6 +73,8 @@ def save_array(name: str, values: Any) -> None:
     values : array-like
         Its values; no objects.
     """
+    import numpy as np
+
     np.save(f"{name}.npy", np.asarray(values), allow_pickle=False)
 
 
@@ -99,6 +104,8 @@ def write_record(
     problem : str, optional
         Why the input was rejected; there are no arrays then.
     """
+    import numpy as np
+
     described = {}
     for name, array in arrays.items():
         values = np.load(f"{name}.npy", mmap_mode="r", allow_pickle=False)
@@ -127,6 +134,9 @@ def reject(stage: str, participant: str | None, error: InputError) -> None:
     error : InputError
         What is wrong.
     """
+    if Path("setup.json").is_file():  # so this is the folder of a job
+        for array in Path().glob("*.npy"):  # of phases that were fine
+            array.unlink()
     write_record(stage, participant, {}, problem=error.message)
 
 
@@ -152,5 +162,11 @@ def noted(what: str, notes: list[str]) -> Iterator[None]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that results depend on."""
+    """Versions of Python and of the libraries that results depend on.
+
+    Returns
+    -------
+    dict of str to str
+        By the name of the distribution.
+    """
     return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in LIBRARIES}}

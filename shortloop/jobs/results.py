@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import job_directory
 from shortloop.jobs.records import RECORD
 
+if TYPE_CHECKING:  # build scripts look jobs up; most need no array
+    import numpy as np
+
 __all__ = ["Arrays", "Result", "load", "open_result"]
 
+FINISHED = "post.json"  # exax writes it last
 
-class Arrays(Mapping[str, np.ndarray]):
+
+class Arrays(Mapping[str, "np.ndarray"]):
     """The arrays of a job by name, as read-only memory maps, opened when asked for."""
 
     def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
@@ -27,6 +30,8 @@ class Arrays(Mapping[str, np.ndarray]):
         self._names = names
 
     def __getitem__(self, name: str) -> np.ndarray:
+        import numpy as np
+
         if name not in self._names:
             raise KeyError(f"{name}; there are {', '.join(self._names) or 'none'}")
         array: np.ndarray = np.load(self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
@@ -108,6 +113,19 @@ class Result:
         """Job ids that it was made from, by the name the method gives them."""
         return {name: jobs for name, jobs in self.setup["jobs"].items() if jobs}
 
+    def sources(self) -> list[tuple[str, str]]:
+        """Each job that it was made from: the name the method gives it, and its id.
+
+        Returns
+        -------
+        list of tuple of str
+        """
+        return [
+            (name, job)
+            for name, jobs in self.inputs.items()
+            for job in (jobs if isinstance(jobs, list) else [jobs])
+        ]
+
     @property
     def made(self) -> datetime:
         """When it was made, local time."""
@@ -134,14 +152,17 @@ def load(job: str) -> Result:
     Returns
     -------
     Result
-        ``load("main-12").arrays["weights"]``, ``.facts``, ``.options``, ``.inputs``, ``.versions``, …
+        ``load("main-12").arrays["weights"]``, ``.facts``, ``.options``, ``.inputs``, ``.record``, …
 
     Raises
     ------
     InputError
-        If there is no such job, it did not finish, or it is not one of this package.
+        If there is no such job, it did not finish, it is not one of this package, or its record is damaged.
     """
-    return open_result(job_directory(str(job)))
+    result = open_result(job_directory(str(job)))
+    if not (result.path / FINISHED).is_file():
+        raise InputError("the job did not finish", found=result.job, hint="run again")
+    return result
 
 
 def open_result(folder: str | Path) -> Result:
@@ -159,16 +180,16 @@ def open_result(folder: str | Path) -> Result:
     Raises
     ------
     InputError
-        As `load`.
+        If it has no record, or a damaged one.
     """
     path = Path(folder)
+    hint = f"`ax job {path.name}` shows what exax knows of it"
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        finished = (path / "post.json").is_file()
-        raise InputError(
-            "the job left no record" if finished else "the job did not finish",
-            found=path.name,
-            hint=f"`ax job {path.name}` shows what exax knows of it",
-        ) from None
+        finished = (path / FINISHED).is_file()
+        problem = "the job left no record" if finished else "the job did not finish"
+        raise InputError(problem, found=path.name, hint=hint) from None
+    except ValueError:
+        raise InputError("the job's record is damaged", file=path / RECORD, hint=hint) from None
     return Result(path.name, path, record)

@@ -54,7 +54,12 @@ class Built:
     seconds: float = 0.0
 
     def result(self) -> Result:
-        """Its arrays and record."""
+        """Its arrays and record.
+
+        Returns
+        -------
+        Result
+        """
         return open_result(self.path)
 
 
@@ -75,7 +80,18 @@ class Plan:
         options: Mapping[str, Any] | None = None,
         jobs: Mapping[str, Any] | None = None,
     ) -> Built:
-        """Note a job; see `Run.build`."""
+        """Note a job.
+
+        Parameters
+        ----------
+        method, participant, options, jobs
+            As of `Run.build`.
+
+        Returns
+        -------
+        Built
+            Without a job id.
+        """
         self.jobs.append(Built("", method, participant))
         return self.jobs[-1]
 

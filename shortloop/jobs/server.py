@@ -42,7 +42,12 @@ def prepare_server() -> None:
 
 
 def answers() -> bool:
-    """Whether this project's exax server answers; one that is still starting is waited for."""
+    """Whether this project's exax server answers; one that is still starting is waited for.
+
+    Returns
+    -------
+    bool
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(START_SECONDS)
         try:

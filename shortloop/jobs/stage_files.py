@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 
@@ -45,8 +46,9 @@ def save_epochs(epochs: Epochs, phase: str) -> tuple[dict[str, Array], dict[str,
         f"times_{phase}": Array("samples", "time of each sample, 0 at the event", "s"),
     }
     for name, values in epochs.trial_info.items():
-        save_array(f"info_{phase}_{name}", values)
-        arrays[f"info_{phase}_{name}"] = Array("trials × …", f"{name} of each trial")
+        array = _info(phase) + quote(name, safe=" ")
+        save_array(array, values)
+        arrays[array] = Array("trials × …", f"{name} of each trial")
     facts = {
         "classes": list(epochs.classes),
         "sfreq": float(epochs.sfreq),
@@ -71,7 +73,7 @@ def load_epochs(result: Result, phase: str) -> Epochs:
     Epochs
     """
     facts = result.facts["phases"][phase]
-    info = f"info_{phase}_"
+    info = _info(phase)
     return Epochs(
         data=result.arrays[f"data_{phase}"],
         labels=np.asarray(result.arrays[f"labels_{phase}"]),
@@ -81,15 +83,35 @@ def load_epochs(result: Result, phase: str) -> Epochs:
         channels=tuple(facts["channels"]),
         unit=facts["unit"],
         trial_info={
-            name.removeprefix(info): np.asarray(result.arrays[name])
+            unquote(name.removeprefix(info)): np.asarray(result.arrays[name])
             for name in result.arrays
             if name.startswith(info)
         },
     )
 
 
+def _info(phase: str) -> str:
+    # A comma is in no name of a phase, so that nothing of "test" looks like something of "test_late".
+    return f"info_{phase},"
+
+
 def feature_arrays(phase: str, unit: str, time_unit: str) -> dict[str, Array]:
-    """What the arrays of one phase of a job of features are."""
+    """What the arrays of one phase of a job of features are.
+
+    Parameters
+    ----------
+    phase : str
+        Their phase, part of the arrays' names.
+    unit : str
+        Unit of the features.
+    time_unit : str
+        Unit of the bins' centres.
+
+    Returns
+    -------
+    dict of str to Array
+        By the name of the array.
+    """
     return {
         f"data_{phase}": Array("bins × trials × features", f"features of the {phase} phase", unit),
         f"labels_{phase}": Array("trials", "class of each trial, an index into the classes"),
@@ -98,7 +120,18 @@ def feature_arrays(phase: str, unit: str, time_unit: str) -> dict[str, Array]:
 
 
 def feature_facts(features: Features) -> dict[str, Any]:
-    """Plain data of features; the names of the features are the same in all phases."""
+    """The rest of features, beside their arrays; it is the same in all phases.
+
+    Parameters
+    ----------
+    features : Features
+        Of any phase.
+
+    Returns
+    -------
+    dict
+        Plain data.
+    """
     return {
         "classes": list(features.classes),
         "names": list(features.names),

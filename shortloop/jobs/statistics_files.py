@@ -58,7 +58,20 @@ def save_statistics(found: MapStatistics, shape: str) -> tuple[dict[str, Array],
 
 
 def load_statistics(result: Result, shape: str) -> MapStatistics | None:
-    """Statistics that a job of the group stage holds; None where it has none of this shape."""
+    """Statistics of one kind of map that a job holds.
+
+    Parameters
+    ----------
+    result : Result
+        A job of the group stage.
+    shape : str
+        ``"curve"`` or ``"plane"``.
+
+    Returns
+    -------
+    MapStatistics or None
+        None where it has none of this shape.
+    """
     facts = result.facts["statistics"].get(shape)
     if facts is None:
         return None

@@ -20,7 +20,7 @@ __all__ = [
 class DecodingSettings(Settings):
     """Cross-validation, feature selection and scaling, the same for every estimator."""
 
-    folds: int = Field(10, ge=2, description="stratified shuffled folds; default 10")
+    folds: int = Field(10, ge=2, le=255, description="stratified shuffled folds; default 10")
     select_alpha: float = Field(
         0.05, gt=0, le=1, description="features with ANOVA p below this are kept; default 0.05; 1: all"
     )

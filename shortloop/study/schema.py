@@ -47,7 +47,9 @@ class Study(Settings):
     seed: int = Field(0, ge=0, lt=2**32, description="seed of folds, permutations and simulation; default 0")
     participants: tuple[Name, ...] = Field(min_length=1, description="names of the participants; no default")
     classes: tuple[Name, ...] = Field(
-        min_length=2, description="names of the classes, in the order of tables and figures; no default"
+        min_length=2,
+        max_length=100,
+        description="names of the classes, in the order of tables and figures; no default",
     )
     phases: Phases = Field(Phases(), description="which phase trains and which is decoded")
     input: InputSettings = Field(description="format of the recordings and where they are; no default")

@@ -15,9 +15,9 @@ from shortloop.formats.alike import check_alike, check_trials
 from shortloop.formats.files import find_files
 from shortloop.formats.read import read_epochs, read_features
 from shortloop.formats.summary import RecordingSummary, summarize
+from shortloop.study.decoding import LinearSvmSettings
 from shortloop.study.inputs import SimulatedInput, ThesisInput
 from shortloop.study.load import data_folder, read_study
-from shortloop.study.decoding import LinearSvmSettings
 from shortloop.study.schema import Study
 
 ROOT = Path(__file__).resolve().parents[2]

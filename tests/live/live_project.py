@@ -62,7 +62,7 @@ def write_recording(file: Path, seed: int, trials: int = 16, **changes: Any) -> 
 
 
 class LiveProject:
-    """The project's own files, a small study of two participants, `ax` and `shortloop` as a user runs them."""
+    """The project's files, a small study of two participants, and the commands as a user runs them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

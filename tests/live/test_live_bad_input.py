@@ -74,7 +74,10 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     "unknown key": (edit("lowpass", "lowpas"), ("study.toml", "features.amplitude.lowpas", "'lowpass'")),
     "wrong value": (edit("folds = 3", "folds = 1"), ("study.toml", "decoding.folds", "1")),
     "no estimator": (
-        edit('kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2', 'kind = "sklearn"\npath = "sklearn.svm.No"'),
+        edit(
+            'kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2',
+            'kind = "sklearn"\npath = "sklearn.svm.No"',
+        ),
         ("estimator.path", "sklearn.svm.No"),
     ),
 }

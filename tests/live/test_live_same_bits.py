@@ -54,12 +54,12 @@ def both() -> tuple[dict[str, dict[tuple[str, str | None, str], str]], ...]:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_any_number_of_slices_gives_the_same_bits(both: tuple[dict, dict], study: str) -> None:  # type: ignore[type-arg]
+def test_any_number_of_slices_gives_the_same_bits(both: tuple[dict, dict], study: str) -> None:
     one, five = both[0][study], both[1][study]
     assert ("permute", "A", "plane_null.npy") in one
     assert one == five
 
 
-def test_estimators_and_nulls_differ(both: tuple[dict, dict]) -> None:  # type: ignore[type-arg]
+def test_estimators_and_nulls_differ(both: tuple[dict, dict]) -> None:
     nulls = {study: each["permute", "A", "curve_null.npy"] for study, each in both[0].items()}
     assert len(set(nulls.values())) == len(nulls)

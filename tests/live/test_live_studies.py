@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,12 +32,12 @@ def project() -> Iterator[LiveProject]:
             made.stop_server()
 
 
-def run_study(project: LiveProject, study: Path | None, **environment: str) -> dict[str, object]:
+def run_study(project: LiveProject, study: Path | None, **environment: str) -> dict[str, Any]:
     given = {"STUDY": str(study) if study else ""}
     done = project.ax("run", "build_pipeline", **given, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     (page,) = re.findall(r"report: (results/\S+)/report.html", done.stdout)
-    summary: dict[str, object] = json.loads((project.folder / page / "summary.json").read_text())
+    summary: dict[str, Any] = json.loads((project.folder / page / "summary.json").read_text())
     summary["said"] = done.stdout
     return summary
 
@@ -50,8 +51,8 @@ def needs(folder: str) -> Path:
 def test_the_embedded_study_finds_what_was_put_there(project: LiveProject) -> None:
     summary = run_study(project, None)
     assert summary["study"] == "simulated"
-    assert len(summary["jobs"]) == 8 * 9 + 3  # type: ignore[arg-type]
-    for found in summary["findings"]:  # type: ignore[attr-defined]
+    assert len(summary["jobs"]) == 8 * 9 + 3
+    for found in summary["findings"]:
         curve, plane = found["group"]["curve"], found["group"]["generalization"]
         # Patterns are there from 100 to 400 ms at study and 250 ms later at test; a wavelet of 5 cycles at
         # 10 Hz reaches about 160 ms to each side.
@@ -65,12 +66,13 @@ def test_the_embedded_study_finds_what_was_put_there(project: LiveProject) -> No
         for region in plane["regions"]:
             assert 0.1 - reach <= region["train"][0] <= region["train"][1] <= 0.4 + reach
             assert 0.35 - reach <= region["test"][0] <= region["test"][1] <= 0.65 + reach
-    for kind, reach in [("amplitude", 0.0), ("power", 0.1)]:
-        of_kind = [s for s in summary["scores"] if s["kind"] == kind]  # type: ignore[attr-defined]
+    # Five bins of amplitude lie before the event, one of power: three standard errors of their means.
+    for kind, reach, allowed in [("amplitude", 0.0, 3.0), ("power", 0.1, 6.5)]:
+        of_kind = [s for s in summary["scores"] if s["kind"] == kind]
         times = np.array(of_kind[0]["train_times"])
         curves = np.array([scores["curve"] for scores in of_kind])
         assert (curves[:, (times > 0.15) & (times < 0.35)].max(axis=1) > 55).all()
-        assert abs(curves[:, times < -reach].mean() - 100 / 3) < 4
+        assert abs(curves[:, times < -reach].mean() - 100 / 3) < allowed
 
 
 def test_thesis_data_give_the_thesis_confusions(project: LiveProject) -> None:
@@ -85,7 +87,7 @@ def test_thesis_data_give_the_thesis_confusions(project: LiveProject) -> None:
     summary = run_study(project, ROOT / "studies" / "thesis.toml", THESIS_DATA=str(data))
     expected = json.loads((reference / "thesis_confusions.json").read_text())["confusion"]
     compared = 0
-    for job in summary["jobs"]:  # type: ignore[attr-defined]
+    for job in summary["jobs"]:
         if job["stage"] not in ("train", "apply"):
             continue
         folder = project.folder / "workdirs" / "main" / job["job"]
@@ -111,7 +113,7 @@ def test_real_recordings_run_to_the_report(
 ) -> None:
     data = needs("data")
     summary = run_study(project, ROOT / "studies" / f"{name}.toml", SHORTLOOP_DATA=str(data))
-    (found,) = summary["findings"]  # type: ignore[misc]
+    (found,) = summary["findings"]
     assert found["group"]["participants"] == participants
     assert found["group"]["curve"]["peak"] > over_time
     assert found["group"]["generalization"]["peak"] > generalization

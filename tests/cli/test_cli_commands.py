@@ -1,0 +1,237 @@
+"""The command as a user types it: what it says, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shortloop.cli.fields import documented_fields
+from shortloop.study.load import DEFAULT_STUDY
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGURATION = """\
+slices: 2
+workdirs:
+	main ./workdirs/main
+	other ./workdirs/other
+method packages:
+	methods auto-discover
+listen: .socket.dir/server
+"""
+
+
+def shortloop(
+    folder: Path, *arguments: str, library: Path = ROOT, columns: int = 200
+) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name != "STUDY"}
+    return subprocess.run(
+        [sys.executable, "-m", "shortloop", *arguments],
+        cwd=folder,
+        env={**kept, "PYTHONPATH": str(library), "COLUMNS": str(columns)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def assert_one_message(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("shortloop: ")
+    assert done.stderr.count("shortloop: ") == 1
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
+    return tmp_path
+
+
+def make_job(project: Path, job: str, **changes: object) -> Path:
+    """A finished job, with names that a terminal library may take for its own marks."""
+    folder = project / "workdirs" / job.partition("-")[0] / job
+    folder.mkdir(parents=True)
+    setup: dict[str, object] = {
+        "method": "import_epochs",
+        "package": "methods",
+        "hash": "0123abcd",
+        "starttime": 1_700_000_000.0,
+        "options": {"participant": "S01", "settings": {"drop": ["[EOG]", "[/x]"], "empty": {}}},
+        "jobs": {},
+        "exectime": {"total": 1.5},
+    }
+    array = {"axes": "a × b", "description": "[red]it[/red]", "unit": "V"}
+    record: dict[str, object] = {
+        "stage": "import_epochs",
+        "participant": "S01",
+        "arrays": {
+            "data": {**array, "shape": [2, 3], "dtype": "float64"},
+        },
+        "facts": {"files": {"study": [{"name": "rec[bold].npz", "content": "c0ffee"}]}},
+        "threads": [{"library": "libblas", "version": "0.3", "threads": 8, "threads_used": 1}],
+        "versions": {"numpy": np.__version__},
+        "problem": None,
+    }
+    np.save(folder / "data.npy", np.zeros((2, 3)))
+    setup.update({name: value for name, value in changes.items() if name in setup})
+    record.update({name: value for name, value in changes.items() if name in record})
+    for name, content in (("setup", setup), ("record", record), ("post", {})):
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",)])
+def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = shortloop(tmp_path, *arguments)
+    said = done.stdout + done.stderr
+    assert done.returncode == (0 if arguments else 2)
+    for command in ("run", "show", "study"):
+        assert re.search(rf"\b{command}\b", said)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [("run", ("--study", "build_pipeline")), ("show", ("JOB", "main-12")), ("study", ("FILE",))],
+)
+def test_each_command_explains_itself(tmp_path: Path, command: str, words: tuple[str, ...]) -> None:
+    done = shortloop(tmp_path, command, "--help")
+    assert done.returncode == 0
+    for word in words:
+        assert word.lower() in done.stdout.lower()
+    assert "Parameters" not in done.stdout
+
+
+def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
+    done = shortloop(tmp_path, "nonsense")
+    assert done.returncode == 2
+    assert "nonsense" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_show_prints_names_as_they_are(project: Path) -> None:
+    make_job(project, "main-0")
+    make_job(project, "other-4", stage="train", jobs={"epochs": "main-0", "more": ["main-9", "other-5"]})
+    done = shortloop(project, "show", "main-0")
+    assert done.returncode == 0, done.stderr
+    for word in ("rec[bold].npz", "c0ffee", "'[EOG]'", "'[/x]'", "settings.empty", "[red]it[/red]", "2 × 3"):
+        assert word in done.stdout
+    assert "libblas 0.3: 1" in done.stdout
+    for file in ("data.npy", "post.json", "record.json", "setup.json"):
+        assert file in done.stdout
+    done = shortloop(project, "show", "other-4")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"from epochs +main-0: import_epochs of S01", done.stdout)
+    assert re.search(r"from more +main-9: there is no such job", done.stdout)
+
+
+def test_show_says_why_a_job_was_rejected(project: Path) -> None:
+    make_job(project, "main-0", problem="no labels\n  found: [/data] [x]", arrays={}, facts={})
+    done = shortloop(project, "show", "main-0")
+    assert done.returncode == 0, done.stderr
+    assert "rejected: no labels\n  found: [/data] [x]\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        ("main-7", ("there is no such job", "main-7", "ax workdir")),
+        ("nonsense", ("no job id", "nonsense", "main-NUMBER or other-NUMBER")),
+        ("third-1", ("no job id", "third-1")),
+    ],
+)
+def test_show_of_a_missing_job(project: Path, job: str, words: tuple[str, ...]) -> None:
+    assert_one_message(shortloop(project, "show", job), *words)
+
+
+def test_show_of_an_unfinished_job(project: Path) -> None:
+    (make_job(project, "main-3") / "post.json").unlink()
+    assert_one_message(shortloop(project, "show", "main-3"), "did not finish", "main-3")
+
+
+def test_show_into_a_closed_pipe_is_quiet(project: Path) -> None:
+    make_job(project, "main-0")
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m shortloop study | head -n 1"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_study_lists_every_field(tmp_path: Path) -> None:
+    done = shortloop(tmp_path, "study")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    fields = dict(documented_fields())
+    assert {"name", "input[edf].tmin", "estimator[linear-svm].C", "features.power.cycles"} <= set(fields)
+    for field, description in fields.items():
+        (line,) = [line for line in lines if line.split()[0] == field]
+        assert description[:40] in line
+
+
+def test_study_lists_whole_fields_on_a_narrow_terminal(tmp_path: Path) -> None:
+    done = shortloop(tmp_path, "study", columns=80)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for field, _ in documented_fields():
+        assert f"{field} " in done.stdout
+
+
+READY = [DEFAULT_STUDY, *sorted((ROOT / "studies").glob("*.toml"))]
+
+
+@pytest.mark.parametrize("file", READY, ids=lambda file: file.stem)
+def test_study_accepts_the_ready_studies(tmp_path: Path, file: Path) -> None:
+    done = shortloop(tmp_path, "study", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "is fine" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("seed = 2021", "sede = 2021"), ("study.toml", "unknown key", "sede", "did you mean 'seed'?")),
+        (("seed = 2021", 'seed = "x"'), ("study.toml", "wrong value", "seed")),
+        (('name = "simulated"', ""), ("study.toml", "lacks a key", "name")),
+        (("seed = 2021", "seed = "), ("study.toml",)),
+    ],
+)
+def test_study_explains_a_bad_file(tmp_path: Path, change: tuple[str, str], words: tuple[str, ...]) -> None:
+    text = DEFAULT_STUDY.read_text(encoding="utf-8")
+    assert change[0] in text
+    (tmp_path / "study.toml").write_text(text.replace(*change), encoding="utf-8")
+    assert_one_message(shortloop(tmp_path, "study", "study.toml"), *words)
+
+
+def test_study_explains_a_missing_file(tmp_path: Path) -> None:
+    assert_one_message(shortloop(tmp_path, "study", "no_such.toml"), "no_such.toml", "cannot be read")
+
+
+@pytest.mark.parametrize("command", [("run",), ("show", "main-1")])
+def test_outside_a_project(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """With a library that is not part of a project itself."""
+    shutil.copytree(
+        ROOT / "shortloop", tmp_path / "lib" / "shortloop", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    done = shortloop(outside, *command, library=tmp_path / "lib")
+    assert_one_message(done, "no accelerator.conf", str(outside), "change to the folder of the project")
+    assert list(outside.iterdir()) == []

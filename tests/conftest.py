@@ -1,0 +1,64 @@
+"""Fixtures of several test files: study files with one mistake, and a project with a live server."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shortloop.errors import InputError
+from shortloop.study.load import read_study
+
+if TYPE_CHECKING:
+    from live_project import LiveProject
+
+JARGON = ("tuple", "Tuple", "dict", "tag", "discriminator", "pydantic", "NoneType", "Value error")
+
+
+@pytest.fixture
+def mistake(tmp_path: Path) -> Callable[..., InputError]:
+    """The error of a study file made of parts; `top` replaces keys of the same name."""
+
+    def error_of(
+        top: str = "",
+        *,
+        features: str = "[features.amplitude]\n",
+        rest: str = '[input]\nformat = "simulated"\n',
+    ) -> InputError:
+        keys = {"name": '"s"', "participants": '["P1", "P2"]', "classes": '["a", "b"]'}
+        for key in list(keys):
+            if re.search(rf"^#?{key}\b", top, re.M):
+                del keys[key]
+        file = tmp_path / "study.toml"
+        text = "".join(f"{key} = {value}\n" for key, value in keys.items()) + top + "\n" + features + rest
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            read_study(file)
+        error = caught.value
+        assert error.file == str(file)
+        assert error.hint
+        assert str(file) in str(error)
+        said = str(error).replace(str(file), "")
+        assert not [word for word in JARGON if word in said], said
+        return error
+
+    return error_of
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[LiveProject]:
+    """A copy of the project with a running server."""
+    from live_project import LiveProject
+
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = LiveProject(Path(folder))
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()

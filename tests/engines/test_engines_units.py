@@ -1,0 +1,107 @@
+"""Units of work are each drawn once, by however many processes, the largest first."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from itertools import pairwise
+from multiprocessing.queues import Queue
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shortloop.engines.units import Units
+
+FORK = multiprocessing.get_context("fork")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 1e9), max_size=60))
+def test_one_process_draws_all_largest_first(costs: list[float]) -> None:
+    units = Units(costs)
+    assert len(units) == len(costs)
+    drawn = list(units)
+    assert sorted(drawn) == list(range(len(costs)))
+    assert [costs[unit] for unit in drawn] == sorted(costs, reverse=True)
+    # Equal costs keep their order, so that the order of work is the same in every run.
+    assert all(a < b for a, b in pairwise(drawn) if costs[a] == costs[b])
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_equal_units(count: int) -> None:
+    units = Units(count)
+    assert len(units) == count
+    assert list(units) == list(range(count))
+
+
+def test_nothing_is_drawn_twice() -> None:
+    units = Units(5)
+    first = iter(units)
+    assert [next(first), next(first)] == [0, 1]
+    assert list(units) == [2, 3, 4]
+    assert list(first) == []
+    assert list(units) == []
+    assert len(units) == 5
+
+
+def test_costs_may_be_an_array() -> None:
+    assert list(Units(np.array([1.0, 3.0, 2.0]))) == [1, 2, 0]  # type: ignore[arg-type]
+
+
+def _work(units: Units, drawn: Queue[tuple[int, list[int]]], pause: float) -> None:
+    mine = []
+    for unit in units:
+        mine.append(unit)
+        time.sleep(pause)
+    drawn.put((os.getpid(), mine))
+
+
+@pytest.mark.parametrize(
+    ("workers", "count", "pause"), [(2, 40, 0.002), (5, 3000, 0.0), (8, 3, 0.01), (3, 0, 0.0)]
+)
+def test_forked_processes_share_one_counter(workers: int, count: int, pause: float) -> None:
+    costs = np.random.default_rng(workers).permutation(count).astype(float).tolist()
+    units = Units(costs)
+    drawn: Queue[tuple[int, list[int]]] = FORK.Queue()
+    processes = [FORK.Process(target=_work, args=(units, drawn, pause)) for _ in range(workers)]
+    for process in processes:
+        process.start()
+    results = [drawn.get(timeout=60) for _ in processes]
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    assert len({pid for pid, _ in results}) == workers
+    everything = [unit for _, mine in results for unit in mine]
+    assert sorted(everything) == list(range(count))
+    for _, mine in results:  # each worker's own share comes largest first
+        assert [costs[unit] for unit in mine] == sorted((costs[unit] for unit in mine), reverse=True)
+    assert list(units) == []  # nor is anything left for the parent
+
+
+def test_nobody_idles_while_another_has_a_queue() -> None:
+    units = Units(40)
+    drawn: Queue[tuple[int, list[int]]] = FORK.Queue()
+    processes = [FORK.Process(target=_work, args=(units, drawn, pause)) for pause in (0.1, 0.001)]
+    for process in processes:
+        process.start()
+    shares = sorted(len(drawn.get(timeout=60)[1]) for _ in processes)
+    for process in processes:
+        process.join(60)
+    assert sum(shares) == 40
+    assert shares[0] < 15  # the slow one takes a few, not half
+
+
+def test_worker_that_dies_loses_only_its_own_unit() -> None:
+    units = Units(6)
+
+    def die() -> None:
+        next(iter(units))
+        os._exit(1)
+
+    process = FORK.Process(target=die)
+    process.start()
+    process.join(60)
+    assert list(units) == [1, 2, 3, 4, 5]

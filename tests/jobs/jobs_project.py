@@ -1,0 +1,83 @@
+"""An empty project, and folders of jobs as exax leaves them, without a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CONFIGURATION = """\
+slices: 2
+workdirs:
+	main ./workdirs/main
+	other ./elsewhere/other
+method packages:
+	methods auto-discover
+listen: .socket.dir/server
+result directory: ./results
+"""
+
+
+def empty_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project, which becomes the current folder; tests make a fixture of it."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    write_configuration(folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def write_configuration(folder: Path) -> None:
+    (folder / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
+
+
+def make_job(
+    project: Path,
+    job: str,
+    *,
+    method: str = "train",
+    options: Mapping[str, Any] | None = None,
+    jobs: Mapping[str, Any] | None = None,
+    finished: bool = True,
+) -> Path:
+    """Folder of a job with exax's own files; it has no record yet."""
+    workdir = job.rpartition("-")[0]
+    above = {"main": "workdirs", "other": "elsewhere"}[workdir]
+    folder = project / above / workdir / job
+    folder.mkdir(parents=True)
+    setup = {
+        "method": method,
+        "package": "methods",
+        "hash": "0123abcd",
+        "starttime": 1_700_000_000.0,
+        "exectime": {"total": 1.5},
+        "options": dict(options or {}),
+        "jobs": dict(jobs or {}),
+    }
+    (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
+    if finished:
+        (folder / "post.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+def fresh_python(code: str, cwd: Path, **environment: str) -> str:
+    """What a new process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,402 @@
+"""What of the code is part of a method's key: everything that can change its results, and no more."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import tokenize
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from jobs_project import ROOT, empty_project, fresh_python
+
+from shortloop.jobs import code, filestate, source
+
+project = pytest.fixture(empty_project)
+
+METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.py")])
+
+
+@pytest.fixture
+def package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a package of its own under the name that is tracked."""
+    monkeypatch.setattr(code, "ROOT", project)
+    forget(monkeypatch)
+    write(project, "shortloop/__init__.py", "")
+    return project
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a new process."""
+    monkeypatch.setattr(source, "_memory", {})
+    monkeypatch.setattr(source, "_changed", False)
+
+
+def write(project: Path, name: str, text: str) -> Path:
+    file = project / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def modules_of(project: Path, method: str) -> set[str]:
+    return set(code.closure(write(project, "methods/a_one.py", method))[0])
+
+
+def text_of(file: Path) -> str:
+    (depended,) = code.code_of(str(file))
+    return Path(depended).read_text(encoding="utf-8")
+
+
+# Runs every import of a method, and then those inside the functions of all modules that this loads, until
+# nothing new comes; only imports of the project's own, as libraries cannot import those.
+IMPORT_EVERYTHING = """
+import ast, json, sys
+from pathlib import Path
+
+def run_imports(file, package):
+    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            ours = node.level or node.module.partition(".")[0] == "shortloop"
+        else:
+            ours = isinstance(node, ast.Import) and any(a.name.startswith("shortloop") for a in node.names)
+        if ours:
+            exec(ast.unparse(node), {"__package__": package, "__name__": package + ".x"})
+
+def loaded():
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "shortloop"}
+
+run_imports(METHOD, "methods")
+done = set()
+while loaded().keys() - done:
+    for name, module in loaded().items():
+        if name not in done:
+            done.add(name)
+            run_imports(module.__file__, module.__package__)
+print(json.dumps(sorted(done)))
+"""
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda file: file.stem)
+def test_the_closure_is_what_python_imports(method: Path) -> None:
+    imported = set(json.loads(fresh_python(f"METHOD = {str(method)!r}\n{IMPORT_EVERYTHING}", ROOT)))
+    modules = code.closure(method)[0]
+    assert set(modules) == imported
+    assert all(file.is_file() for file in modules.values())
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda file: file.stem)
+def test_every_library_of_a_method_has_a_version(method: Path) -> None:
+    libraries = code.closure(method)[1]
+    assert "numpy" in libraries
+    assert {name for name in libraries if code._version(name) is None} == set()
+
+
+def test_only_what_a_method_uses_is_part_of_its_key() -> None:
+    closures = {method.stem: set(code.closure(method)[0]) for method in METHODS}
+    assert "shortloop.decoding.svm" in closures["a_train"]
+    assert "shortloop.formats.read" in closures["a_import_epochs"]
+    for name in ("a_amplitude", "a_power", "a_group", "a_report", "a_import_epochs"):
+        assert not any(module.startswith("shortloop.decoding") for module in closures[name])
+    assert not any(module.startswith("shortloop.report") for module in closures["a_train"])
+    for modules in closures.values():
+        # What runs jobs, shows progress or is a command cannot change a result.
+        assert not modules & {"shortloop.jobs.run", "shortloop.jobs.progress", "shortloop.cli.main"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("import shortloop.a", {"a"}),
+        ("import shortloop.sub.b", {"sub", "sub.b"}),
+        ("import shortloop.sub.b as other", {"sub", "sub.b"}),
+        ("import os, shortloop.a, shortloop.sub", {"a", "sub"}),
+        ("from shortloop import a", {"a"}),
+        ("from shortloop.a import f", {"a"}),
+        ("from shortloop.sub import b, g", {"sub", "sub.b"}),
+        ("from shortloop.sub import *", {"sub"}),
+        ("from shortloop.sub.b import *", {"sub", "sub.b"}),
+        ("def f():\n    from shortloop import a", {"a"}),
+        ("class C:\n    def f(self):\n        if True:\n            import shortloop.a", {"a"}),
+        ("async def f():\n    try:\n        import shortloop.a\n    finally:\n        pass", {"a"}),
+        ("import shortloop.bare.c", {"bare.c"}),  # a folder without __init__.py
+        ("text = 'import shortloop.a'  # import shortloop.sub", set()),
+    ],
+)
+def test_every_form_of_import_counts(package: Path, statement: str, expected: set[str]) -> None:
+    for name in ("a.py", "sub/__init__.py", "sub/b.py", "bare/c.py"):
+        write(package, f"shortloop/{name}", "def f(): ...\ndef g(): ...\n")
+    assert modules_of(package, statement) == {f"shortloop.{name}" for name in expected} | (
+        {"shortloop"} if expected else set()
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("from . import c", {"sub.c"}),
+        ("from .c import f", {"sub.c"}),
+        ("from .. import a", {"a"}),
+        ("from ..a import f", {"a"}),
+        ("from ..other.d import f", {"other", "other.d"}),
+        ("def f():\n    from ..other import d", {"other", "other.d"}),
+    ],
+)
+@pytest.mark.parametrize("place", ["sub/b.py", "sub/__init__.py"])
+def test_relative_imports_of_the_package(
+    package: Path, place: str, statement: str, expected: set[str]
+) -> None:
+    for name in ("a.py", "sub/__init__.py", "sub/b.py", "sub/c.py", "other/__init__.py", "other/d.py"):
+        write(package, f"shortloop/{name}", "")
+    write(package, f"shortloop/{place}", statement)
+    found = modules_of(package, "import shortloop.sub.b")
+    assert found == {f"shortloop.{name}" for name in {"sub", "sub.b"} | expected} | {"shortloop"}
+
+
+def test_cycles_and_chains_are_followed_to_their_end(package: Path) -> None:
+    for number in range(30):
+        following = (number + 1) % 30
+        write(package, f"shortloop/m{number}.py", f"import shortloop.m{following}\nimport scipy.linalg\n")
+    modules, libraries = code.closure(write(package, "methods/a_one.py", "from shortloop.m17 import x\n"))
+    assert set(modules) == {"shortloop", *(f"shortloop.m{number}" for number in range(30))}
+    assert libraries == {"scipy"}
+
+
+@pytest.mark.parametrize(
+    "statement", ["from dev.helpers import f", "from .helpers import f", "from . import helpers"]
+)
+def test_a_users_own_module_beside_a_method_counts(package: Path, statement: str) -> None:
+    write(package, "dev/__init__.py", "")
+    write(package, "dev/helpers.py", "from shortloop.a import f\n")
+    write(package, "shortloop/a.py", "import numpy\n")
+    method = write(package, "dev/a_two.py", statement)
+    modules, libraries = code.closure(method)
+    assert set(modules) == {"dev", "dev.helpers", "shortloop", "shortloop.a"}
+    assert libraries == {"numpy"}
+    before = text_of(method)
+    write(package, "dev/helpers.py", "from shortloop.a import f\nfactor = 3\n")
+    assert text_of(method) != before
+
+
+def test_a_project_may_lie_apart_from_the_package(project: Path) -> None:
+    """As when the package is installed: its modules are its own, the rest is the project's."""
+    write(project, "tools/measure.py", "import scipy.signal\nfrom shortloop.errors import InputError\n")
+    method = write(project, "dev/a_two.py", "from tools.measure import f\nimport shortloop.seeds\n")
+    assert code.closure(method) == (
+        {
+            "shortloop": ROOT / "shortloop" / "__init__.py",
+            "shortloop.errors": ROOT / "shortloop" / "errors.py",
+            "shortloop.seeds": ROOT / "shortloop" / "seeds.py",
+            "tools.measure": project / "tools" / "measure.py",
+        },
+        {"scipy", "numpy"},
+    )
+
+
+def test_a_folder_of_data_does_not_hide_a_library(package: Path) -> None:
+    write(package, "mne/recording.txt", "not a module")
+    assert code.closure(write(package, "methods/a_one.py", "import mne\nimport json\n"))[1] == {"mne"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("from shortloop import load", {"shortloop.jobs.results"}),
+        ("from shortloop import InputError", {"shortloop.errors"}),
+        ("import shortloop\nshortloop.load", {"shortloop.jobs.results", "shortloop.study.load"}),
+        ("from shortloop import *", {"shortloop.jobs.results", "shortloop.study.load"}),
+    ],
+)
+def test_names_that_the_package_looks_up_count(project: Path, statement: str, expected: set[str]) -> None:
+    found = set(code.closure(write(project, "methods/a_one.py", statement))[0])
+    assert expected <= found
+    if "import load" in statement:
+        assert "shortloop.study.load" not in found
+
+
+def with_comments(text: str) -> str:
+    """The same code, a remark behind every statement and above it, empty lines between."""
+    lines = text.splitlines()
+    ends = [
+        token.end[0]
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.NEWLINE
+    ]
+    for end in reversed(ends):
+        lines[end - 1] += "  # a remark"
+        lines.insert(end, "\n# another\n")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name", ["jobs/source.py", "decoding/svm.py", "formats/parts.py", "study/schema.py"])
+def test_comments_and_formatting_do_not_change_the_text(project: Path, name: str) -> None:
+    import ast
+
+    text = (ROOT / "shortloop" / name).read_text(encoding="utf-8")
+    variants = [text, with_comments(text), text.replace("\n", "\r\n"), ast.unparse(ast.parse(text))]
+    assert len(set(variants)) == 4
+    read = [source.read_source(write(project, f"v{i}.py", each), "v")[0] for i, each in enumerate(variants)]
+    assert len(set(read)) == 1
+    assert read[0].strip()
+
+
+SAME = [
+    ("x = 1\n", "x = 1  # one\n"),
+    ("x = [1,2]\n", "x = [\n    1,\n    2,\n]\n"),
+    ("def f():\n    return 1\n", 'def f():\n    """One."""\n    return 1\n'),
+    ("class A:\n    x = 1\n", 'class A:\n    """A."""\n\n    x = 1\n    """Of A."""\n'),
+    ("class A(ValueError):\n    pass\n", 'class A(ValueError):\n    """A."""\n'),
+    ("", '"""What this module is."""\n'),
+    ("", "# nothing\n"),
+    ("x = 'a'\n", 'x = "a"\n'),
+    ("async def f():\n    await g()\n", 'async def f():\n    """F."""\n    await g()\n'),
+]
+OTHER = [
+    ("x = 1\n", "x = 2\n"),
+    ("x = 1\n", "x = 1.0\n"),
+    ("x = 'a'\n", "x = 'A'\n"),
+    ("x = 'a'\n", "x = b'a'\n"),
+    ("x = '#a'\n", "x = '#b'\n"),
+    ("a = 1\nb = 2\n", "b = 2\na = 1\n"),
+    ("if x:\n    f()\ng()\n", "if x:\n    f()\n    g()\n"),
+    ("def f(a=1): ...\n", "def f(a=2): ...\n"),
+    ("def f(): return '''a'''\n", "def f(): return '''b'''\n"),
+    ("x = a - (b - c)\n", "x = a - b - c\n"),
+    ("import a\n", "import a as b\n"),
+]
+
+
+@pytest.mark.parametrize(("one", "two"), SAME)
+def test_what_changes_nothing_gives_the_same_text(project: Path, one: str, two: str) -> None:
+    files = [write(project, f"{name}.py", text) for name, text in (("one", one), ("two", two))]
+    assert len({source.read_source(file, "m")[0] for file in files}) == 1
+
+
+@pytest.mark.parametrize(("one", "two"), OTHER)
+def test_other_code_gives_another_text(project: Path, one: str, two: str) -> None:
+    files = [write(project, f"{name}.py", text) for name, text in (("one", one), ("two", two))]
+    assert len({source.read_source(file, "m")[0] for file in files}) == 2
+
+
+def test_modules_of_the_same_content_do_not_cancel_out(package: Path) -> None:
+    """Exax combines hashes of files by XOR, in which two equal files are as good as none."""
+    method = write(package, "methods/a_one.py", "import shortloop.a, shortloop.b\n")
+    texts = []
+    for number in range(2):
+        for name in "ab":
+            write(package, f"shortloop/{name}.py", f"factor = {number}\n")
+        texts.append(text_of(method))
+    assert texts[0] != texts[1]
+    assert texts[0].count("factor = 0") == 2
+    assert len(code.code_of(str(method))) == 1
+
+
+def test_the_text_names_versions_of_all_libraries() -> None:
+    text = text_of(ROOT / "methods" / "a_train.py")
+    for name in ("numpy", "scipy", "scikit-learn", "numba"):
+        imported = {"scikit-learn": "sklearn"}.get(name, name)
+        assert f"\n# {imported} {metadata.version(name)}\n" in text
+    assert "# mne " not in text
+    assert "# mne " in text_of(ROOT / "methods" / "a_import_epochs.py")
+
+
+def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = write(package, "methods/a_one.py", "x = 1\n")
+    before = text_of(method)
+    assert text_of(method) == before
+    monkeypatch.setattr(code, "_version", lambda library: "9.9" if library == "numpy" else "1")
+    assert text_of(method) != before
+
+
+def test_where_the_project_lies_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs_project import write_configuration
+
+    texts = []
+    for name in ("here", "there"):
+        folder = tmp_path / name
+        write(folder, "shortloop/a.py", "x = 1\n")
+        write_configuration(folder)
+        monkeypatch.setattr(code, "ROOT", folder)
+        monkeypatch.chdir(folder)
+        texts.append(text_of(write(folder, "methods/a_one.py", "import shortloop.a\n")))
+    assert texts[0] == texts[1]
+    assert str(tmp_path) not in texts[0]
+
+
+def test_an_unchanged_file_is_not_parsed_again(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(package, "shortloop/a.py", "x = 1\n")
+    method = write(package, "methods/a_one.py", "import shortloop.a\n")
+    monkeypatch.setattr(filestate, "SETTLED_NS", -1)
+    before = text_of(method)
+    forget(monkeypatch)
+    monkeypatch.setattr(source.ast, "parse", lambda *args, **more: pytest.fail("parsed again"))
+    assert text_of(method) == before
+
+
+@pytest.mark.parametrize("new_process", [False, True])
+def test_an_edit_is_noticed_though_size_and_time_are_put_back(
+    package: Path, monkeypatch: pytest.MonkeyPatch, new_process: bool
+) -> None:
+    edited = write(package, "shortloop/a.py", "x = 1\n")
+    method = write(package, "methods/a_one.py", "import shortloop.a\n")
+    before = text_of(method)
+    stat = edited.stat()
+    time.sleep(0.02)  # a tick of the file system's clock
+    edited.write_text("x = 2\n", encoding="utf-8")
+    os.utime(edited, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert (edited.stat().st_size, edited.stat().st_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+    if new_process:
+        forget(monkeypatch)
+    assert text_of(method) == before.replace("x = 1", "x = 2")
+
+
+def test_a_file_that_changed_a_moment_ago_is_not_kept(package: Path) -> None:
+    """Another change at the same tick of the clock would not show in its state."""
+    old, new = write(package, "shortloop/a.py", "x = 1\n"), write(package, "shortloop/b.py", "y = 1\n")
+    deadline = time.monotonic() + 10
+    while not filestate.file_state(old)[1] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    new.write_text("y = 2\n", encoding="utf-8")
+    text_of(write(package, "methods/a_one.py", "import shortloop.a, shortloop.b\n"))
+    kept = json.loads((package / "workdirs/.cache/code/parsed.json").read_text(encoding="utf-8"))["files"]
+    assert str(old) in kept
+    assert str(new) not in kept
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", "null", '{"parser": [], "files": {}}', '{"files": 3}', "\x00\xff"]
+)
+def test_a_damaged_cache_is_made_again(package: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    method = write(package, "methods/a_one.py", "x = 1\n")
+    before = text_of(method)
+    forget(monkeypatch)
+    (package / "workdirs/.cache/code/parsed.json").write_text(damage, encoding="latin-1")
+    assert text_of(method) == before
+
+
+def test_another_parser_trusts_nothing_that_was_kept(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newer Python, or a changed reader of imports, may say something else of the same file."""
+    monkeypatch.setattr(filestate, "SETTLED_NS", -1)
+    method = write(package, "methods/a_one.py", "import shortloop.a\n")
+    write(package, "shortloop/a.py", "x = 1\n")
+    text_of(method)
+    file = package / "workdirs/.cache/code/parsed.json"
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    for known in kept["files"].values():
+        known[1] = "what an older one said"
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    forget(monkeypatch)
+    assert "what an older one said" in text_of(method)
+    forget(monkeypatch)
+    kept["parser"][0] = "3.0"
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    assert "x = 1" in text_of(method)
+
+
+def test_a_broken_module_is_named(package: Path) -> None:
+    write(package, "shortloop/a.py", "def f(:\n")
+    with pytest.raises(SyntaxError, match=r"a\.py"):
+        modules_of(package, "import shortloop.a\n")

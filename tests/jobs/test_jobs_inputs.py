@@ -1,0 +1,265 @@
+"""Input files by content: honest, and without reading what did not change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jobs_project import ROOT, empty_project
+
+from shortloop.errors import InputError
+from shortloop.jobs import filestate, inputs
+from shortloop.jobs.inputs import content_of, locate, register
+from shortloop.jobs.project import write_atomically
+
+project = pytest.fixture(empty_project)
+
+
+def expected(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=20).hexdigest()
+
+
+def hashes_file(project: Path) -> Path:
+    return project / "workdirs/.cache/inputs/hashes.json"
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Every file that is read for its hash."""
+    read: list[Path] = []
+    real = inputs._hash
+
+    def counted(file: Path) -> str:
+        read.append(file)
+        return real(file)
+
+    monkeypatch.setattr(inputs, "_hash", counted)
+    return read
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files count as old, as if these tests took seconds."""
+    monkeypatch.setattr(filestate, "SETTLED_NS", -1)
+
+
+def rewrite(file: Path, content: bytes) -> None:
+    """Other content of the same size, the modification time put back."""
+    stat = file.stat()
+    time.sleep(0.02)  # a tick of the file system's clock
+    file.write_bytes(content)
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(contents=st.lists(st.binary(max_size=300), max_size=4))
+def test_hashes_are_those_of_the_contents(project: Path, contents: list[bytes]) -> None:
+    files = [project / f"{number}.bin" for number in range(len(contents))]
+    for file, content in zip(files, contents):
+        file.write_bytes(content)
+    for _ in range(2):
+        assert content_of(files) == [expected(content) for content in contents]
+
+
+def test_large_files_and_odd_names(project: Path) -> None:
+    big = bytes(range(256)) * 20_000
+    names = ["a b.bin", "ü–é.bin", "with\nnewline", "[x].bin", "-rf"]
+    for name in names:
+        (project / name).write_bytes(big + name.encode())
+    found = register([project / name for name in names])
+    assert found == [expected(big + name.encode()) for name in names]
+    assert [locate(content) for content in found] == [project / name for name in names]
+
+
+def test_an_unchanged_file_is_not_read_again(project: Path, settled: None, reads: list[Path]) -> None:
+    files = [project / name for name in ("a", "b")]
+    for file in files:
+        file.write_bytes(file.name.encode())
+    first = content_of(files)
+    assert reads == files
+    stored = hashes_file(project).stat().st_mtime_ns
+    assert register(files) == content_of(files) == content_of(files[::-1])[::-1] == first
+    assert reads == files
+    assert hashes_file(project).stat().st_mtime_ns == stored  # nor is anything written
+
+
+def test_only_the_file_that_changed_is_read(project: Path, settled: None, reads: list[Path]) -> None:
+    files = [project / name for name in ("a", "b")]
+    for file in files:
+        file.write_bytes(b"1")
+    content_of(files)
+    reads.clear()
+    files[1].write_bytes(b"22")
+    assert content_of(files) == [expected(b"1"), expected(b"22")]
+    assert reads == [files[1]]
+
+
+def test_a_touched_file_keeps_its_hash(project: Path, settled: None) -> None:
+    file = project / "a"
+    file.write_bytes(b"1")
+    before = content_of([file])
+    os.utime(file, (1, 1))
+    assert content_of([file]) == before
+
+
+def test_other_content_of_the_same_size_and_time_is_noticed(project: Path, settled: None) -> None:
+    file = project / "a"
+    file.write_bytes(b"one")
+    assert content_of([file]) == [expected(b"one")]
+    rewrite(file, b"two")
+    assert content_of([file]) == [expected(b"two")]
+
+
+def test_a_file_put_in_the_place_of_another_is_noticed(project: Path, settled: None) -> None:
+    """As rename does, with the same size and times."""
+    file, other = project / "a", project / "b"
+    file.write_bytes(b"one")
+    other.write_bytes(b"two")
+    os.utime(other, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+    content_of([file, other])
+    other.rename(file)
+    assert content_of([file]) == [expected(b"two")]
+
+
+def test_a_file_that_changed_a_moment_ago_is_read_again(project: Path, reads: list[Path]) -> None:
+    """Two changes within one tick of the clock of the file system may look alike."""
+    file = project / "a"
+    file.write_bytes(b"one")
+    content_of([file])
+    content_of([file])
+    assert reads == [file, file]
+
+
+def test_a_moved_file_is_found(project: Path) -> None:
+    file = project / "a.bin"
+    file.write_bytes(b"content")
+    (content,) = register([file])
+    assert locate(content) == file
+    moved = project / "elsewhere" / "b.bin"
+    moved.parent.mkdir()
+    file.rename(moved)
+    assert register([moved]) == [content]
+    assert locate(content) == moved
+
+
+def test_a_file_named_from_the_current_folder_is_found_from_another(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "data").mkdir()
+    (project / "data" / "a.bin").write_bytes(b"content")
+    monkeypatch.chdir(project / "data")
+    (content,) = register([Path("a.bin")])
+    job = project / "workdirs" / "main" / "main-0"
+    job.mkdir(parents=True)
+    monkeypatch.chdir(job)
+    assert locate(content) == project / "data" / "a.bin"
+
+
+def test_a_file_that_changed_since_is_refused(project: Path, settled: None) -> None:
+    file = project / "a.bin"
+    file.write_bytes(b"one")
+    (content,) = register([file])
+    rewrite(file, b"two")
+    with pytest.raises(InputError, match="changed while") as caught:
+        locate(content)
+    assert caught.value.file == str(file)
+
+
+def test_a_file_that_is_gone_is_named(project: Path) -> None:
+    file = project / "a.bin"
+    file.write_bytes(b"one")
+    (content,) = register([file])
+    file.unlink()
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        locate(content)
+    assert caught.value.file == str(file)
+    with pytest.raises(InputError, match="No such file") as caught:
+        register([project / "b.bin", file])
+    assert caught.value.file == str(project / "b.bin")
+
+
+def test_a_folder_is_no_file(project: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        content_of([project])
+    assert caught.value.file == str(project)
+
+
+def test_a_content_that_was_never_registered_is_refused(project: Path) -> None:
+    with pytest.raises(InputError, match="run again"):
+        locate(expected(b"nobody"))
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", "null", "3", '"text"', "\x00\xff\xfe", "STALE", "WRONG TYPE", "EMPTY ENTRY"]
+)
+def test_a_damaged_store_is_made_again(project: Path, settled: None, damage: str) -> None:
+    file = project / "a"
+    file.write_bytes(b"one")
+    register([file])
+    store = hashes_file(project)
+    entry = {"STALE": [1, 2, 3, "wrong"], "WRONG TYPE": 7, "EMPTY ENTRY": []}.get(damage)
+    text = damage if entry is None else json.dumps({str(file): entry})
+    store.write_text(text, encoding="latin-1")
+    assert register([file]) == [expected(b"one")]
+    assert isinstance(json.loads(store.read_text(encoding="utf-8")), dict)
+    assert locate(expected(b"one")) == file
+
+
+def test_a_file_is_replaced_in_one_step(project: Path) -> None:
+    """Whoever reads it at that moment sees all of the old text or all of the new."""
+    file = project / "a.txt"
+    file.write_text("old", encoding="utf-8")
+    with file.open(encoding="utf-8") as reader:
+        write_atomically(file, "new and longer")
+        assert reader.read() == "old"
+    assert file.read_text(encoding="utf-8") == "new and longer"
+    assert [each.name for each in project.glob("*a.txt*")] == ["a.txt"]
+
+
+HASH_MANY = """
+import sys
+from pathlib import Path
+from shortloop.jobs import filestate
+from shortloop.jobs.inputs import locate, register
+filestate.SETTLED_NS = -1
+for _ in range(5):
+    for start in range(0, 40, 4):
+        files = [Path(f"{number}.bin").absolute() for number in range(start, start + 4)]
+        contents = register(files)
+        assert [locate(content) for content in contents] == files
+        print(*contents)
+"""
+
+
+def test_two_processes_at_once(project: Path) -> None:
+    contents = [bytes([number]) * 1000 for number in range(40)]
+    for number, content in enumerate(contents):
+        (project / f"{number}.bin").write_bytes(content)
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", HASH_MANY],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in both:
+        said, problems = process.communicate(timeout=60)
+        assert process.returncode == 0, problems
+        assert said.split() == [expected(content) for content in contents] * 5
+    stored = json.loads(hashes_file(project).read_text(encoding="utf-8"))
+    assert all(entry[-1] == expected(Path(file).read_bytes()) for file, entry in stored.items())
+    leftovers = [file for file in hashes_file(project).parent.iterdir() if file.name.startswith(".")]
+    assert leftovers == []

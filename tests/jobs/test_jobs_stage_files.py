@@ -1,0 +1,162 @@
+"""Epochs and features survive the way through the files of a job."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from jobs_project import empty_project
+
+from shortloop.data import Epochs, Features
+from shortloop.jobs.records import save_array, write_record
+from shortloop.jobs.results import open_result
+from shortloop.jobs.stage_files import (
+    feature_arrays,
+    feature_facts,
+    load_epochs,
+    load_features,
+    save_epochs,
+)
+from shortloop.study.schema import Phases
+
+project = pytest.fixture(empty_project)
+
+SETTINGS = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+
+
+def make_epochs(seed: int, trials: int = 5, **changes: Any) -> Epochs:
+    rng = np.random.default_rng(seed)
+    values: dict[str, Any] = {
+        "data": rng.standard_normal((trials, 2, 7)),
+        "labels": rng.integers(0, 2, trials),
+        "classes": ("left", "right"),
+        "times": (np.arange(7) - 2) / 256,
+        "sfreq": 256.0,
+        "channels": ("Cz", "Pz"),
+        "unit": "µV",
+        "trial_info": {"event": np.array([f"e{n}" for n in range(trials)]), "rt": rng.random(trials)},
+    }
+    return Epochs(**{**values, **changes})
+
+
+def make_features(seed: int, **changes: Any) -> Features:
+    rng = np.random.default_rng(seed)
+    values: dict[str, Any] = {
+        "data": rng.standard_normal((4, 5, 3)).astype(np.float32),
+        "labels": rng.integers(0, 3, 5),
+        "classes": ("a", "b", "c"),
+        "times": np.linspace(0, 1, 4),
+        "names": ("Cz 12 ms", "Cz 16 ms", "Pz – 1"),
+        "kind": "power",
+        "unit": "V²",
+        "time_unit": "bin",
+    }
+    return Features(**{**values, **changes})
+
+
+def assert_same(one: Any, two: Any) -> None:
+    for field in dataclasses.fields(one):
+        left, right = getattr(one, field.name), getattr(two, field.name)
+        if isinstance(left, np.ndarray):
+            assert left.dtype == right.dtype
+            np.testing.assert_array_equal(left, right, strict=True)
+        elif isinstance(left, dict):
+            assert left.keys() == right.keys()
+            for name in left:
+                np.testing.assert_array_equal(left[name], right[name], strict=True)
+        else:
+            assert left == right
+            assert type(left) is type(right)
+
+
+def through_a_job(epochs: dict[str, Epochs]) -> dict[str, Epochs]:
+    arrays, phases = {}, {}
+    for phase, each in epochs.items():
+        described, phases[phase] = save_epochs(each, phase)
+        arrays.update(described)
+    write_record("import_epochs", "S01", arrays, facts={"phases": phases})
+    assert {f"{name}.npy" for name in arrays} == {file.name for file in Path().glob("*.npy")}
+    return {phase: load_epochs(open_result(Path()), phase) for phase in epochs}
+
+
+def test_epochs_of_two_phases(project: Path) -> None:
+    epochs = {"study": make_epochs(0), "test": make_epochs(1, trials=9, trial_info={})}
+    for phase, back in through_a_job(epochs).items():
+        assert_same(epochs[phase], back)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_type_of_the_data_stays_and_they_are_mapped(project: Path, dtype: Any) -> None:
+    data = np.zeros((5, 2, 7), dtype)
+    back = through_a_job({"study": make_epochs(0, data=data)})["study"]
+    assert back.data.dtype == dtype
+    assert isinstance(back.data, np.memmap)
+    assert not isinstance(back.labels, np.memmap)
+
+
+@pytest.mark.parametrize("other", ["test_late", "test_", "test.2", "test-e", "test+x"])
+def test_phases_whose_names_begin_alike_do_not_mix(project: Path, other: str) -> None:
+    Phases(train="test", decode=other)  # a study may name them so
+    info = {"late_event": np.arange(5), "event": np.arange(5) * 2, "_event": np.arange(5) * 3}
+    more = {"event": np.arange(9), "late_event": np.arange(9) * 4, "e": np.arange(9) * 5}
+    epochs = {"test": make_epochs(0, trial_info=info), other: make_epochs(1, trials=9, trial_info=more)}
+    for phase, back in through_a_job(epochs).items():
+        assert_same(epochs[phase], back)
+
+
+@pytest.mark.parametrize("name", ["rt/ms", "rt (ms)", "..", "/etc/x", "50 %", "a%2Fb", "ü,é", "x\ny", "a.b"])
+def test_columns_of_any_name(project: Path, name: str) -> None:
+    epochs = {"study": make_epochs(0, trial_info={name: np.arange(5), "event": np.arange(5)})}
+    assert_same(epochs["study"], through_a_job(epochs)["study"])
+    assert {file.parent.resolve() for file in project.rglob("*.npy")} == {project.resolve()}
+
+
+@SETTINGS
+@given(
+    names=st.lists(NAMES, min_size=2, max_size=2, unique=True),
+    data=npst.arrays(np.float64, (3, 2, 4), elements=st.floats(width=64)),
+    sfreq=st.floats(1, 1e5),
+    values=npst.arrays(st.sampled_from([np.dtype(name) for name in ("i8", "f4", "?", "U3")]), (3, 2)),
+)
+def test_any_epochs(
+    project: Path, names: list[str], data: np.ndarray, sfreq: float, values: np.ndarray
+) -> None:
+    for file in Path().glob("*.npy"):
+        file.unlink()
+    changes = {"times": np.arange(4) / sfreq, "sfreq": sfreq, "channels": tuple(names), "data": data}
+    epochs = make_epochs(0, trials=3, trial_info={names[0]: values}, **changes)
+    assert_same(epochs, through_a_job({"study": epochs})["study"])
+
+
+@pytest.mark.parametrize("changes", [{}, {"unit": "V", "time_unit": "s"}, {"data": np.zeros((4, 5, 3))}])
+def test_features_of_two_phases(project: Path, changes: dict[str, Any]) -> None:
+    features = {"study": make_features(0, **changes), "test": make_features(1, **changes)}
+    arrays = {}
+    for phase, each in features.items():
+        save_array(f"data_{phase}", each.data)
+        save_array(f"labels_{phase}", each.labels)
+        save_array(f"times_{phase}", each.times)
+        arrays.update(feature_arrays(phase, each.unit, each.time_unit))
+    write_record("power", "S01", arrays, facts=feature_facts(features["study"]))
+    result = open_result(Path())
+    for phase, each in features.items():
+        back = load_features(result, phase)
+        assert_same(each, back)
+        assert isinstance(back.data, np.memmap)
+        assert result.record["arrays"][f"times_{phase}"]["unit"] == each.time_unit
+        assert result.record["arrays"][f"data_{phase}"]["unit"] == each.unit
+
+
+def test_a_phase_that_is_not_there_is_an_error(project: Path) -> None:
+    through_a_job({"study": make_epochs(0)})
+    with pytest.raises(KeyError):
+        load_epochs(open_result(Path()), "test")

@@ -1,0 +1,90 @@
+"""Statistics of the group survive the way through the files of a job."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jobs_project import empty_project
+
+from shortloop.group.result import MapStatistics
+from shortloop.group.statistics import group_statistics
+from shortloop.jobs.records import write_record
+from shortloop.jobs.results import open_result
+from shortloop.jobs.statistics_files import load_statistics, save_statistics
+from shortloop.seeds import seed_for
+from shortloop.study.inference import GroupSettings
+
+project = pytest.fixture(empty_project)
+
+
+def statistics(participants: int, shape: tuple[int, ...], seed: int, effect: float = 20.0) -> MapStatistics:
+    rng = np.random.default_rng(seed)
+    scores = 50 + rng.standard_normal((participants, *shape)) * 5
+    scores[:, : shape[0] // 2] += effect
+    nulls = [50 + rng.standard_normal((40, *shape)) * 5 for _ in range(participants)]
+    return group_statistics(
+        scores, nulls, chance=50.0, settings=GroupSettings(), seed=seed_for(seed, "group")
+    )
+
+
+def through_a_job(found: dict[str, MapStatistics]) -> dict[str, MapStatistics | None]:
+    arrays, facts = {}, {}
+    for shape, each in found.items():
+        described, facts[shape] = save_statistics(each, shape)
+        arrays.update(described)
+    write_record("group", None, arrays, facts={"statistics": facts})
+    return {shape: load_statistics(open_result(Path()), shape) for shape in ("curve", "plane")}
+
+
+def assert_same(one: MapStatistics, two: MapStatistics | None) -> None:
+    assert two is not None
+    for field in dataclasses.fields(one):
+        left, right = getattr(one, field.name), getattr(two, field.name)
+        if isinstance(left, np.ndarray):
+            np.testing.assert_array_equal(left, right, strict=True)
+        else:
+            assert left == right
+
+
+@pytest.mark.parametrize("participants", [1, 2, 6])
+@pytest.mark.parametrize("effect", [0.0, 20.0, -20.0])
+def test_a_curve_and_a_plane(project: Path, participants: int, effect: float) -> None:
+    found = {
+        "curve": statistics(participants, (6,), 1, effect),
+        "plane": statistics(participants, (5, 6), 2, effect),
+    }
+    back = through_a_job(found)
+    for shape, each in found.items():
+        assert_same(each, back[shape])
+
+
+def test_scores_without_any_spread(project: Path) -> None:
+    """All scores alike give a t that is not a number or infinite; it must not spoil the record."""
+    scores = np.full((3, 4), 75.0)
+    found = group_statistics(
+        scores,
+        [np.full((10, 4), 50.0)] * 3,
+        chance=50.0,
+        settings=GroupSettings(),
+        seed=seed_for(1, "group"),
+    )
+    assert_same(found, through_a_job({"curve": found})["curve"])
+
+
+def test_a_shape_that_is_not_there_is_none(project: Path) -> None:
+    assert through_a_job({"curve": statistics(3, (4,), 1)})["plane"] is None
+
+
+def test_every_array_is_described(project: Path) -> None:
+    found = statistics(3, (4, 5), 1)
+    described, _ = save_statistics(found, "plane")
+    arrays = {f.name for f in dataclasses.fields(found) if isinstance(getattr(found, f.name), np.ndarray)}
+    assert {name.removeprefix("plane_") for name in described} == arrays
+    for name, array in described.items():
+        assert array.description
+        values = np.load(f"{name}.npy")
+        assert len(array.axes.split(" × ")) == values.ndim
+    assert described["plane_scores"].unit == "%"

@@ -1,0 +1,87 @@
+"""What goes wrong on the way: a method that fails, workdirs elsewhere, a run from another folder."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import LiveProject
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def apart() -> Iterator[LiveProject]:
+    """One participant; jobs are kept outside the project, in a workdir that was there before another."""
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        (Path(folder) / "p").mkdir()
+        made = LiveProject(Path(folder) / "p")
+        made.edit_study('["A", "B"]', '["A"]')
+        file = made.folder / "accelerator.conf"
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("./workdirs/main", f"{folder}/jobs/main"), encoding="utf-8")
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()
+
+
+def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> None:
+    method = apart.folder / "methods" / "a_train.py"
+    source = method.read_text(encoding="utf-8")
+    method.write_text(
+        source.replace("for unit in units:", "for unit in units:\n        1 / 0"), encoding="utf-8"
+    )
+    failed = apart.ax("run", "build_pipeline")
+    said = failed.stdout + failed.stderr
+    assert failed.returncode == 1
+    assert "ZeroDivisionError" in said
+    assert "a_train.py" in said
+    assert not (apart.folder / "results" / "live").exists()
+    method.write_text(source, encoding="utf-8")
+    built = apart.run()
+    assert ("train", "A") in built
+    assert ("amplitude", "A") not in built  # what was fine before it failed is kept
+
+
+def test_a_helper_beside_a_method_is_part_of_its_key(apart: LiveProject) -> None:
+    """A method's own helper module, which exax only warns of."""
+    helper, method = apart.folder / "dev" / "helpers.py", apart.folder / "dev" / "a_ridge.py"
+    helper.write_text("ALPHA = 100.0\n", encoding="utf-8")
+    source = method.read_text(encoding="utf-8")
+    method.write_text(
+        source.replace("    from sklearn", "    from dev.helpers import ALPHA\n    from sklearn").replace(
+            'alpha=options["alpha"]', "alpha=ALPHA"
+        ),
+        encoding="utf-8",
+    )
+    assert apart.run("ridge") == {("ridge", "A")}
+    assert apart.run("ridge") == set()
+    helper.write_text("ALPHA = 10.0  # less\n", encoding="utf-8")
+    assert apart.run("ridge") == {("ridge", "A")}
+    helper.write_text("ALPHA = 10.0  # much less\n", encoding="utf-8")
+    assert apart.run("ridge") == set()
+
+
+def test_a_run_from_another_folder_is_one_of_the_project(apart: LiveProject) -> None:
+    apart.run()
+    elsewhere = apart.folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "shortloop", "run"],
+        cwd=elsewhere,
+        env=apart.environment(PYTHONPATH=str(apart.folder)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"0 jobs built, 7 reused", done.stdout)
+    assert list(elsewhere.iterdir()) == []

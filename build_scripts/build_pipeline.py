@@ -15,6 +15,11 @@ def main(urd: Any) -> int:
 
 
 def pipeline(run: Plan) -> Built:
+    return report(run, decode(run))
+
+
+def decode(run: Plan) -> list[Built]:
+    """Everything but the report: statistics of each kind of features."""
     features = make_features(run)
     groups = []
     for kind, of_participants in features.items():
@@ -24,7 +29,7 @@ def pipeline(run: Plan) -> Built:
             applied = apply(run, participant, kind, made, models)
             permuted.append(permute(run, participant, made, models, applied))
         groups.append(group(run, permuted))
-    return report(run, groups)
+    return groups
 
 
 def make_features(run: Plan) -> dict[str, dict[str, Built]]:
@@ -56,6 +61,8 @@ def make_features(run: Plan) -> dict[str, dict[str, Built]]:
 
 
 def train(run: Plan, participant: str, features: Built) -> Built:
+    from shortloop.jobs.code import origin_of
+
     study = run.study
     return run.build(
         "train",
@@ -65,6 +72,7 @@ def train(run: Plan, participant: str, features: Built) -> Built:
             "seed": study.seed,
             "decoding": study.decoding.model_dump(),
             "estimator": study.estimator.model_dump(),
+            "origin": origin_of(study.estimator.path) if study.estimator.kind == "sklearn" else "",
         },
         jobs={"features": features},
     )

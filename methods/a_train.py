@@ -14,6 +14,7 @@ options: dict[str, Any] = {
     "seed": 0,  # of the folds
     "decoding": {},
     "estimator": {},
+    "origin": "",  # version or content of an estimator that is not scikit-learn's own
 }
 jobs = ("features",)
 

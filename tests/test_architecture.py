@@ -1,25 +1,19 @@
-"""The shape of the house: who may import whom, what methods look like, what is documented."""
+"""The shape of the house: who may import whom, and what methods look like."""
 
 from __future__ import annotations
 
 import ast
-import configparser
-import inspect
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
+from house import METHODS, MODULES, ROOT, SCRIPTS, docstring_of, id_of, imports_of, module_of, tree_of
 
-ROOT = Path(__file__).resolve().parents[1]
-MODULES = sorted((ROOT / "shortloop").rglob("*.py"))
-METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.py")])
-SCRIPTS = sorted([*(ROOT / "build_scripts").glob("build_*.py"), *(ROOT / "dev").glob("build_*.py")])
 HEAVY = {"numpy", "scipy", "sklearn", "mne", "matplotlib", "numba", "pandas"}
+
 
 # From the bottom up: a room imports from its own and lower ones.
 LAYERS = (
@@ -35,57 +29,12 @@ LAYERS = (
     {"report"},
     {"cli"},
 )
+
+
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+
+
 MAY_IMPORT_EXAX = {"jobs", "engines", "cli"}
-
-# Short helpers of two rooms, whose one line and annotations say it all. The list is to get shorter.
-SECTIONS_TO_COME = {
-    "shortloop.decoding.svm.fit_dual",
-    "shortloop.report.labels.edges_of",
-    "shortloop.report.labels.generalization_of",
-    "shortloop.report.labels.plane_of",
-    "shortloop.report.labels.score_label",
-    "shortloop.report.labels.short",
-    "shortloop.report.labels.title_of",
-    "shortloop.report.nulls.observed_mass",
-    "shortloop.report.provenance.shown",
-    "shortloop.report.style.settle",
-    "shortloop.report.times.time_scale",
-    "shortloop.report.words.caption",
-    "shortloop.report.words.limits",
-    "shortloop.report.words.listed",
-    "shortloop.report.words.overview",
-    "shortloop.report.words.p_text",
-    "shortloop.study.base.false_to_none",
-    "shortloop.study.explain.models_in",
-}
-
-
-def id_of(file: Path) -> str:
-    return str(file.relative_to(ROOT))
-
-
-@cache
-def tree_of(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
-
-
-def module_of(file: Path) -> str:
-    parts = file.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imports_of(file: Path) -> Iterator[str]:
-    """Full names of all that a file imports, inside functions too."""
-    package = module_of(file).split(".")
-    if file.name != "__init__.py":
-        package = package[:-1]
-    for node in ast.walk(tree_of(file)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else []
-            yield from (".".join([*above, *filter(None, [node.module]), a.name]) for a in node.names)
 
 
 def tracked_files() -> list[Path]:
@@ -177,10 +126,6 @@ def test_importing_the_package_or_its_command_loads_nothing_heavy() -> None:
     assert loaded_after("import shortloop, shortloop.cli.main") & HEAVY == set()
 
 
-def docstring_of(node: ast.AST) -> str:
-    return ast.get_docstring(node) or ""  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("file", METHODS, ids=id_of)
 def test_methods_keep_their_shape(file: Path) -> None:
     tree = tree_of(file)
@@ -212,88 +157,6 @@ def test_methods_have_names_of_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
-def public_functions(file: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
-    """Functions and classes at module level, and methods of those classes, without an underscore."""
-    for node in tree_of(file).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            yield node.name, node
-            if isinstance(node, ast.ClassDef):
-                for inner in node.body:
-                    if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
-                        yield f"{node.name}.{inner.name}", inner
-
-
-def is_inherited(file: Path, name: str) -> bool:
-    """Whether a method documents itself by the one it overrides."""
-    import importlib
-
-    kind, _, method = name.partition(".")
-    parents = getattr(importlib.import_module(module_of(file)), kind).__mro__[1:]
-    return bool(method) and any(inspect.getdoc(getattr(parent, method, None)) for parent in parents)
-
-
-@pytest.mark.parametrize("file", MODULES, ids=id_of)
-def test_everything_public_says_what_it_is(file: Path) -> None:
-    assert docstring_of(tree_of(file))
-    silent = [name for name, node in public_functions(file) if not docstring_of(node)]
-    assert [name for name in silent if not is_inherited(file, name)] == []
-
-
-def documented(docstring: str, section: str) -> list[str]:
-    """Lines of a numpydoc section that name something."""
-    match = re.search(rf"^{section}\n-+\n((?:.+\n?|\n(?!\S+\n-+\n))*)", docstring, re.M)
-    lines = match[1].splitlines() if match else []
-    return [line for line in lines if line and not line.startswith(" ")]
-
-
-def missing_sections(node: ast.FunctionDef) -> list[str]:
-    docstring = docstring_of(node)
-    arguments = node.args
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    given += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
-    named = " , ".join(line.partition(" : ")[0] for line in documented(docstring, "Parameters"))
-    names = {name.strip("* ") for name in named.split(",")}
-    missing = [argument.arg for argument in given if argument.arg not in names | {"self", "cls"}]
-    returned = ast.unparse(node.returns) if node.returns else "None"
-    context = returned == "Iterator[None]"  # a context manager that gives nothing
-    if returned != "None" and not context and not re.search(r"^(Returns|Yields)\n-+\n", docstring, re.M):
-        missing.append("Returns")
-    return missing
-
-
-def is_command(node: ast.FunctionDef) -> bool:
-    # Their docstrings are what `shortloop --help` shows; arguments carry their help themselves.
-    return any(ast.unparse(decorator).startswith("app.command") for decorator in node.decorator_list)
-
-
-def test_functions_document_their_parameters_and_results() -> None:
-    undocumented = {
-        f"{module_of(file)}.{name}": missing
-        for file in MODULES
-        for name, node in public_functions(file)
-        if isinstance(node, ast.FunctionDef) and "." not in name and not is_command(node)
-        if (missing := missing_sections(node))
-    }
-    assert {name: undocumented[name] for name in undocumented.keys() - SECTIONS_TO_COME} == {}
-
-
-def test_the_reader_of_docstrings_sees_what_is_missing() -> None:
-    """This test's own tools: a section that is not there, a name that is not there."""
-    whole = "F.\n\nParameters\n----------\na, b : int\n    Two.\n*c : str\n\nReturns\n-------\nint\n"
-    for docstring, expected in [
-        (whole, []),
-        (whole.replace("a, b", "a"), ["b"]),
-        (whole.replace("Returns\n-------\nint", ""), ["Returns"]),
-        ("F. a b c", ["a", "b", "c", "Returns"]),
-        (whole.replace("*c", "d"), ["c"]),
-    ]:
-        code = ast.parse("def f(a, *c, b=1) -> int: ...")
-        function = code.body[0]
-        assert isinstance(function, ast.FunctionDef)
-        function.body = [ast.Expr(ast.Constant(docstring))]
-        assert sorted(missing_sections(function)) == sorted(expected)
-
-
 @pytest.mark.parametrize("file", [*MODULES, *METHODS, *SCRIPTS], ids=id_of)
 def test_no_file_is_long(file: Path) -> None:
     assert len(file.read_text(encoding="utf-8").splitlines()) <= 300
@@ -309,51 +172,3 @@ def test_no_file_knows_where_it_lies() -> None:
         if pattern.search(line)
     }
     assert found == set()
-
-
-def requirements() -> dict[str, str]:
-    """Pins by normalised name."""
-    pins = {}
-    for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            name, sign, version = line.partition("==")
-            assert sign, f"{line!r} is no pin"
-            assert re.fullmatch(r"\d[\w.+!]*", version), f"{line!r} is no exact version"
-            pins[normalised(name)] = version
-    return pins
-
-
-def normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-@pytest.mark.parametrize("group", ["install_requires", "dev"])
-def test_all_that_is_required_is_pinned(group: str) -> None:
-    from packaging.requirements import Requirement
-
-    parser = configparser.ConfigParser()
-    parser.read(ROOT / "setup.cfg", encoding="utf-8")
-    text = parser["options"][group] if group in parser["options"] else parser["options.extras_require"][group]
-    pins = requirements()
-    wanted = [Requirement(line) for line in text.split("\n") if line]
-    assert wanted
-    for requirement in wanted:
-        assert pins[normalised(requirement.name)] in requirement.specifier
-
-
-def test_all_that_is_imported_is_required() -> None:
-    parser = configparser.ConfigParser()
-    parser.read(ROOT / "setup.cfg", encoding="utf-8")
-    required = {
-        normalised(re.split(r"[ <>=]", line)[0])
-        for line in parser["options"]["install_requires"].split("\n")
-        if line
-    }
-    imported = {
-        name.split(".")[0]
-        for file in [*MODULES, *METHODS, *SCRIPTS]
-        for name in imports_of(file)
-        if name.split(".")[0] not in sys.stdlib_module_names
-    } - {"shortloop", "build_scripts", "methods", "dev"}
-    distributions = {"sklearn": "scikit-learn", "PIL": "pillow"}
-    assert {normalised(distributions.get(name, name)) for name in imported} - required == set()

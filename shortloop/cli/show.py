@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shortloop.errors import InputError
-
-if TYPE_CHECKING:
-    from shortloop.jobs.results import Result
 
 __all__ = ["show_job"]
 
@@ -33,7 +30,8 @@ def show_job(job: str) -> None:
     result = load(job)
     # No markup: names of files and values of options may have brackets.
     console = Console(highlight=False, markup=False)
-    console.print(_title(result), style="bold", soft_wrap=True)
+    who = f" of {result.participant}" if result.participant else ""
+    console.print(f"{result.job}: {result.stage}{who}", style="bold", soft_wrap=True)
     if result.problem:
         console.print(f"rejected: {result.problem}", soft_wrap=True)
 
@@ -67,16 +65,12 @@ def show_job(job: str) -> None:
     console.print(f"files: {', '.join(files)}", soft_wrap=True)
 
 
-def _title(result: Result) -> str:
-    who = f" of {result.participant}" if result.participant else ""
-    return f"{result.job}: {result.stage}{who}"
-
-
 def _source(job: str) -> str:
     from shortloop.jobs.results import load
 
     try:
-        return _title(load(job))
+        source = load(job)
+        return f"{job}: {source.stage} {source.participant or ''}".rstrip()
     except InputError as error:
         return f"{job}: {error.problem}"
 

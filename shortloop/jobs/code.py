@@ -8,6 +8,8 @@ copy of it into ``method.tar.gz`` of each job, so that what went into a key can 
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import sys
 from functools import cache
 from importlib import metadata
@@ -17,7 +19,7 @@ from shortloop import _PUBLIC
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.jobs.source import keep_sources, read_source
 
-__all__ = ["closure", "code_of"]
+__all__ = ["closure", "code_of", "origin_of"]
 
 PACKAGE = "shortloop"
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +94,37 @@ def closure(file: Path) -> tuple[dict[str, Path], set[str]]:
             modules[module] = found[module]
             waiting += read_source(found[module], module)[1]
     return modules, libraries
+
+
+def origin_of(path: str) -> str:
+    """What a class named by its import path rests on, where no method's key knows of it.
+
+    Parameters
+    ----------
+    path : str
+        Import path, e.g. ``"xgboost.XGBClassifier"`` or ``"mine.Nearest"``.
+
+    Returns
+    -------
+    str
+        Version of its library, else a hash of its module; empty for scikit-learn, which every key holds,
+        and for what cannot be found.
+    """
+    library = path.partition(".")[0]
+    if library == "sklearn":
+        return ""
+    version = _version(library)
+    if version is not None:
+        return f"{library} {version}"
+    module = path.rpartition(".")[0]
+    try:
+        spec = importlib.util.find_spec(module)
+    except ImportError:
+        spec = None
+    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+        return ""
+    text, _ = read_source(Path(spec.origin), module)
+    return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
 
 
 def _files_of(root: Path, name: str) -> dict[str, Path]:

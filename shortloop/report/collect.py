@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.jobs.results import Result, open_result
+from shortloop.jobs.results import Result, load
 from shortloop.jobs.statistics_files import load_statistics
 from shortloop.report.content import KindResult, ReportContent, Source
 
@@ -84,6 +84,4 @@ def _upstream(group: Result) -> Iterator[Result]:
             continue
         seen.add(result.job)
         yield result
-        for jobs in result.inputs.values():
-            for job in jobs if isinstance(jobs, list) else [jobs]:
-                waiting.append(open_result(result.path.parent / job))
+        waiting += [load(job) for _, job in result.sources()]

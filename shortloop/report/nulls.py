@@ -51,7 +51,17 @@ def null_distribution(result: KindResult) -> Figure:
 
 
 def observed_mass(stats: MapStatistics) -> float:
-    """Sum of \\|t\\| of the heaviest cluster; 0 without clusters."""
+    """Mass of the heaviest observed cluster.
+
+    Parameters
+    ----------
+    stats : MapStatistics
+
+    Returns
+    -------
+    float
+        Sum of \\|t\\| over its cells; 0 without clusters.
+    """
     numbers = np.unique(stats.clusters[stats.clusters != 0])
     return float(max((np.abs(stats.t[stats.clusters == number]).sum() for number in numbers), default=0.0))
 

@@ -63,7 +63,19 @@ def flat(settings: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 
 def shown(value: Any) -> str:
-    """A setting as a reader would write it: ``yes``, ``none``, ``1, 2, 3``."""
+    """A setting as a reader would write it.
+
+    Parameters
+    ----------
+    value : object
+        Plain data.
+
+    Returns
+    -------
+    str
+        ``"none"`` for None, an empty table or an empty list; ``"yes"`` or ``"no"``; a float with at most six
+        significant digits; items of a list with commas between, e.g. ``"1, 2, 3"``.
+    """
     if value is None or value == {}:
         return "none"
     if isinstance(value, bool):

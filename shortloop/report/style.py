@@ -109,6 +109,11 @@ def new_figure(height: float, title: str, note: str = "", width: float = WIDTH) 
 def settle(figure: Figure) -> None:
     """Lay a figure out, once and for all files that it is saved to.
 
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Changed in place; left as it is if it has no layout engine.
+
     Notes
     -----
     Passes are repeated until nothing moves: where cells are square, the first leaves titles of panels under

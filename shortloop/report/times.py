@@ -55,7 +55,18 @@ class TimeScale:
 
 
 def time_scale(result: KindResult) -> TimeScale:
-    """The unit that suits all times of a result: milliseconds up to 2 s, else seconds, or bins."""
+    """The unit that suits all times of a result.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    TimeScale
+        Milliseconds if no time lies further than 2 s from 0, else seconds; bins where the recordings name
+        no times.
+    """
     if result.time_unit != "s":
         return TimeScale(result.time_unit, 1.0)
     latest = float(np.abs(result.train_times).max())

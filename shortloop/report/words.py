@@ -12,7 +12,17 @@ __all__ = ["caption", "finding_sentences", "limits", "listed", "overview", "p_te
 
 
 def overview(content: ReportContent) -> str:
-    """First words of a report: who was decoded, into what, and the level of chance."""
+    """First words of a report: who was decoded, into what, and the level of chance.
+
+    Parameters
+    ----------
+    content : ReportContent
+
+    Returns
+    -------
+    str
+        Two sentences.
+    """
     names = sorted({name for kind in content.kinds for name in kind.participants})
     whose = f"participant {names[0]}" if len(names) == 1 else f"{len(names)} participants"
     classes = [str(name) for name in content.settings.get("classes", ())]
@@ -77,7 +87,11 @@ def caption(figure: str, result: KindResult, settings: dict[str, Any]) -> str:
     figure : {"decoding_over_time", "generalization", "participants", "null_distribution"}
     result : KindResult
     settings : dict
-        The study as plain data.
+        The study as plain data; what it lacks is not said.
+
+    Returns
+    -------
+    str
     """
     alone = result.curve.level == "participant"
     folds = settings.get("decoding", {}).get("folds")
@@ -121,7 +135,17 @@ def caption(figure: str, result: KindResult, settings: dict[str, Any]) -> str:
 
 
 def limits(content: ReportContent) -> list[str]:
-    """What cannot be said from these results, a sentence or two for each limit."""
+    """What cannot be said from these results.
+
+    Parameters
+    ----------
+    content : ReportContent
+
+    Returns
+    -------
+    list of str
+        A sentence or two for each limit, and at the end the notes of the import.
+    """
     both = [stats for kind in content.kinds for stats in (kind.curve, kind.generalization)]
     parts = [stats for stats in both if stats is not None]
     notes = list(dict.fromkeys(stats.note for stats in parts if stats.note))
@@ -157,14 +181,34 @@ def limits(content: ReportContent) -> list[str]:
 
 
 def p_text(p: float | None) -> str:
-    """A p value as journals print it, e.g. ``"p = 0.012"`` or ``"p < 0.001"``."""
+    """A p value as journals print it.
+
+    Parameters
+    ----------
+    p : float or None
+
+    Returns
+    -------
+    str
+        E.g. ``"p = 0.012"`` or ``"p < 0.001"``; ``"p unknown"`` for None.
+    """
     if p is None:
         return "p unknown"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def listed(items: list[str]) -> str:
-    """Items in a sentence: ``"a"``, ``"a and b"``, ``"a, b and c"``."""
+    """Items in a sentence.
+
+    Parameters
+    ----------
+    items : list of str
+
+    Returns
+    -------
+    str
+        ``"a"``, ``"a and b"``, ``"a, b and c"``; empty without items.
+    """
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
 
 

@@ -18,7 +18,20 @@ class Settings(BaseModel):
 
 
 def false_to_none(values: object, *fields: str) -> object:
-    """Read ``lowpass = false`` as "none", which TOML cannot say."""
+    """Read ``lowpass = false`` as "none", which TOML cannot say.
+
+    Parameters
+    ----------
+    values : object
+        A table of the study file, as it was read.
+    *fields : str
+        Keys for which false means none.
+
+    Returns
+    -------
+    object
+        A copy of the table, with None for false in those keys; what is no table comes back as it is.
+    """
     if not isinstance(values, dict):
         return values
     return {key: None if key in fields and value is False else value for key, value in values.items()}

@@ -75,7 +75,18 @@ def explain(error: ValidationError, content: dict[str, Any], path: Path) -> Inpu
 
 
 def models_in(annotation: Any) -> list[type[BaseModel]]:
-    """Records that a field may hold, from its annotation."""
+    """Records that a field may hold, from its annotation.
+
+    Parameters
+    ----------
+    annotation : object
+        Type of the field: a record, or alternatives, optional, annotated and container types around it.
+
+    Returns
+    -------
+    list of type
+        Subclasses of ``pydantic.BaseModel``, in the order of the annotation; empty if there are none.
+    """
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for argument in get_args(annotation) for model in models_in(argument)]

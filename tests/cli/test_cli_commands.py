@@ -132,7 +132,7 @@ def test_show_prints_names_as_they_are(project: Path) -> None:
         assert file in done.stdout
     done = shortloop(project, "show", "other-4")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"from epochs +main-0: import_epochs of S01", done.stdout)
+    assert re.search(r"from epochs +main-0: import_epochs S01", done.stdout)
     assert re.search(r"from more +main-9: there is no such job", done.stdout)
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from shortloop.jobs import code, source
+
 ROOT = Path(__file__).resolve().parents[2]
 
 CONFIGURATION = """\
@@ -81,3 +83,31 @@ def fresh_python(code: str, cwd: Path, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def write(project: Path, name: str, text: str) -> Path:
+    """A file of a project, with the folders it is in."""
+    file = project / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a package of its own under the name that keys track; tests make a fixture of it."""
+    monkeypatch.setattr(code, "ROOT", project)
+    forget_sources(monkeypatch)
+    write(project, "shortloop/__init__.py", "")
+    return project
+
+
+def forget_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a new process."""
+    monkeypatch.setattr(source, "_memory", {})
+    monkeypatch.setattr(source, "_changed", False)
+
+
+def text_of(method: Path) -> str:
+    """What of the code is part of a method's key."""
+    (depended,) = code.code_of(str(method))
+    return Path(depended).read_text(encoding="utf-8")

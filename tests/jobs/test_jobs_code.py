@@ -2,53 +2,31 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import time
-import tokenize
 from importlib import metadata
 from pathlib import Path
 
 import pytest
-from jobs_project import ROOT, empty_project, fresh_python
+from jobs_project import (
+    ROOT,
+    empty_project,
+    fresh_python,
+    own_package,
+    text_of,
+    write,
+    write_configuration,
+)
 
-from shortloop.jobs import code, filestate, source
+from shortloop.jobs import code
 
 project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
 
 METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.py")])
 
 
-@pytest.fixture
-def package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a package of its own under the name that is tracked."""
-    monkeypatch.setattr(code, "ROOT", project)
-    forget(monkeypatch)
-    write(project, "shortloop/__init__.py", "")
-    return project
-
-
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a new process."""
-    monkeypatch.setattr(source, "_memory", {})
-    monkeypatch.setattr(source, "_changed", False)
-
-
-def write(project: Path, name: str, text: str) -> Path:
-    file = project / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
 def modules_of(project: Path, method: str) -> set[str]:
     return set(code.closure(write(project, "methods/a_one.py", method))[0])
-
-
-def text_of(file: Path) -> str:
-    (depended,) = code.code_of(str(file))
-    return Path(depended).read_text(encoding="utf-8")
 
 
 # Runs every import of a method, and then those inside the functions of all modules that this loads, until
@@ -217,70 +195,6 @@ def test_names_that_the_package_looks_up_count(project: Path, statement: str, ex
         assert "shortloop.study.load" not in found
 
 
-def with_comments(text: str) -> str:
-    """The same code, a remark behind every statement and above it, empty lines between."""
-    lines = text.splitlines()
-    ends = [
-        token.end[0]
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type == tokenize.NEWLINE
-    ]
-    for end in reversed(ends):
-        lines[end - 1] += "  # a remark"
-        lines.insert(end, "\n# another\n")
-    return "\n".join(lines) + "\n"
-
-
-@pytest.mark.parametrize("name", ["jobs/source.py", "decoding/svm.py", "formats/parts.py", "study/schema.py"])
-def test_comments_and_formatting_do_not_change_the_text(project: Path, name: str) -> None:
-    import ast
-
-    text = (ROOT / "shortloop" / name).read_text(encoding="utf-8")
-    variants = [text, with_comments(text), text.replace("\n", "\r\n"), ast.unparse(ast.parse(text))]
-    assert len(set(variants)) == 4
-    read = [source.read_source(write(project, f"v{i}.py", each), "v")[0] for i, each in enumerate(variants)]
-    assert len(set(read)) == 1
-    assert read[0].strip()
-
-
-SAME = [
-    ("x = 1\n", "x = 1  # one\n"),
-    ("x = [1,2]\n", "x = [\n    1,\n    2,\n]\n"),
-    ("def f():\n    return 1\n", 'def f():\n    """One."""\n    return 1\n'),
-    ("class A:\n    x = 1\n", 'class A:\n    """A."""\n\n    x = 1\n    """Of A."""\n'),
-    ("class A(ValueError):\n    pass\n", 'class A(ValueError):\n    """A."""\n'),
-    ("", '"""What this module is."""\n'),
-    ("", "# nothing\n"),
-    ("x = 'a'\n", 'x = "a"\n'),
-    ("async def f():\n    await g()\n", 'async def f():\n    """F."""\n    await g()\n'),
-]
-OTHER = [
-    ("x = 1\n", "x = 2\n"),
-    ("x = 1\n", "x = 1.0\n"),
-    ("x = 'a'\n", "x = 'A'\n"),
-    ("x = 'a'\n", "x = b'a'\n"),
-    ("x = '#a'\n", "x = '#b'\n"),
-    ("a = 1\nb = 2\n", "b = 2\na = 1\n"),
-    ("if x:\n    f()\ng()\n", "if x:\n    f()\n    g()\n"),
-    ("def f(a=1): ...\n", "def f(a=2): ...\n"),
-    ("def f(): return '''a'''\n", "def f(): return '''b'''\n"),
-    ("x = a - (b - c)\n", "x = a - b - c\n"),
-    ("import a\n", "import a as b\n"),
-]
-
-
-@pytest.mark.parametrize(("one", "two"), SAME)
-def test_what_changes_nothing_gives_the_same_text(project: Path, one: str, two: str) -> None:
-    files = [write(project, f"{name}.py", text) for name, text in (("one", one), ("two", two))]
-    assert len({source.read_source(file, "m")[0] for file in files}) == 1
-
-
-@pytest.mark.parametrize(("one", "two"), OTHER)
-def test_other_code_gives_another_text(project: Path, one: str, two: str) -> None:
-    files = [write(project, f"{name}.py", text) for name, text in (("one", one), ("two", two))]
-    assert len({source.read_source(file, "m")[0] for file in files}) == 2
-
-
 def test_modules_of_the_same_content_do_not_cancel_out(package: Path) -> None:
     """Exax combines hashes of files by XOR, in which two equal files are as good as none."""
     method = write(package, "methods/a_one.py", "import shortloop.a, shortloop.b\n")
@@ -312,8 +226,6 @@ def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch
 
 
 def test_where_the_project_lies_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jobs_project import write_configuration
-
     texts = []
     for name in ("here", "there"):
         folder = tmp_path / name
@@ -326,77 +238,20 @@ def test_where_the_project_lies_does_not_matter(tmp_path: Path, monkeypatch: pyt
     assert str(tmp_path) not in texts[0]
 
 
-def test_an_unchanged_file_is_not_parsed_again(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(package, "shortloop/a.py", "x = 1\n")
-    method = write(package, "methods/a_one.py", "import shortloop.a\n")
-    monkeypatch.setattr(filestate, "SETTLED_NS", -1)
-    before = text_of(method)
-    forget(monkeypatch)
-    monkeypatch.setattr(source.ast, "parse", lambda *args, **more: pytest.fail("parsed again"))
-    assert text_of(method) == before
+def test_an_estimator_of_another_library_is_keyed_by_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert code.origin_of("sklearn.svm.SVC") == ""
+    assert code.origin_of("no_such_library.Model") == ""
+    monkeypatch.setattr(code, "_version", lambda library: "2.1")
+    assert code.origin_of("xgboost.XGBClassifier") == "xgboost 2.1"
 
 
-@pytest.mark.parametrize("new_process", [False, True])
-def test_an_edit_is_noticed_though_size_and_time_are_put_back(
-    package: Path, monkeypatch: pytest.MonkeyPatch, new_process: bool
+def test_an_estimator_of_ones_own_is_keyed_by_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    edited = write(package, "shortloop/a.py", "x = 1\n")
-    method = write(package, "methods/a_one.py", "import shortloop.a\n")
-    before = text_of(method)
-    stat = edited.stat()
-    time.sleep(0.02)  # a tick of the file system's clock
-    edited.write_text("x = 2\n", encoding="utf-8")
-    os.utime(edited, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    assert (edited.stat().st_size, edited.stat().st_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
-    if new_process:
-        forget(monkeypatch)
-    assert text_of(method) == before.replace("x = 1", "x = 2")
-
-
-def test_a_file_that_changed_a_moment_ago_is_not_kept(package: Path) -> None:
-    """Another change at the same tick of the clock would not show in its state."""
-    old, new = write(package, "shortloop/a.py", "x = 1\n"), write(package, "shortloop/b.py", "y = 1\n")
-    deadline = time.monotonic() + 10
-    while not filestate.file_state(old)[1] and time.monotonic() < deadline:
-        time.sleep(0.1)
-    new.write_text("y = 2\n", encoding="utf-8")
-    text_of(write(package, "methods/a_one.py", "import shortloop.a, shortloop.b\n"))
-    kept = json.loads((package / "workdirs/.cache/code/parsed.json").read_text(encoding="utf-8"))["files"]
-    assert str(old) in kept
-    assert str(new) not in kept
-
-
-@pytest.mark.parametrize(
-    "damage", ["", "{", "[]", "null", '{"parser": [], "files": {}}', '{"files": 3}', "\x00\xff"]
-)
-def test_a_damaged_cache_is_made_again(package: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
-    method = write(package, "methods/a_one.py", "x = 1\n")
-    before = text_of(method)
-    forget(monkeypatch)
-    (package / "workdirs/.cache/code/parsed.json").write_text(damage, encoding="latin-1")
-    assert text_of(method) == before
-
-
-def test_another_parser_trusts_nothing_that_was_kept(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A newer Python, or a changed reader of imports, may say something else of the same file."""
-    monkeypatch.setattr(filestate, "SETTLED_NS", -1)
-    method = write(package, "methods/a_one.py", "import shortloop.a\n")
-    write(package, "shortloop/a.py", "x = 1\n")
-    text_of(method)
-    file = package / "workdirs/.cache/code/parsed.json"
-    kept = json.loads(file.read_text(encoding="utf-8"))
-    for known in kept["files"].values():
-        known[1] = "what an older one said"
-    file.write_text(json.dumps(kept), encoding="utf-8")
-    forget(monkeypatch)
-    assert "what an older one said" in text_of(method)
-    forget(monkeypatch)
-    kept["parser"][0] = "3.0"
-    file.write_text(json.dumps(kept), encoding="utf-8")
-    assert "x = 1" in text_of(method)
-
-
-def test_a_broken_module_is_named(package: Path) -> None:
-    write(package, "shortloop/a.py", "def f(:\n")
-    with pytest.raises(SyntaxError, match=r"a\.py"):
-        modules_of(package, "import shortloop.a\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "my_own_models.py"
+    said = []
+    for text in ("class Nearest: k = 1\n", "class Nearest: k = 2\n", "class Nearest:\n    k = 2  # two\n"):
+        file.write_text(text, encoding="utf-8")
+        said.append(code.origin_of("my_own_models.Nearest"))
+    assert said[0] != said[1] == said[2]

@@ -1,4 +1,4 @@
-"""A plan counts the jobs that a run builds; a run passes on what the methods get."""
+"""A run builds what the plan counts, passes on what the methods get, and tells new from reused."""
 
 from __future__ import annotations
 
@@ -10,138 +10,18 @@ from typing import Any
 
 import pytest
 from jobs_project import empty_project, make_job
+from jobs_studies import POWER, THESIS, expected_jobs, plan_of, thesis_files
 
 from build_scripts.build_pipeline import pipeline
 from shortloop.errors import InputError
 from shortloop.jobs import run as room
 from shortloop.jobs.progress import Progress
-from shortloop.jobs.run import Built, Plan, Run
+from shortloop.jobs.run import Plan, Run
 from shortloop.study.load import DEFAULT_STUDY, read_study
 from shortloop.study.schema import Study
 
 project = pytest.fixture(empty_project)
-
-STUDY = """\
-name = "small"
-participants = ["A", "B", "C"]
-classes = ["x", "y"]
-phases.train = "study"
-phases.decode = "test"
-{input}
-{features}
-"""
-SIMULATED = '[input]\nformat = "simulated"'
-THESIS = """\
-[input]
-format = "thesis"
-folder = "."
-amplitude.study = "{participant}_amp_study.mat"
-power.study = "{participant}_study.mat"
-power.test = "{participant}_test.mat"
-"""
-AMPLITUDE, POWER = "[features.amplitude]\n", "[features.power]\n"
-NOT_APPLIED = "apply = false\n"
-
-
-def plan_of(folder: Path, study_input: str, features: str) -> Plan:
-    file = folder / "study.toml"
-    text = STUDY.replace("{input}", study_input).replace("{features}", features)
-    file.write_text(text, encoding="utf-8")
-    plan = Plan(read_study(file), file)
-    pipeline(plan)
-    return plan
-
-
-def stages(plan: Plan) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for job in plan.jobs:
-        counted[job.stage] = counted.get(job.stage, 0) + 1
-    return counted
-
-
-def expected_jobs(participants: int, kinds: int) -> int:
-    return participants * (1 + kinds * 4) + kinds + 1
-
-
-def test_the_default_study() -> None:
-    study = read_study()
-    plan = Plan(study, DEFAULT_STUDY)
-    pipeline(plan)
-    assert len(plan.jobs) == expected_jobs(8, 2) == 75
-    assert stages(plan) == {
-        "import_epochs": 8,
-        "amplitude": 8,
-        "power": 8,
-        "train": 16,
-        "apply": 16,
-        "permute": 16,
-        "group": 2,
-        "report": 1,
-    }
-    assert plan.jobs[0] == Built("", "import_epochs", "S01")
-    assert plan.jobs[-1] == Built("", "report", None)
-    assert {job.participant for job in plan.jobs} == {*study.participants, None}
-
-
-@pytest.mark.parametrize("features", [AMPLITUDE, POWER])
-def test_one_kind(project: Path, features: str) -> None:
-    assert len(plan_of(project, SIMULATED, features).jobs) == expected_jobs(3, 1)
-
-
-def test_a_kind_that_is_not_applied(project: Path) -> None:
-    plan = plan_of(project, SIMULATED, AMPLITUDE + NOT_APPLIED + POWER)
-    assert stages(plan) == {
-        "import_epochs": 3,
-        "amplitude": 3,
-        "power": 3,
-        "train": 6,
-        "apply": 3,
-        "permute": 6,
-        "group": 2,
-        "report": 1,
-    }
-
-
-@pytest.fixture
-def thesis_files(project: Path) -> Path:
-    for participant in "ABC":
-        for name in ("amp_study", "study", "test"):
-            (project / f"{participant}_{name}.mat").write_bytes(b"not read by a plan")
-    return project
-
-
-def test_ready_made_features_are_imported_for_each_kind(thesis_files: Path) -> None:
-    plan = plan_of(thesis_files, THESIS, AMPLITUDE + NOT_APPLIED + POWER)
-    assert stages(plan) == {
-        "import_features": 6,
-        "train": 6,
-        "apply": 3,
-        "permute": 6,
-        "group": 2,
-        "report": 1,
-    }
-
-
-def test_a_plan_reads_no_recording(thesis_files: Path) -> None:
-    plan_of(thesis_files, THESIS, POWER)
-    assert not (thesis_files / "workdirs").exists()
-
-
-def test_a_missing_file_stops_the_plan(thesis_files: Path) -> None:
-    (thesis_files / "B_test.mat").unlink()
-    with pytest.raises(InputError) as caught:
-        plan_of(thesis_files, THESIS, POWER)
-    assert caught.value.participant == "B"
-    assert "B_test.mat" in caught.value.message
-
-
-def test_a_phase_without_a_file_stops_the_plan(thesis_files: Path) -> None:
-    """The decoded phase may be missing, but not if the classifiers are to be applied to it."""
-    with pytest.raises(InputError) as caught:
-        plan_of(thesis_files, THESIS, AMPLITUDE)
-    assert caught.value.field == "input.amplitude.test"
-    assert "apply = false" in str(caught.value.hint)
-    assert len(plan_of(thesis_files, THESIS, AMPLITUDE + NOT_APPLIED).jobs) == 3 * 3 + 2
+thesis = pytest.fixture(thesis_files)
 
 
 class FakeJob(str):
@@ -240,17 +120,17 @@ def test_jobs_get_the_ids_of_what_they_are_made_from(project: Path, study: Study
     assert all(set(jobs) == {"models", "applied"} for jobs in permuted)
 
 
-def test_where_the_files_are_is_in_no_key(thesis_files: Path) -> None:
-    plan = plan_of(thesis_files, THESIS, POWER)
-    exax = Exax(thesis_files, {})
+def test_where_the_files_are_is_in_no_key(thesis: Path) -> None:
+    plan = plan_of(thesis, THESIS, POWER)
+    exax = Exax(thesis, {})
     run_with(exax, plan.study, plan.study_file)
     asked = json.dumps([options for _, options, _ in exax.asked])
-    assert str(thesis_files) not in asked
+    assert str(thesis) not in asked
     assert "A_test.mat" not in asked
-    (thesis_files / "moved").mkdir()
-    for file in thesis_files.glob("*.mat"):
-        file.rename(thesis_files / "moved" / file.name)
-    plan = plan_of(thesis_files, THESIS.replace('folder = "."', 'folder = "moved"'), POWER)
+    (thesis / "moved").mkdir()
+    for file in thesis.glob("*.mat"):
+        file.rename(thesis / "moved" / file.name)
+    plan = plan_of(thesis, THESIS.replace('folder = "."', 'folder = "moved"'), POWER)
     time.sleep(0.01)
     again = run_with(exax, plan.study, plan.study_file)
     assert not any(job.fresh for job in again.jobs)

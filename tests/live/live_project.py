@@ -127,12 +127,12 @@ class LiveProject:
             self.server.wait(timeout=20)
             self.server = None
 
-    def run(self, script: str = "build_pipeline") -> set[tuple[str, str | None]]:
-        """Run a script; the jobs it built, as (stage, participant)."""
+    def run(self, script: str = "build_pipeline") -> dict[tuple[str, str | None], str]:
+        """Run a script; the jobs it built: ids by (stage, participant)."""
         done = self.ax("run", script)
         assert done.returncode == 0, done.stdout + done.stderr
-        lines = re.findall(r"\] built (\S+) +(\S*) +main-\d+", done.stdout)
-        return {(stage, participant or None) for stage, participant in lines}
+        lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
+        return {(stage, participant or None): job for stage, participant, job in lines}
 
     def summary(self) -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads((self.folder / "results/live/summary.json").read_text())

@@ -21,7 +21,7 @@ def jobs_of(*participants: str, stages: tuple[str, ...] = STAGES) -> set[tuple[s
 
 @pytest.fixture(scope="module")
 def built(project: LiveProject) -> LiveProject:
-    assert project.run() == jobs_of("A", "B") | GROUP
+    assert project.run().keys() == jobs_of("A", "B") | GROUP
     return project
 
 
@@ -35,7 +35,7 @@ def unchanged(built: LiveProject) -> Iterator[LiveProject]:
 
 
 def test_nothing_is_built_again(unchanged: LiveProject) -> None:
-    assert unchanged.run() == set()
+    assert unchanged.run().keys() == set()
     summary = unchanged.summary()
     assert summary["built"] == 0
     assert summary["reused"] == len(summary["jobs"]) == 12
@@ -43,24 +43,24 @@ def test_nothing_is_built_again(unchanged: LiveProject) -> None:
 
 def test_a_group_option_rebuilds_group_and_report(unchanged: LiveProject) -> None:
     unchanged.edit_study("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]")
-    assert unchanged.run() == GROUP
+    assert unchanged.run().keys() == GROUP
 
 
 def test_the_grid_rebuilds_train_and_what_is_below(unchanged: LiveProject) -> None:
     unchanged.edit_study("C = [0.001, 0.01]", "C = [0.001, 0.01, 0.1]")
-    assert unchanged.run() == jobs_of("A", "B", stages=("train", "apply", "permute")) | GROUP
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply", "permute")) | GROUP
 
 
 def test_the_number_of_permutations_rebuilds_permute_and_what_is_below(unchanged: LiveProject) -> None:
     unchanged.edit_study("count = 39", "count = 59")
-    assert unchanged.run() == jobs_of("A", "B", stages=("permute",)) | GROUP
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute",)) | GROUP
 
 
 def test_a_library_function_of_train_rebuilds_train_and_what_is_below(unchanged: LiveProject) -> None:
     svm = unchanged.folder / "shortloop" / "decoding" / "svm.py"
     source = svm.read_text(encoding="utf-8")
     svm.write_text(source.replace("MAX_PASSES = 10_000", "MAX_PASSES = 10_001"), encoding="utf-8")
-    assert unchanged.run() == jobs_of("A", "B", stages=("train", "apply", "permute")) | GROUP
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply", "permute")) | GROUP
 
 
 def test_a_comment_or_docstring_in_the_library_rebuilds_nothing(unchanged: LiveProject) -> None:
@@ -69,14 +69,14 @@ def test_a_comment_or_docstring_in_the_library_rebuilds_nothing(unchanged: LiveP
     assert '"""One-versus-rest' in source
     changed = source.replace('"""One-versus-rest', '"""A one-versus-rest') + "\n# a remark\n"
     svm.write_text(changed, encoding="utf-8")
-    assert unchanged.run() == set()
+    assert unchanged.run().keys() == set()
 
 
 def test_a_library_function_of_the_features_rebuilds_all_but_imports(unchanged: LiveProject) -> None:
     room = unchanged.folder / "shortloop" / "features" / "amplitude.py"
     room.write_text(room.read_text(encoding="utf-8") + "\nUNUSED = 1\n", encoding="utf-8")
     below_import = STAGES[1:]
-    assert unchanged.run() == jobs_of("A", "B", stages=below_import) | GROUP
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=below_import) | GROUP
 
 
 def test_another_file_of_the_same_name_and_size_rebuilds_its_participant(unchanged: LiveProject) -> None:
@@ -85,7 +85,7 @@ def test_another_file_of_the_same_name_and_size_rebuilds_its_participant(unchang
     before = np.load(unchanged.result("import_epochs", "A") / "data_viewing.npy")
     write_recording(file, seed=17)
     assert file.stat().st_size == size
-    assert unchanged.run() == jobs_of("A") | GROUP
+    assert unchanged.run().keys() == jobs_of("A") | GROUP
     after = np.load(unchanged.result("import_epochs", "A") / "data_viewing.npy")
     assert not np.array_equal(before, after)
 
@@ -93,12 +93,12 @@ def test_another_file_of_the_same_name_and_size_rebuilds_its_participant(unchang
 def test_a_touched_or_moved_file_rebuilds_nothing(unchanged: LiveProject) -> None:
     file = unchanged.folder / "data" / "A.npz"
     file.touch()
-    assert unchanged.run() == set()
+    assert unchanged.run().keys() == set()
     elsewhere = unchanged.folder / "elsewhere"
     (unchanged.folder / "data").rename(elsewhere)
     try:
         unchanged.edit_study('folder = "data"', 'folder = "elsewhere"')
-        assert unchanged.run() == set()
+        assert unchanged.run().keys() == set()
     finally:
         elsewhere.rename(unchanged.folder / "data")
 
@@ -106,20 +106,20 @@ def test_a_touched_or_moved_file_rebuilds_nothing(unchanged: LiveProject) -> Non
 def test_a_participant_more_costs_its_own_jobs_and_the_groups(unchanged: LiveProject) -> None:
     write_recording(unchanged.folder / "data" / "C.npz", seed=5)
     unchanged.edit_study('["A", "B"]', '["A", "B", "C"]')
-    assert unchanged.run() == jobs_of("C") | GROUP
+    assert unchanged.run().keys() == jobs_of("C") | GROUP
 
 
 def test_a_participant_less_costs_the_groups_jobs(unchanged: LiveProject) -> None:
     unchanged.edit_study('["A", "B"]', '["A"]')
-    assert unchanged.run() == GROUP
+    assert unchanged.run().keys() == GROUP
     group = unchanged.result("group")
     assert np.load(group / "curve_scores.npy").shape[0] == 1
 
 
 def test_development_takes_everything_above_from_the_cache(unchanged: LiveProject) -> None:
     script: Path = unchanged.folder / "dev" / "a_ridge.py"
-    assert unchanged.run("ridge") == jobs_of("A", "B", stages=("ridge",))
-    assert unchanged.run("ridge") == set()
+    assert unchanged.run("ridge").keys() == jobs_of("A", "B", stages=("ridge",))
+    assert unchanged.run("ridge").keys() == set()
     source = script.read_text(encoding="utf-8")
     script.write_text(source.replace('"alpha": 100.0', '"alpha": 10.0'), encoding="utf-8")
-    assert unchanged.run("ridge") == jobs_of("A", "B", stages=("ridge",))
+    assert unchanged.run("ridge").keys() == jobs_of("A", "B", stages=("ridge",))

@@ -1,0 +1,106 @@
+"""A plan counts the jobs of a pipeline: it finds every file, and reads none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project
+from jobs_studies import (
+    AMPLITUDE,
+    NOT_APPLIED,
+    POWER,
+    SIMULATED,
+    THESIS,
+    expected_jobs,
+    plan_of,
+    thesis_files,
+)
+
+from build_scripts.build_pipeline import pipeline
+from shortloop.errors import InputError
+from shortloop.jobs.run import Built, Plan
+from shortloop.study.load import DEFAULT_STUDY, read_study
+
+project = pytest.fixture(empty_project)
+thesis = pytest.fixture(thesis_files)
+
+
+def stages(plan: Plan) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for job in plan.jobs:
+        counted[job.stage] = counted.get(job.stage, 0) + 1
+    return counted
+
+
+def test_the_default_study() -> None:
+    study = read_study()
+    plan = Plan(study, DEFAULT_STUDY)
+    pipeline(plan)
+    assert len(plan.jobs) == expected_jobs(8, 2) == 75
+    assert stages(plan) == {
+        "import_epochs": 8,
+        "amplitude": 8,
+        "power": 8,
+        "train": 16,
+        "apply": 16,
+        "permute": 16,
+        "group": 2,
+        "report": 1,
+    }
+    assert plan.jobs[0] == Built("", "import_epochs", "S01")
+    assert plan.jobs[-1] == Built("", "report", None)
+    assert {job.participant for job in plan.jobs} == {*study.participants, None}
+
+
+@pytest.mark.parametrize("features", [AMPLITUDE, POWER])
+def test_one_kind(project: Path, features: str) -> None:
+    assert len(plan_of(project, SIMULATED, features).jobs) == expected_jobs(3, 1)
+
+
+def test_a_kind_that_is_not_applied(project: Path) -> None:
+    plan = plan_of(project, SIMULATED, AMPLITUDE + NOT_APPLIED + POWER)
+    assert stages(plan) == {
+        "import_epochs": 3,
+        "amplitude": 3,
+        "power": 3,
+        "train": 6,
+        "apply": 3,
+        "permute": 6,
+        "group": 2,
+        "report": 1,
+    }
+
+
+def test_ready_made_features_are_imported_for_each_kind(thesis: Path) -> None:
+    plan = plan_of(thesis, THESIS, AMPLITUDE + NOT_APPLIED + POWER)
+    assert stages(plan) == {
+        "import_features": 6,
+        "train": 6,
+        "apply": 3,
+        "permute": 6,
+        "group": 2,
+        "report": 1,
+    }
+
+
+def test_a_plan_reads_no_recording(thesis: Path) -> None:
+    plan_of(thesis, THESIS, POWER)
+    assert not (thesis / "workdirs").exists()
+
+
+def test_a_missing_file_stops_the_plan(thesis: Path) -> None:
+    (thesis / "B_test.mat").unlink()
+    with pytest.raises(InputError) as caught:
+        plan_of(thesis, THESIS, POWER)
+    assert caught.value.participant == "B"
+    assert "B_test.mat" in caught.value.message
+
+
+def test_a_phase_without_a_file_stops_the_plan(thesis: Path) -> None:
+    """The decoded phase may be missing, but not if the classifiers are to be applied to it."""
+    with pytest.raises(InputError) as caught:
+        plan_of(thesis, THESIS, AMPLITUDE)
+    assert caught.value.field == "input.amplitude.test"
+    assert "apply = false" in str(caught.value.hint)
+    assert len(plan_of(thesis, THESIS, AMPLITUDE + NOT_APPLIED).jobs) == 3 * 3 + 2

@@ -1,0 +1,96 @@
+"""Everything public says what it is, what it takes and what it gives."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from house import MODULES, docstring_of, id_of, module_of, tree_of
+
+# Documented in one line so far. The list is to get shorter.
+SECTIONS_TO_COME = {"shortloop.decoding.svm.fit_dual"}
+
+
+def public_functions(file: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+    """Functions and classes at module level, and methods of those classes, without an underscore."""
+    for node in tree_of(file).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, node
+            if isinstance(node, ast.ClassDef):
+                for inner in node.body:
+                    if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
+                        yield f"{node.name}.{inner.name}", inner
+
+
+def is_inherited(file: Path, name: str) -> bool:
+    """Whether a method documents itself by the one it overrides."""
+    kind, _, method = name.partition(".")
+    parents = getattr(importlib.import_module(module_of(file)), kind).__mro__[1:]
+    return bool(method) and any(inspect.getdoc(getattr(parent, method, None)) for parent in parents)
+
+
+@pytest.mark.parametrize("file", MODULES, ids=id_of)
+def test_everything_public_says_what_it_is(file: Path) -> None:
+    assert docstring_of(tree_of(file))
+    silent = [name for name, node in public_functions(file) if not docstring_of(node)]
+    assert [name for name in silent if not is_inherited(file, name)] == []
+
+
+def documented(docstring: str, section: str) -> list[str]:
+    """Lines of a numpydoc section that name something."""
+    match = re.search(rf"^{section}\n-+\n((?:.+\n?|\n(?!\S+\n-+\n))*)", docstring, re.M)
+    lines = match[1].splitlines() if match else []
+    return [line for line in lines if line and not line.startswith(" ")]
+
+
+def missing_sections(node: ast.FunctionDef) -> list[str]:
+    docstring = docstring_of(node)
+    arguments = node.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    given += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
+    named = " , ".join(line.partition(" : ")[0] for line in documented(docstring, "Parameters"))
+    names = {name.strip("* ") for name in named.split(",")}
+    missing = [argument.arg for argument in given if argument.arg not in names | {"self", "cls"}]
+    returned = ast.unparse(node.returns) if node.returns else "None"
+    context = returned == "Iterator[None]"  # a context manager that gives nothing
+    if returned != "None" and not context and not re.search(r"^(Returns|Yields)\n-+\n", docstring, re.M):
+        missing.append("Returns")
+    return missing
+
+
+def is_command(node: ast.FunctionDef) -> bool:
+    # Their docstrings are what `shortloop --help` shows; arguments carry their help themselves.
+    return any(ast.unparse(decorator).startswith("app.command") for decorator in node.decorator_list)
+
+
+def test_functions_document_their_parameters_and_results() -> None:
+    undocumented = {
+        f"{module_of(file)}.{name}": missing
+        for file in MODULES
+        for name, node in public_functions(file)
+        if isinstance(node, ast.FunctionDef) and "." not in name and not is_command(node)
+        if (missing := missing_sections(node))
+    }
+    assert {name: undocumented[name] for name in undocumented.keys() - SECTIONS_TO_COME} == {}
+
+
+def test_the_reader_of_docstrings_sees_what_is_missing() -> None:
+    """This test's own tools: a section that is not there, a name that is not there."""
+    whole = "F.\n\nParameters\n----------\na, b : int\n    Two.\n*c : str\n\nReturns\n-------\nint\n"
+    for docstring, expected in [
+        (whole, []),
+        (whole.replace("a, b", "a"), ["b"]),
+        (whole.replace("Returns\n-------\nint", ""), ["Returns"]),
+        ("F. a b c", ["a", "b", "c", "Returns"]),
+        (whole.replace("*c", "d"), ["c"]),
+    ]:
+        code = ast.parse("def f(a, *c, b=1) -> int: ...")
+        function = code.body[0]
+        assert isinstance(function, ast.FunctionDef)
+        function.body = [ast.Expr(ast.Constant(docstring))]
+        assert sorted(missing_sections(function)) == sorted(expected)

@@ -6,14 +6,18 @@ Confusions and permutations need no more than that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
-from shortloop.decoding.scaling import zscore
+from shortloop.decoding.scaling import moments
 from shortloop.decoding.train import fold_models
 from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
 __all__ = [
+    "StackedWeights",
     "apply_weights",
     "apply_weights_within",
     "cross_validated_votes",
@@ -40,24 +44,41 @@ def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
     return votes
 
 
-def stack_weights(weights: FloatArray) -> FloatArray:
-    """All weights as the right-hand side of one product.
+@dataclass(frozen=True)
+class StackedWeights:
+    """The weights of all classifiers, those of one training bin as the left-hand side of one product.
+
+    Parameters
+    ----------
+    features : sequence of array of int
+        For each training bin, the features that any of its classifiers keeps.
+    weights : sequence of array of float, each of shape (folds · classes, features of the bin)
+        Their weights.
+    """
+
+    features: Sequence[IntArray]
+    weights: Sequence[FloatArray]
+
+
+def stack_weights(weights: FloatArray) -> StackedWeights:
+    """Arrange weights for `apply_weights`.
 
     Parameters
     ----------
     weights : array of float, shape (bins, folds, classes, features)
-        Weights of every classifier.
+        Weights of every classifier; 0 where a feature is not kept.
 
     Returns
     -------
-    array of float, shape (features, bins · folds · classes)
-        C-contiguous.
+    StackedWeights
     """
-    return np.ascontiguousarray(weights.reshape(-1, weights.shape[-1]).T)
+    flat = np.asarray(weights).reshape(len(weights), -1, weights.shape[-1])
+    features = [np.flatnonzero((each != 0).any(axis=0)) for each in flat]
+    return StackedWeights(features, [np.ascontiguousarray(w[:, f]) for w, f in zip(flat, features)])
 
 
 def apply_weights(
-    x: FloatArray, stacked: FloatArray, intercepts: FloatArray, has_model: np.ndarray, *, scaling: str
+    x: FloatArray, stacked: StackedWeights, intercepts: FloatArray, has_model: np.ndarray, *, scaling: str
 ) -> IntArray:
     """Votes of all classifiers on the trials of one bin of another phase.
 
@@ -65,7 +86,7 @@ def apply_weights(
     ----------
     x : array of float, shape (trials, features)
         Features of the test bin.
-    stacked : array of float, shape (features, bins · folds · classes)
+    stacked : StackedWeights
         From `stack_weights`.
     intercepts : array of float, shape (bins, folds, classes)
         Intercepts.
@@ -79,12 +100,30 @@ def apply_weights(
     -------
     array of uint8, shape (training bins, trials, classes)
     """
-    scaled = zscore(x) if scaling == "separate" else x.astype(np.float64, copy=False)
+    if scaling == "separate":
+        mean, std = moments(x)
+        centred = x - mean
+    else:
+        centred, std = np.asarray(x), None
     n_bins, n_folds, n_classes = intercepts.shape
-    decisions = (scaled @ stacked).reshape(len(x), n_bins, n_folds, n_classes)
-    decisions += intercepts
-    predicted = decisions.argmax(axis=3)
-    return _count(predicted, has_model, n_classes)
+    votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
+    # One buffer for all copies: fresh memory costs more than filling it.
+    copied = np.empty(len(x) * max(map(len, stacked.features)), dtype=centred.dtype)
+    for each in range(n_bins):
+        features, weights = stacked.features[each], stacked.weights[each]
+        # A bin keeps a part of the features; copying them costs less than multiplying by zeros, and
+        # dividing the weights by the deviations less than dividing the features.
+        some = centred
+        if len(features) < x.shape[1]:
+            some = copied[: len(x) * len(features)].reshape(len(x), -1)
+            np.take(centred, features, axis=1, out=some, mode="clip")
+        scaled = weights if std is None else weights / std[features]
+        decisions = (some @ scaled.T).reshape(len(x), n_folds, n_classes) + intercepts[each]
+        predicted = _first_largest(decisions)
+        predicted[:, ~has_model[each]] = n_classes
+        for k in range(n_classes):
+            votes[each, :, k] = (predicted == k).sum(axis=1, dtype=np.uint8)
+    return votes
 
 
 def apply_weights_within(
@@ -171,9 +210,12 @@ def refit_and_apply(
     return votes
 
 
-def _count(predicted: IntArray, has_model: np.ndarray, n_classes: int) -> IntArray:
-    """Votes (bins, trials, classes) of predictions (trials, bins, folds)."""
-    votes = np.empty((predicted.shape[1], len(predicted), n_classes), dtype=np.uint8)
-    for k in range(n_classes):
-        votes[:, :, k] = ((predicted == k) & has_model).sum(axis=2).T
-    return votes
+def _first_largest(decisions: FloatArray) -> IntArray:
+    """Index of the first largest along the last axis; as argmax, which is slow on axes this short."""
+    winner = np.zeros(decisions.shape[:-1], dtype=np.uint8)
+    largest = decisions[..., 0]
+    for k in range(1, decisions.shape[-1]):
+        better = decisions[..., k] > largest
+        winner[better] = k
+        largest = np.where(better, decisions[..., k], largest)
+    return winner

@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.fold_sums import DOUBTFUL, FoldSums, fold_sums
 
 __all__ = ["anova_p", "fold_anova", "select_features"]
 
-# Differences of sums of squares are good to about 1e-16 of the sums; where less than this share of them
-# varies within the classes, the sums of squares are taken anew, from the training trials alone.
-DOUBTFUL = 1e-8
 
-
-def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FloatArray:
+def fold_anova(
+    x: FloatArray,
+    labels: IntArray,
+    folds: IntArray,
+    n_classes: int,
+    n_folds: int,
+    sums: FoldSums | None = None,
+) -> FloatArray:
     """F of a one-way ANOVA over the classes, on the training trials of every fold.
 
     Sums over class × fold are taken once; the training sums of a fold are the total less its own. Features
@@ -29,6 +33,8 @@ def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int,
         Fold that holds out each trial.
     n_classes, n_folds : int
         Their numbers.
+    sums : FoldSums, optional
+        Of `x`, if they are known already.
 
     Returns
     -------
@@ -39,16 +45,12 @@ def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int,
     ----------
     Any textbook's one-way fixed-effects ANOVA; equals ``scipy.stats.f_oneway``.
     """
-    offset = x.mean(axis=0, dtype=np.float64)
-    centred = x - offset  # float64; keeps the sums of squares from cancelling
-    member = np.zeros((n_classes, n_folds, len(labels)))
-    member[labels, folds, np.arange(len(labels))] = 1.0
-    counts = member.sum(axis=2)
-    sums = (member.reshape(n_classes * n_folds, -1) @ centred).reshape(n_classes, n_folds, -1)
-    squares = member.sum(axis=0) @ (centred * centred)
+    if sums is None:
+        sums = fold_sums(x, labels, folds, n_classes, n_folds)
+    counts, squares = sums.counts, sums.squares
 
     n_class = counts.sum(axis=1, keepdims=True) - counts  # (classes, folds), training trials
-    class_sum = sums.sum(axis=1, keepdims=True) - sums  # (classes, folds, features)
+    class_sum = sums.sums.sum(axis=1, keepdims=True) - sums.sums  # (classes, folds, features)
     total_square = squares.sum(axis=0) - squares  # (folds, features)
     n_train = n_class.sum(axis=0)[:, np.newaxis]
     n_present = (n_class > 0).sum(axis=0)[:, np.newaxis]
@@ -86,13 +88,20 @@ def anova_p(f: FloatArray, n_classes: int, n_trials: int) -> FloatArray:
 
 
 def select_features(
-    x: FloatArray, labels: IntArray, folds: IntArray, *, n_classes: int, n_folds: int, alpha: float
+    x: FloatArray,
+    labels: IntArray,
+    folds: IntArray,
+    *,
+    n_classes: int,
+    n_folds: int,
+    alpha: float,
+    sums: FoldSums | None = None,
 ) -> np.ndarray:
     """Features whose ANOVA p on a fold's training trials is below alpha.
 
     Parameters
     ----------
-    x, labels, folds, n_classes, n_folds
+    x, labels, folds, n_classes, n_folds, sums
         As of `fold_anova`.
     alpha : float
         Limit of p; 1 keeps all features.
@@ -105,7 +114,7 @@ def select_features(
         return np.ones((n_folds, x.shape[1]), dtype=bool)
     from scipy.special import betaincinv
 
-    f = fold_anova(x, labels, folds, n_classes, n_folds)
+    f = fold_anova(x, labels, folds, n_classes, n_folds, sums)
     kept = np.zeros(f.shape, dtype=bool)
     for fold in range(n_folds):
         train = folds != fold

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
 from shortloop.decoding.estimators import Fitted, fit
+from shortloop.decoding.models import BinModels
 from shortloop.decoding.scaling import moments, zscore
 from shortloop.decoding.selection import select_features
-from shortloop.study.decoding import DecodingSettings, EstimatorSettings
+from shortloop.decoding.train_svm import train_svm_bin
+from shortloop.study.decoding import DecodingSettings, EstimatorSettings, LinearSvmSettings
 
-__all__ = ["BinModels", "FoldModel", "fold_models", "train_bin"]
-
-NO_MODEL = -1
+__all__ = ["FoldModel", "fold_models", "train_bin"]
 
 
 @dataclass(frozen=True)
@@ -55,32 +55,6 @@ class FoldModel:
         chosen = x[:, self.kept]
         scaled = zscore(chosen) if self.scaling == "separate" else (chosen - self.mean) / self.std
         return self.fitted.predict(scaled)
-
-
-@dataclass(frozen=True)
-class BinModels:
-    """What training one bin leaves.
-
-    Parameters
-    ----------
-    predicted : array of int8, shape (trials,)
-        Class predicted for each trial by the fold that held it out; −1 where that fold has no model.
-    kept : array of bool, shape (folds, features)
-        Selected features; none where a fold has no model.
-    C : array of float, shape (folds,)
-        The chosen C; NaN where none was chosen.
-    weights : array of float, shape (folds, classes, features)
-        Weights of the scaled features (scaling "separate") or of the features as they are ("training");
-        0 where a feature is not kept. Empty, shape (folds, 0, 0), for estimators without weights.
-    intercepts : array of float, shape (folds, classes)
-        Intercepts that go with them.
-    """
-
-    predicted: IntArray
-    kept: np.ndarray
-    C: FloatArray
-    weights: FloatArray
-    intercepts: FloatArray
 
 
 def fold_models(
@@ -152,12 +126,9 @@ def train_bin(
     -------
     BinModels
     """
-    n_folds, n_features = decoding.folds, x.shape[1]
-    predicted = np.full(len(labels), NO_MODEL, dtype=np.int8)
-    kept = np.zeros((n_folds, n_features), dtype=bool)
-    C = np.full(n_folds, np.nan)
-    weights = np.zeros((n_folds, n_classes, n_features))
-    intercepts = np.zeros((n_folds, n_classes))
+    if isinstance(estimator, LinearSvmSettings):
+        return train_svm_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator)
+    models = BinModels.empty(len(labels), x.shape[1], n_classes, decoding.folds)
     has_weights = True
     for fold, model in fold_models(
         x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator
@@ -165,9 +136,9 @@ def train_bin(
         if model is None:
             continue
         held_out = folds == fold
-        predicted[held_out] = model.predict(x[held_out])
-        kept[fold] = model.kept
-        C[fold] = model.fitted.C
+        models.predicted[held_out] = model.predict(x[held_out])
+        models.kept[fold] = model.kept
+        models.C[fold] = model.fitted.C
         if model.fitted.weights is None or model.fitted.intercepts is None:
             has_weights = False
             continue
@@ -175,8 +146,8 @@ def train_bin(
         if decoding.scaling == "training":  # fold the scaler into the weights
             w = w / model.std
             b = b - w @ model.mean
-        weights[fold][:, model.kept] = w
-        intercepts[fold] = b
-    if not has_weights:
-        weights, intercepts = np.zeros((n_folds, 0, 0)), np.zeros((n_folds, 0))
-    return BinModels(predicted, kept, C, weights, intercepts)
+        models.weights[fold][:, model.kept] = w
+        models.intercepts[fold] = b
+    if has_weights:
+        return models
+    return replace(models, weights=np.zeros((decoding.folds, 0, 0)), intercepts=np.zeros((decoding.folds, 0)))

@@ -16,7 +16,8 @@ from shortloop.decoding.apply import (
     stack_weights,
 )
 from shortloop.decoding.folds import stratified_folds
-from shortloop.decoding.train import BinModels, fold_models, train_bin
+from shortloop.decoding.models import BinModels
+from shortloop.decoding.train import fold_models, train_bin
 from shortloop.study.decoding import (
     DecodingSettings,
     EstimatorSettings,
@@ -155,11 +156,12 @@ def test_separate_scaling_is_over_the_trials_that_are_predicted() -> None:
 
 def test_stacking_keeps_bins_folds_and_classes_apart() -> None:
     weights = np.random.default_rng(8).standard_normal((2, 3, 4, 5))
-    columns = stack_weights(weights)
-    assert columns.shape == (5, 24)
-    assert columns.flags.c_contiguous
+    weights[0, :, :, 2] = 0  # a feature that no classifier of the first bin keeps
+    stacked = stack_weights(weights)
+    assert [features.tolist() for features in stacked.features] == [[0, 1, 3, 4], [0, 1, 2, 3, 4]]
     for b, f, k in np.ndindex(2, 3, 4):
-        np.testing.assert_array_equal(columns[:, (b * 3 + f) * 4 + k], weights[b, f, k])
+        expected = weights[b, f, k][stacked.features[b]]
+        np.testing.assert_array_equal(stacked.weights[b][f * 4 + k], expected)
 
 
 def test_cross_validated_votes() -> None:

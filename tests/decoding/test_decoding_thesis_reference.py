@@ -18,8 +18,9 @@ from scipy.io import loadmat
 
 from shortloop.decoding.apply import apply_weights, cross_validated_votes, stack_weights
 from shortloop.decoding.folds import stratified_folds
+from shortloop.decoding.models import BinModels
 from shortloop.decoding.scores import confusions
-from shortloop.decoding.train import BinModels, train_bin
+from shortloop.decoding.train import train_bin
 from shortloop.study.decoding import DecodingSettings, LinearSvmSettings
 
 REFERENCE = Path(__file__).resolve().parents[2].parent / "shared" / "reference"

@@ -13,8 +13,9 @@ from sklearn.svm import LinearSVC
 
 from shortloop.decoding.apply import apply_weights, cross_validated_votes, stack_weights
 from shortloop.decoding.folds import stratified_folds
+from shortloop.decoding.models import BinModels
 from shortloop.decoding.scores import confusions, recall_scores
-from shortloop.decoding.train import BinModels, fold_models, train_bin
+from shortloop.decoding.train import fold_models, train_bin
 from shortloop.study.decoding import DecodingSettings, EstimatorSettings, LinearSvmSettings, MatlabSvmSettings
 
 TIGHT = 1e-9

@@ -1,0 +1,120 @@
+"""Sums over the trials of each class and fold, from one pass over a bin: the ANOVAs, means and deviations of
+all folds follow from them, as the sums of a fold's training trials are the total less its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.scaling import moments
+
+__all__ = ["DOUBTFUL", "FoldSums", "fold_moments", "fold_sums"]
+
+DOUBTFUL = 1e-8
+"""Differences of sums of squares are good to about 1e-16 of the sums; where less than this share of them is
+left, what is wanted is computed anew, from the trials themselves."""
+
+
+@dataclass(frozen=True)
+class FoldSums:
+    """Sums of one bin, about an offset that keeps them from cancelling.
+
+    Parameters
+    ----------
+    offset : array of float64, shape (features,)
+        Mean over all trials, subtracted before anything is added up.
+    sums : array of float64, shape (classes, folds, features)
+        Sums over the trials that are of a class and held out by a fold.
+    squares : array of float64, shape (folds, features)
+        Sums of squares over the trials that a fold holds out.
+    counts : array of float64, shape (classes, folds)
+        Numbers of trials.
+    """
+
+    offset: FloatArray
+    sums: FloatArray
+    squares: FloatArray
+    counts: FloatArray
+
+
+def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FoldSums:
+    """Add up one bin.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features of the bin.
+    labels, folds : array of int, shape (trials,)
+        Class of each trial, and the fold that holds it out.
+    n_classes, n_folds : int
+        Their numbers.
+
+    Returns
+    -------
+    FoldSums
+    """
+    offset = x.mean(axis=0, dtype=np.float64)
+    sums = np.zeros((n_classes, n_folds, x.shape[1]))
+    squares = np.zeros((n_folds, x.shape[1]))
+    counts = np.zeros((n_classes, n_folds))
+    _add_up(np.asarray(x), np.asarray(labels), np.asarray(folds), offset, sums, squares)
+    np.add.at(counts, (labels, folds), 1.0)
+    return FoldSums(offset, sums, squares, counts)
+
+
+def fold_moments(
+    sums: FoldSums, x: FloatArray, folds: IntArray, fold: int, features: IntArray, *, held_out: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and population standard deviation of some features over a fold's trials.
+
+    Parameters
+    ----------
+    sums : FoldSums
+        Of the bin.
+    x : array of float, shape (trials, features)
+        The bin itself, for features whose deviation the sums cannot tell.
+    folds : array of int, shape (trials,)
+        Fold that holds out each trial.
+    fold : int
+        Which fold.
+    features : array of int
+        Which features.
+    held_out : bool
+        Over the trials that the fold holds out, or over those it trains on.
+
+    Returns
+    -------
+    mean, std : array of float64, the shape of `features`
+        As of `shortloop.decoding.scaling.moments`.
+    """
+    own = sums.sums[:, fold, features].sum(axis=0)
+    square = sums.squares[fold, features]
+    everything = sums.squares[:, features].sum(axis=0)
+    count = sums.counts[:, fold].sum()
+    if not held_out:
+        own = sums.sums[:, :, features].sum(axis=(0, 1)) - own
+        square = everything - square
+        count = sums.counts.sum() - count
+    shift = own / count
+    variance = square / count - shift**2
+    doubtful = variance <= DOUBTFUL * everything / sums.counts.sum()
+    mean = shift + sums.offset[features]
+    std = np.sqrt(np.maximum(variance, 0.0))
+    if doubtful.any():
+        trials = (folds == fold) == held_out
+        mean[doubtful], std[doubtful] = moments(x[np.ix_(trials, features[doubtful])])
+    return mean, std
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
+    for i in range(x.shape[0]):
+        k = labels[i]
+        fold = folds[i]
+        for j in range(x.shape[1]):
+            centred = x[i, j] - offset[j]
+            sums[k, fold, j] += centred
+            squares[fold, j] += centred * centred

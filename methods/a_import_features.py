@@ -16,20 +16,31 @@ options: dict[str, Any] = {
 }
 
 
-def synthesis() -> None:
+def prepare() -> Any:
+    import scipy.io  # noqa: F401  imported once, shared by the slices
+
+    from shortloop.engines.units import Units
+
+    return Units(len(options["files"]))
+
+
+def analysis(sliceno: int, prepare_res: Any) -> Any:
+    from functools import partial
+
     from shortloop.errors import InputError
     from shortloop.formats.read import read_features
     from shortloop.formats.summary import summarize
     from shortloop.jobs.inputs import locate
-    from shortloop.jobs.records import reject, save_array, write_record
-    from shortloop.jobs.stage_files import feature_arrays, feature_facts
+    from shortloop.jobs.records import create_array, save_array
+    from shortloop.jobs.stage_files import feature_facts
     from shortloop.jobs.threads import check_single_thread
     from shortloop.study.inputs import ThesisInput
 
     participant, kind = options["participant"], options["kind"]
-    arrays, facts, recordings, sources = {}, {}, [], {}
-    try:
-        for phase, content in options["files"].items():
+    found = {}
+    for unit in prepare_res:
+        phase, content = list(options["files"].items())[unit]
+        try:
             file = locate(content)
             features = read_features(
                 ThesisInput(format="thesis"),
@@ -38,22 +49,42 @@ def synthesis() -> None:
                 participant=participant,
                 phase=phase,
                 classes=options["classes"],
+                allocate=partial(create_array, f"data_{phase}", dtype="f8"),
             )
-            save_array(f"data_{phase}", features.data)
-            save_array(f"labels_{phase}", features.labels)
-            save_array(f"times_{phase}", features.times)
-            arrays.update(feature_arrays(phase, features.unit, features.time_unit))
-            facts = feature_facts(features)
-            summary = summarize(features, participant=participant, phase=phase, file=file.name)
-            recordings.append(summary.to_dict())
-            sources[phase] = [{"name": file.name, "content": content}]
-    except InputError as error:
-        reject("import_features", participant, error)
+        except InputError as error:
+            return error.message, {}, []
+        save_array(f"labels_{phase}", features.labels)
+        save_array(f"times_{phase}", features.times)
+        summary = summarize(features, participant=participant, phase=phase, file=file.name)
+        source = {"name": file.name, "content": content}
+        found[phase] = (feature_facts(features), summary.to_dict(), source)
+    return None, found, check_single_thread()
+
+
+def synthesis(analysis_res: Any) -> None:
+    from shortloop.errors import InputError
+    from shortloop.jobs.records import reject, write_record
+    from shortloop.jobs.stage_files import feature_arrays
+
+    slices = list(analysis_res)
+    participant = options["participant"]
+    problems = [problem for problem, _, _ in slices if problem]
+    if problems:
+        reject("import_features", participant, InputError(problems[0]))
         return
+    found = {phase: each for _, phases, _ in slices for phase, each in phases.items()}
+    arrays, facts = {}, {}
+    for phase in options["files"]:
+        facts = found[phase][0]
+        arrays.update(feature_arrays(phase, facts["unit"], facts["time_unit"]))
     write_record(
         "import_features",
         participant,
         arrays,
-        facts={**facts, "recordings": recordings, "files": sources},
-        threads=check_single_thread(),
+        facts={
+            **facts,
+            "recordings": [found[phase][1] for phase in options["files"]],
+            "files": {phase: [found[phase][2]] for phase in options["files"]},
+        },
+        threads=slices[0][2],
     )

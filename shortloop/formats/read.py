@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shortloop.data import Epochs, Features
+import numpy as np
+
+from shortloop.data import Epochs, Features, FloatArray
 from shortloop.errors import InputError
 from shortloop.formats.checks import check_epochs, check_features
 from shortloop.study.inputs import (
@@ -81,7 +83,14 @@ def read_epochs(
 
 
 def read_features(
-    settings: ThesisInput, file: Path, *, kind: str, participant: str, phase: str, classes: Sequence[str]
+    settings: ThesisInput,
+    file: Path,
+    *,
+    kind: str,
+    participant: str,
+    phase: str,
+    classes: Sequence[str],
+    allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
 ) -> Features:
     """Read and check one participant's ready-made features in one phase.
 
@@ -97,6 +106,8 @@ def read_features(
         Whose and of which phase.
     classes : sequence of str
         Classes of the study.
+    allocate : callable, default numpy.empty
+        Gives the float64 array of a shape that the data are read into.
 
     Returns
     -------
@@ -116,7 +127,9 @@ def read_features(
             field="input.format",
             hint="read it with read_epochs",
         )
-    features = thesis.read(file, kind=kind, participant=participant, phase=phase, classes=classes)
+    features = thesis.read(
+        file, kind=kind, participant=participant, phase=phase, classes=classes, allocate=allocate
+    )
     check_features(features, participant=participant, phase=phase, file=file)
     return features
 

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shortloop.data import Features
+from shortloop.data import Features, FloatArray
 from shortloop.errors import InputError
 from shortloop.formats.parts import reading
 
@@ -19,7 +19,15 @@ UNITS = {"amplitude": "V", "power": "V²"}
 FIELDS = ("category_name", "feature_name", "feature")
 
 
-def read(file: Path, *, kind: str, participant: str, phase: str, classes: Sequence[str]) -> Features:
+def read(
+    file: Path,
+    *,
+    kind: str,
+    participant: str,
+    phase: str,
+    classes: Sequence[str],
+    allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
+) -> Features:
     """Features of one participant in one phase.
 
     Parameters
@@ -33,6 +41,8 @@ def read(file: Path, *, kind: str, participant: str, phase: str, classes: Sequen
         Whose and of which phase.
     classes : sequence of str
         Classes of the study. If all of them are in the file, trials of its other classes are dropped.
+    allocate : callable, default numpy.empty
+        Gives the float64 array of a shape that the data are read into.
 
     Returns
     -------
@@ -55,9 +65,9 @@ def read(file: Path, *, kind: str, participant: str, phase: str, classes: Sequen
             _check_category(np.ravel(struct["category"]).tolist(), names, file, participant)
         index = _classes(names, classes, phase, file, participant)
         chosen = np.array([trial for trial, name in enumerate(names) if name in index], dtype=np.intp)
-        data = np.empty((len(cells), len(chosen), len(features)))
+        data = allocate((len(cells), len(chosen), len(features)))
         for values, cell in zip(data, cells):
-            values[:] = cell[chosen]
+            values[:] = cell if len(chosen) == len(names) else cell[chosen]
     return Features(
         data=data,
         labels=np.array([index[names[trial]] for trial in chosen], dtype=np.int64),

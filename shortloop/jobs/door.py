@@ -45,13 +45,14 @@ def import_epochs(run: Plan) -> dict[str, Built]:
             for phase in study.phases.names:
                 patterns = study.input.files[phase]
                 files[name][phase] = find_files(folder, patterns, participant=name, phase=phase)
+    contents = _contents(run, files)
     return {
         name: run.build(
             "import_epochs",
             name,
             options={
                 "settings": study.input.model_dump(mode="json", exclude={"folder", "files"}),
-                "files": _contents(run, files[name]),
+                "files": contents[name],
                 "phases": list(study.phases.names),
                 "classes": list(study.classes),
                 "seed": study.seed if simulated else 0,
@@ -100,13 +101,14 @@ def import_features(run: Plan, kind: str) -> dict[str, Built]:
         }
         for name in study.participants
     }
+    contents = _contents(run, files)
     return {
         name: run.build(
             "import_features",
             name,
             options={
                 "kind": kind,
-                "files": {phase: found[0] for phase, found in _contents(run, files[name]).items()},
+                "files": {phase: found[0] for phase, found in contents[name].items()},
                 "classes": list(study.classes),
             },
         )
@@ -159,8 +161,12 @@ def check_recordings(run: Plan, imported: Sequence[Built]) -> None:
                 )
 
 
-def _contents(run: Plan, files: dict[str, list[Path]]) -> dict[str, list[str]]:
+def _contents(run: Plan, files: dict[str, dict[str, list[Path]]]) -> dict[str, dict[str, list[str]]]:
+    """Content of the files of each participant and phase."""
+    everything = [file for phases in files.values() for found in phases.values() for file in found]
     # In a plan files are found, but not read yet.
-    if run.planning:
-        return {phase: ["" for _ in found] for phase, found in files.items()}
-    return {phase: register(found) for phase, found in files.items()}
+    hashes = iter([""] * len(everything) if run.planning else register(everything))
+    return {
+        name: {phase: [next(hashes) for _ in found] for phase, found in phases.items()}
+        for name, phases in files.items()
+    }

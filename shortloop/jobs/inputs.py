@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from shortloop.errors import InputError
@@ -20,7 +22,8 @@ __all__ = ["content_of", "locate", "register"]
 def content_of(files: Sequence[Path]) -> list[str]:
     """Content hash of each file.
 
-    A file is read only if its state changed since it was last hashed here, see `file_state`.
+    A file is read only if its state changed since it was last hashed here, see `file_state`; several are
+    read at the same time.
 
     Parameters
     ----------
@@ -30,7 +33,7 @@ def content_of(files: Sequence[Path]) -> list[str]:
     Returns
     -------
     list of str
-        Hexadecimal BLAKE2b of 20 bytes, one for each file.
+        Hexadecimal SHA-256, one for each file.
 
     Raises
     ------
@@ -40,8 +43,8 @@ def content_of(files: Sequence[Path]) -> list[str]:
     store = cache_directory("inputs") / "hashes.json"
     known = _read(store)
     fresh = {}
-    hashes = []
-    for file in files:
+
+    def hash_of(file: Path) -> str:
         try:
             state, settled = file_state(file)
             entry = known.get(str(file))
@@ -53,7 +56,10 @@ def content_of(files: Sequence[Path]) -> list[str]:
             raise InputError(
                 f"a file cannot be read ({error.strerror})", file=file, hint="check that it exists"
             ) from None
-        hashes.append(str(entry[-1]))
+        return str(entry[-1])
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:  # hashing lets other threads run
+        hashes = list(pool.map(hash_of, files))
     if fresh:
         write_atomically(store, json.dumps({**_read(store), **fresh}))
     return hashes
@@ -110,7 +116,7 @@ def locate(content: str) -> Path:
 
 def _hash(file: Path) -> str:
     with file.open("rb") as stream:
-        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=20)).hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _read(store: Path) -> dict[str, object]:

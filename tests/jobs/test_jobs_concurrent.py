@@ -18,7 +18,7 @@ project = pytest.fixture(empty_project)
 
 
 def expected(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=20).hexdigest()
+    return hashlib.sha256(content).hexdigest()
 
 
 def test_a_file_is_replaced_in_one_step(project: Path) -> None:

@@ -21,7 +21,7 @@ project = pytest.fixture(empty_project)
 
 
 def expected(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=20).hexdigest()
+    return hashlib.sha256(content).hexdigest()
 
 
 def hashes_file(project: Path) -> Path:

@@ -25,6 +25,7 @@ def prepare() -> Any:
     import numpy as np
 
     from shortloop.decoding.apply import cross_validated_votes
+    from shortloop.decoding.lda_null import labelling_blocks, trains_many
     from shortloop.decoding.permute import permuted_labels
     from shortloop.decoding.scores import recall_scores
     from shortloop.engines.units import Units
@@ -52,26 +53,30 @@ def prepare() -> Any:
     for shape, each in votes.items():
         save_array(f"{shape}_scores", recall_scores(each, truth[shape][np.newaxis])[0])
         null[shape] = create_array(f"{shape}_null", (count, *each.shape[:-2]), np.float64)
-    per_unit = PER_UNIT if options["null"] == "test-labels" else 1
-    units = Units(-(-count // per_unit))
+    n_bins, n_trials = votes["curve"].shape[:2]
+    at_once = False  # whether one training serves many permutations; a unit is then one bin of a block
+    if options["null"] == "training-labels":
+        decoding, estimator = _settings(models)
+        at_once = trains_many(estimator, decoding)
+    if at_once:
+        blocks = labelling_blocks(count, n_trials, len(models.facts["classes"]))
+    else:
+        size = PER_UNIT if options["null"] == "test-labels" else 1
+        blocks = [slice(first, min(first + size, count)) for first in range(0, count, size)]
+    units = Units(len(blocks) * (n_bins if at_once else 1))
     return SimpleNamespace(**locals())
 
 
 def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
-    from shortloop.decoding.scores import recall_scores
     from shortloop.jobs.threads import check_single_thread
 
     state = prepare_res
-    retrain = _retrain(state) if options["null"] == "training-labels" else None
-    for unit in state.units:
-        if retrain is not None:
-            state.null["curve"][unit], plane = retrain(state.shuffled["curve"][unit])
-            if plane is not None:
-                state.null["plane"][unit] = plane
-            continue
-        part = slice(unit * state.per_unit, (unit + 1) * state.per_unit)
-        for shape, votes in state.votes.items():
-            state.null[shape][part] = recall_scores(votes, state.shuffled[shape][part])
+    if options["null"] == "test-labels":
+        _retally(state)
+    elif state.at_once:
+        _retrain_many(state)
+    else:
+        _retrain(state)
     return check_single_thread()
 
 
@@ -112,27 +117,82 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     )
 
 
-def _retrain(state: Any) -> Any:
-    """Scores of everything trained on one labelling of the training trials."""
-    from functools import partial
+def _retally(state: Any) -> None:
+    """The same predictions under shuffled labels."""
+    from shortloop.decoding.scores import recall_scores
 
-    from pydantic import TypeAdapter
+    for unit in state.units:
+        part = state.blocks[unit]
+        for shape, votes in state.votes.items():
+            state.null[shape][part] = recall_scores(votes, state.shuffled[shape][part])
 
+
+def _retrain(state: Any) -> None:
+    """Everything trained again, on one labelling of the training trials at a time."""
     from shortloop.decoding.generalize import retrained_scores
+
+    train, test, within = _features(state)
+    decoding, estimator = _settings(state.models)
+    for unit in state.units:
+        state.null["curve"][unit], plane = retrained_scores(
+            train,
+            state.shuffled["curve"][unit],
+            state.folds,
+            test,
+            state.truth.get("plane"),
+            within=within,
+            n_classes=len(state.models.facts["classes"]),
+            decoding=decoding,
+            estimator=estimator,
+        )
+        if plane is not None:
+            state.null["plane"][unit] = plane
+
+
+def _retrain_many(state: Any) -> None:
+    """Everything trained again, one bin on many labellings of the training trials at a time."""
+    from shortloop.decoding.lda_cross import ManyLabels
+    from shortloop.decoding.lda_null import lda_scores
+
+    train, test, within = _features(state)
+    decoding, estimator = _settings(state.models)
+    n_classes = len(state.models.facts["classes"])
+    now, many = None, None
+    for unit in state.units:
+        block, train_bin = divmod(unit, state.n_bins)
+        part = state.blocks[block]
+        if many is None or block != now:
+            labels = state.shuffled["curve"][part]
+            now, many = block, ManyLabels(labels, state.folds, n_classes, decoding.folds)
+        state.null["curve"][part, train_bin], plane = lda_scores(
+            train[train_bin],
+            many,
+            test,
+            state.truth.get("plane"),
+            within=within,
+            scaling=decoding.scaling,
+            shrinkage=estimator.shrinkage,
+        )
+        if plane is not None:
+            state.null["plane"][part, :, train_bin] = plane
+
+
+def _features(state: Any) -> tuple[Any, Any, bool]:
+    """Features of the training phase, of the decoded phase, and whether they are the same."""
     from shortloop.jobs.results import open_result
     from shortloop.jobs.stage_files import load_features
-    from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
     source = open_result(jobs.features.path)  # type: ignore[attr-defined]
     decoded = state.applied.facts["phase"] if state.applied else None
-    return partial(
-        retrained_scores,
-        load_features(source, state.phase).data,
-        folds=state.folds,
-        test=load_features(source, decoded).data if decoded else None,
-        test_labels=state.truth.get("plane"),
-        within=decoded == state.phase,
-        n_classes=len(state.models.facts["classes"]),
-        decoding=DecodingSettings.model_validate(state.models.options["decoding"]),
-        estimator=TypeAdapter(EstimatorSettings).validate_python(state.models.options["estimator"]),
-    )
+    test = load_features(source, decoded).data if decoded else None
+    return load_features(source, state.phase).data, test, decoded == state.phase
+
+
+def _settings(models: Any) -> tuple[Any, Any]:
+    """How the classifiers were trained."""
+    from pydantic import TypeAdapter
+
+    from shortloop.study.decoding import DecodingSettings, EstimatorSettings
+
+    estimator: Any = TypeAdapter(EstimatorSettings).validate_python(models.options["estimator"])
+    return DecodingSettings.model_validate(models.options["decoding"]), estimator

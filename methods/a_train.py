@@ -23,8 +23,9 @@ def prepare(job: Any) -> Any:
     import numpy as np
     from pydantic import TypeAdapter
 
-    from shortloop.decoding.estimators import is_linear, warm_up
+    from shortloop.decoding.estimators import is_linear
     from shortloop.decoding.folds import stratified_folds
+    from shortloop.decoding.train import warm_up
     from shortloop.engines.units import Units
     from shortloop.errors import InputError
     from shortloop.jobs.records import create_array, reject, save_array

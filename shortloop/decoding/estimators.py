@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.lda import lda_weights
 from shortloop.errors import InputError
-from shortloop.study.decoding import EstimatorSettings, LinearSvmSettings, MatlabSvmSettings, SklearnSettings
+from shortloop.study.decoding import (
+    EstimatorSettings,
+    LdaSettings,
+    LinearSvmSettings,
+    MatlabSvmSettings,
+    SklearnSettings,
+)
 
 __all__ = ["Fitted", "check_estimator", "fit", "is_linear", "make_sklearn", "warm_up"]
 
@@ -50,8 +57,7 @@ class Fitted:
         array of int, shape (trials,)
         """
         if self.weights is None or self.intercepts is None:
-            predicted: IntArray = np.asarray(self.estimator.predict(x))
-            return predicted
+            return np.asarray(self.estimator.predict(x))
         return np.argmax(x @ self.weights.T + self.intercepts, axis=1)
 
 
@@ -64,7 +70,7 @@ def fit(x: FloatArray, labels: IntArray, settings: EstimatorSettings) -> Fitted:
         Selected and scaled features.
     labels : array of int, shape (trials,)
         Class of each trial, 0 … k − 1, every class present.
-    settings : LinearSvmSettings, MatlabSvmSettings or SklearnSettings
+    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings or SklearnSettings
         Which classifier.
 
     Returns
@@ -75,6 +81,9 @@ def fit(x: FloatArray, labels: IntArray, settings: EstimatorSettings) -> Fitted:
         return _fit_linear_svm(x, labels, settings)
     if isinstance(settings, MatlabSvmSettings):
         return _fit_matlab_svm(x, labels, settings)
+    if isinstance(settings, LdaSettings):
+        weights, intercepts = lda_weights(x, labels[np.newaxis], int(labels.max()) + 1, settings.shrinkage)
+        return Fitted(weights[0], intercepts[0])
     return _fit_sklearn(x, labels, settings)
 
 
@@ -83,7 +92,7 @@ def is_linear(settings: EstimatorSettings) -> bool:
 
     Parameters
     ----------
-    settings : LinearSvmSettings, MatlabSvmSettings or SklearnSettings
+    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings or SklearnSettings
         The estimator.
 
     Returns
@@ -102,7 +111,7 @@ def check_estimator(settings: EstimatorSettings) -> None:
 
     Parameters
     ----------
-    settings : LinearSvmSettings, MatlabSvmSettings or SklearnSettings
+    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings or SklearnSettings
         The estimator.
 
     Raises
@@ -119,14 +128,13 @@ def warm_up(settings: EstimatorSettings) -> None:
 
     Parameters
     ----------
-    settings : LinearSvmSettings, MatlabSvmSettings or SklearnSettings
+    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings or SklearnSettings
         The estimator.
     """
-    x = np.array([[-1.0], [1.0], [-1.0], [1.0], [-2.0], [2.0], [-2.0], [2.0]] * 5)
-    if not isinstance(settings, SklearnSettings):
-        fit(x, np.tile([0, 1], 20), settings)
-    else:
+    if isinstance(settings, SklearnSettings):
         make_sklearn(settings)
+    else:
+        fit(np.array([[-1.0], [1.0], [-2.0], [2.0]] * 10), np.tile([0, 1], 20), settings)
 
 
 def make_sklearn(settings: SklearnSettings) -> Any:
@@ -152,21 +160,9 @@ def make_sklearn(settings: SklearnSettings) -> Any:
     try:
         made = getattr(importlib.import_module(module), name)()
     except (ImportError, AttributeError, TypeError) as error:
-        raise InputError(
-            "the estimator cannot be made",
-            field="estimator.path",
-            found=f"{settings.path} ({error})",
-            expected="the import path of a scikit-learn classifier",
-            hint="for example sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
-        ) from None
+        raise _wrong_path("the estimator cannot be made", f"{settings.path} ({error})") from None
     if not hasattr(made, "get_params") or not is_classifier(made):
-        raise InputError(
-            "the estimator is no classifier",
-            field="estimator.path",
-            found=settings.path,
-            expected="a scikit-learn classifier",
-            hint="for example sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
-        )
+        raise _wrong_path("the estimator is no classifier", settings.path)
     unknown = sorted(set(settings.params) - set(made.get_params(deep=True)))
     if unknown:
         raise InputError(
@@ -193,6 +189,16 @@ def make_sklearn(settings: SklearnSettings) -> Any:
     return made
 
 
+def _wrong_path(problem: str, found: str) -> InputError:
+    return InputError(
+        problem,
+        field="estimator.path",
+        found=found,
+        expected="the import path of a scikit-learn classifier",
+        hint="for example sklearn.naive_bayes.GaussianNB",
+    )
+
+
 def _fit_linear_svm(x: FloatArray, labels: IntArray, settings: LinearSvmSettings) -> Fitted:
     from shortloop.decoding.svm import choose_and_fit
 
@@ -207,14 +213,12 @@ def _fit_matlab_svm(x: FloatArray, labels: IntArray, settings: MatlabSvmSettings
     max(0, 1 − s) − max(0, 1 + s) falls with s."""
     from sklearn.svm import SVC
 
-    gram = x @ x.T
-    if settings.kernel_scale == "auto":
+    gram, scale = x @ x.T, settings.kernel_scale
+    if scale == "auto":
         square = np.diag(gram)
         distance = np.sqrt(np.maximum(square[:, np.newaxis] + square - 2 * gram, 0))
         # MATLAB's own heuristic is a random subsample and not published; this is its stated aim.
         scale = float(np.median(distance[labels[:, np.newaxis] != labels])) or 1.0
-    else:
-        scale = settings.kernel_scale
     gram /= scale**2
     weights, intercepts = [], []
     for k in range(int(labels.max()) + 1):

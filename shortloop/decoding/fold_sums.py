@@ -60,7 +60,8 @@ def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, 
     sums = np.zeros((n_classes, n_folds, x.shape[1]))
     squares = np.zeros((n_folds, x.shape[1]))
     counts = np.zeros((n_classes, n_folds))
-    _add_up(np.asarray(x), np.asarray(labels), np.asarray(folds), offset, sums, squares)
+    # Copies: code compiled for arrays that may be written is another than for those that may not.
+    _add_up(np.asarray(x), labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
     np.add.at(counts, (labels, folds), 1.0)
     return FoldSums(offset, sums, squares, counts)
 

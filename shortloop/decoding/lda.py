@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
-from shortloop.decoding.lda_solve import Basis, Contrasts, code_labels, decompose, solve
+from shortloop.decoding.lda_basis import Basis, code_labels, decompose
+from shortloop.decoding.lda_solve import Contrasts, solve
 from shortloop.errors import InputError
 
 __all__ = ["check_shrinkage", "lda_decisions", "lda_weights"]

@@ -8,55 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.lda_basis import Basis
 
-__all__ = ["Basis", "Contrasts", "code_labels", "decompose", "solve"]
+__all__ = ["Contrasts", "solve"]
 
 # Where less than this share of a sum is left by a difference, it is taken anew, without the difference.
 DOUBTFUL = 1e-5
 # Within-class scatter below this share of the total is rounding: the classes do not vary.
 NOTHING = 1e-28
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Eigendecomposition of the total covariance of some trials.
-
-    With fewer features than trials the coordinates of a trial are those along the covariance's
-    eigenvectors; with more, products with combinations of the trials, whose inner products have the
-    same eigenvalues, so that cost follows the smaller of the two.
-
-    Parameters
-    ----------
-    centred : array of float, shape (trials, features)
-        The trials less their mean.
-    values : array of float, shape (rank,)
-        Eigenvalues; rank is the smaller of trials and features.
-    metric : array of float, shape (rank,)
-        Squared length of a sum of trials is that of its coordinates, weighted by this.
-    sums : array of float, shape (trials, rank)
-        Coordinates of a sum of trials are its label vector times this.
-    vectors : array of float, shape (trials or features, rank)
-        Eigenvectors of the trials' products (where `of_trials`) or of the covariance.
-    of_trials : bool
-        Whether there are more features than trials.
-    """
-
-    centred: FloatArray
-    values: FloatArray
-    metric: FloatArray
-    sums: FloatArray
-    vectors: FloatArray
-    of_trials: bool
-
-    def directions(self) -> FloatArray:
-        """Features × rank: (centred) trials times this are their coordinates."""
-        return self.centred.T @ self.vectors if self.of_trials else self.vectors
-
-    def project(self, x: FloatArray) -> FloatArray:
-        """Coordinates (trials × rank) of other trials, less the mean of these."""
-        if self.of_trials:
-            return np.asarray((x @ self.centred.T) @ self.vectors)
-        return np.asarray(x @ self.vectors)
 
 
 @dataclass(frozen=True)
@@ -87,49 +46,13 @@ class Contrasts:
     shift: FloatArray
 
 
-def decompose(centred: FloatArray) -> Basis:
-    """Diagonalise the total covariance of trials.
-
-    Parameters
-    ----------
-    centred : array of float64, shape (trials, features)
-        Trials less their mean.
-
-    Returns
-    -------
-    Basis
-    """
-    n, p = centred.shape
-    if p <= n:
-        values, vectors = np.linalg.eigh(centred.T @ centred)
-        values = np.maximum(values, 0.0) / n
-        return Basis(centred, values, np.ones(p), centred @ vectors, vectors, False)
-    values, vectors = np.linalg.eigh(centred @ centred.T)
-    values = np.maximum(values, 0.0)
-    # Where trials repeat, the eigenvectors of 0 mix with the mean of all, which no sum may contain.
-    return Basis(centred, values / n, values, vectors - vectors.mean(axis=0), vectors, True)
-
-
-def code_labels(labels: IntArray, n_classes: int) -> FloatArray:
-    """Members of each class but the first as ones.
-
-    Parameters
-    ----------
-    labels : array of int, shape (labellings, trials)
-        Class of each trial under each labelling.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    array of float64, shape (trials, classes − 1, labellings)
-    """
-    classes = np.arange(1, n_classes, dtype=labels.dtype)
-    return (labels.T[:, np.newaxis, :] == classes[:, np.newaxis]).astype(np.float64)
-
-
 def solve(
-    basis: Basis, codes: FloatArray, counts: FloatArray, shrinkage: float, sums: FloatArray
+    basis: Basis,
+    codes: FloatArray,
+    counts: FloatArray,
+    shrinkage: float,
+    sums: FloatArray,
+    rows: IntArray | slice = slice(None),
 ) -> Contrasts:
     """Discriminants for many label vectors of the same trials.
 
@@ -145,6 +68,8 @@ def solve(
         λ, above 0, up to 1.
     sums : array of float, shape (rank, classes − 1, labellings)
         ``basis.sums`` times `codes`: a parameter, as it is often had more cheaply.
+    rows : array of int, optional
+        Trials of `codes` that are those of `basis`. Default: all.
 
     Returns
     -------
@@ -166,7 +91,7 @@ def solve(
     """
     n, p = basis.centred.shape
     rest = 1.0 - shrinkage
-    shift = shrinkage * _within_trace(basis, codes, counts, sums) / p
+    shift = shrinkage * _within_trace(basis, codes, counts, sums, rows) / p
     nothing = shift == 0.0
     if nothing.any():
         shift = np.where(nothing, np.inf, shift)
@@ -184,7 +109,7 @@ def solve(
         doubtful = _determinant(residual) < DOUBTFUL * _determinant(spread)
         if doubtful.any():
             residual[:, :, doubtful] = _residual(
-                basis, codes[:, :, doubtful], scaled[:, :, doubtful], shift[doubtful], rest
+                basis, codes[rows][:, :, doubtful], scaled[:, :, doubtful], shift[doubtful], rest
             )
     inverse = _inverse(residual)
     weights = _combine(scaled, inverse)
@@ -197,7 +122,9 @@ def solve(
     return Contrasts(weights, constants, np.log(counts[0] / n) - 0.5 * first, scaled, diagonal, shift)
 
 
-def _within_trace(basis: Basis, codes: FloatArray, counts: FloatArray, sums: FloatArray) -> FloatArray:
+def _within_trace(
+    basis: Basis, codes: FloatArray, counts: FloatArray, sums: FloatArray, rows: IntArray | slice
+) -> FloatArray:
     """Trace of the within-class covariance under each label vector."""
     n = len(basis.centred)
     total = float((basis.values).sum())
@@ -205,7 +132,7 @@ def _within_trace(basis: Basis, codes: FloatArray, counts: FloatArray, sums: Flo
     zeroth = squares if len(squares) == 1 else _weighted(sums.sum(axis=1, keepdims=True) ** 2, basis.metric)
     within = total - (zeroth[0] / counts[0] + (squares / counts[1:]).sum(axis=0)) / n
     for i in np.flatnonzero(within < DOUBTFUL * total):
-        of_class = codes[:, :, i] @ np.arange(1, len(counts))
+        of_class = codes[rows, :, i] @ np.arange(1, len(counts))
         within[i] = 0.0
         for k in range(len(counts)):
             x = basis.centred[of_class == k]

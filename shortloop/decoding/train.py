@@ -8,14 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
-from shortloop.decoding.estimators import Fitted, fit
+from shortloop.decoding.estimators import Fitted, fit, make_sklearn
 from shortloop.decoding.models import BinModels
 from shortloop.decoding.scaling import moments, zscore
 from shortloop.decoding.selection import select_features
 from shortloop.decoding.train_svm import train_svm_bin
-from shortloop.study.decoding import DecodingSettings, EstimatorSettings, LinearSvmSettings
+from shortloop.study.decoding import (
+    DecodingSettings,
+    EstimatorSettings,
+    LinearSvmSettings,
+    SklearnSettings,
+)
 
-__all__ = ["FoldModel", "fold_models", "train_bin"]
+__all__ = ["FoldModel", "fold_models", "train_bin", "warm_up"]
 
 
 @dataclass(frozen=True)
@@ -151,3 +156,35 @@ def train_bin(
     if has_weights:
         return models
     return replace(models, weights=np.zeros((decoding.folds, 0, 0)), intercepts=np.zeros((decoding.folds, 0)))
+
+
+def warm_up(estimator: EstimatorSettings | None = None) -> None:
+    """Import and compile what `train_bin` needs, so that processes forked later share it.
+
+    Parameters
+    ----------
+    estimator : EstimatorSettings, optional
+        The classifier. Default: the linear SVM.
+
+    Raises
+    ------
+    InputError
+        If the estimator cannot be made.
+    """
+    if isinstance(estimator, SklearnSettings):
+        make_sklearn(estimator)
+        return
+    labels = np.tile([0, 1, 2], 8)
+    settings = DecodingSettings(folds=2, select_alpha=0.5)
+    for dtype in (np.float32, np.float64):
+        x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
+        x = x.astype(dtype)
+        x.flags.writeable = False  # as maps of files are; code is compiled for each kind of array
+        train_bin(
+            x,
+            labels,
+            np.arange(len(labels)) % 2,
+            n_classes=3,
+            decoding=settings,
+            estimator=estimator or LinearSvmSettings(inner_folds=2),
+        )

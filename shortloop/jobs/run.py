@@ -18,6 +18,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import configuration
 from shortloop.jobs.results import Result, open_result
+from shortloop.jobs.warm import WORTH_IT, forget_warm, load_warm
 from shortloop.study.load import read_study, study_path
 from shortloop.study.schema import Study
 
@@ -104,6 +105,17 @@ class Run(Plan):
         self._urd = urd
         self._progress = progress
         self._started = time.time()
+        self._to_come: list[str] = []
+
+    def expect(self, plan: Plan) -> None:
+        """Say which jobs are to come, so that what many of them need is loaded once.
+
+        Parameters
+        ----------
+        plan : Plan
+            The plan of the same pipeline.
+        """
+        self._to_come = [job.stage for job in plan.jobs]
 
     def build(
         self,
@@ -149,6 +161,7 @@ class Run(Plan):
                 caption=f"{method} {participant}" if participant else method,
             )
         built = self._describe(job, method, participant)
+        self._warm_up(built)
         who = participant or ""
         line = f"built {method:<19} {who:<12} {built.job:<10} {built.seconds:6.1f} s" if built.fresh else None
         self._progress.end(method, time.time() - before, line)
@@ -157,6 +170,15 @@ class Run(Plan):
         if problem is not None:
             raise InputError(problem)
         return built
+
+    def _warm_up(self, built: Built) -> None:
+        """After the first job that is really built, if many may follow."""
+        if built.stage in self._to_come:
+            self._to_come.remove(built.stage)
+            if built.fresh:
+                if len(self._to_come) >= WORTH_IT:
+                    load_warm(self._to_come)
+                self._to_come = []
 
     def _describe(self, job: Any, method: str, participant: str | None) -> Built:
         post = json.loads((Path(job.path) / "post.json").read_text(encoding="utf-8"))
@@ -194,7 +216,11 @@ def run_study(urd: Any, pipeline: Pipeline, finish: Callable[[Run, Built, float]
         pipeline(plan)
         with Progress([job.stage for job in plan.jobs], _history(study)) as progress:
             run = Run(urd, study, file, progress)
-            last = pipeline(run)
+            run.expect(plan)
+            try:
+                last = pipeline(run)
+            finally:
+                forget_warm()
         seconds = time.time() - started
         if finish is not None:
             finish(run, last, seconds)

@@ -11,6 +11,7 @@ from shortloop.study.base import Settings
 __all__ = [
     "DecodingSettings",
     "EstimatorSettings",
+    "LdaSettings",
     "LinearSvmSettings",
     "MatlabSvmSettings",
     "SklearnSettings",
@@ -55,6 +56,19 @@ class MatlabSvmSettings(Settings):
     tol: float = Field(1e-3, gt=0, description="stopping tolerance of the solver; default 1e-3")
 
 
+class LdaSettings(Settings):
+    """Linear discriminant analysis with fixed shrinkage, as scikit-learn's least-squares solver has it."""
+
+    kind: Literal["lda"] = Field("lda", description="linear discriminant analysis")
+    shrinkage: float = Field(
+        0.1,
+        gt=0,
+        le=1,
+        description="share of the covariance within classes that is replaced by its mean variance, alike for "
+        "all features; default 0.1; above 0, as the covariance may be singular",
+    )
+
+
 class SklearnSettings(Settings):
     """Any scikit-learn classifier, by import path."""
 
@@ -69,5 +83,5 @@ class SklearnSettings(Settings):
 
 
 EstimatorSettings = Annotated[
-    LinearSvmSettings | MatlabSvmSettings | SklearnSettings, Field(discriminator="kind")
+    LinearSvmSettings | MatlabSvmSettings | LdaSettings | SklearnSettings, Field(discriminator="kind")
 ]

@@ -38,8 +38,7 @@ def cells_of(mask: np.ndarray) -> frozenset[tuple[int, ...]]:
 def found(t: np.ndarray, threshold: float) -> dict[frozenset[tuple[int, ...]], float]:
     labels, masses = label_clusters(t, threshold)
     return {
-        cells_of(labels == label): np.sign(label) * masses[label]
-        for label in np.unique(labels[labels != 0])
+        cells_of(labels == label): np.sign(label) * masses[label] for label in np.unique(labels[labels != 0])
     }
 
 

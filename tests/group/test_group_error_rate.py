@@ -18,9 +18,7 @@ def shuffled_scores(rng: np.random.Generator) -> np.ndarray:
     predicted = ndimage.gaussian_filter(noise, 1.0, axes=(2, 3)).argmax(axis=0).reshape(TRIALS, -1)
     labels = np.repeat(np.arange(CLASSES), TRIALS // CLASSES)
     all_labels = np.stack([labels, *(rng.permutation(labels) for _ in range(PERMUTATIONS))])
-    hits = sum(
-        (all_labels == c).astype(float) @ (predicted == c).astype(float) for c in range(CLASSES)
-    )
+    hits = sum((all_labels == c).astype(float) @ (predicted == c).astype(float) for c in range(CLASSES))
     return 100 * np.asarray(hits).reshape(-1, SIDE, SIDE) / TRIALS
 
 
@@ -36,9 +34,7 @@ def test_family_wise_error_rate(participants: int, null: str) -> None:
         rng = np.random.default_rng(draws)
         maps = [shuffled_scores(rng) for _ in range(participants)]
         observed = np.stack([m[0] for m in maps])
-        result = group_statistics(
-            observed, [m[1:] for m in maps], chance=100 / 3, settings=asked, seed=flips
-        )
+        result = group_statistics(observed, [m[1:] for m in maps], chance=100 / 3, settings=asked, seed=flips)
         assert result.significant.any() == (result.p_cluster.min() <= 0.05), group
         smallest.append((result.p_max.min(), result.p_cluster.min()))
     p_max, p_cluster = np.array(smallest).T

@@ -105,9 +105,7 @@ def test_order_of_participants_does_not_matter(null: str) -> None:
     first = group_statistics(maps[:, 0], list(maps[:, 1:]), chance=CHANCE, settings=asked)
     for _ in range(5):
         order = rng.permutation(6)
-        again = group_statistics(
-            maps[order, 0], list(maps[order, 1:]), chance=CHANCE, settings=asked
-        )
+        again = group_statistics(maps[order, 0], list(maps[order, 1:]), chance=CHANCE, settings=asked)
         np.testing.assert_allclose(again.t, first.t, rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(again.p_max, first.p_max)
         np.testing.assert_array_equal(again.p_cluster, first.p_cluster)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
 
-__all__ = ["confusions", "recall_scores"]
+__all__ = ["accuracy_scores", "confusions", "recall_scores"]
 
 
 def confusions(votes: IntArray, labels: IntArray, n_folds: int = 1) -> FloatArray:
@@ -57,7 +59,36 @@ def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
     ----------
     Balanced accuracy: Brodersen et al. 2010, The balanced accuracy and its posterior distribution.
     """
-    *cells, n_trials, n_classes = votes.shape
+    recall = np.zeros((len(labels), votes[..., 0, 0].size))
+    present = np.zeros((len(labels), 1))
+    for right, possible in _tallies(votes, labels):
+        recall += np.divide(right, possible, out=np.zeros_like(right), where=possible > 0)
+        present += possible[:, :1] > 0
+    return (100 * (recall / present)).reshape(len(labels), *votes.shape[:-2])
+
+
+def accuracy_scores(votes: IntArray, labels: IntArray) -> FloatArray:
+    """Share of trials that are called what they are, in percent, for many labellings at once.
+
+    Parameters
+    ----------
+    votes, labels
+        As of `recall_scores`.
+
+    Returns
+    -------
+    array of float64, shape (labellings, \\*cells)
+        Trials without votes count as guessed, as there.
+    """
+    tallies = list(_tallies(votes, labels))
+    right = np.sum([each for each, _ in tallies], axis=0)
+    possible = np.sum([each for _, each in tallies], axis=0)
+    return (100 * (right / possible)).reshape(len(labels), *votes.shape[:-2])
+
+
+def _tallies(votes: IntArray, labels: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Votes that are right, and votes that could be, for each class; both (labellings, cells)."""
+    *_, n_trials, n_classes = votes.shape
     flat = votes.reshape(-1, n_trials, n_classes)
     cast = np.ascontiguousarray(flat.transpose(2, 1, 0), dtype=np.float32)  # (classes, trials, cells)
     per_trial = cast.sum(axis=0)
@@ -67,13 +98,9 @@ def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
     voters = np.maximum(voters, 1)
     silent = (per_trial == 0).astype(np.float32)
     some_silent = silent.any()
-    recall = np.zeros((len(labels), len(flat)))
     for k in range(n_classes):
         member = (labels == k).astype(np.float32)
-        count = member.sum(axis=1, keepdims=True, dtype=np.float64)
         right = (member @ cast[k]).astype(np.float64)
         if some_silent:
             right += voters * (member @ silent).astype(np.float64) / n_classes
-        recall += np.divide(right, voters * count, out=np.zeros_like(right), where=count > 0)
-    n_present = (labels[:, :, np.newaxis] == np.arange(n_classes)).any(axis=1).sum(axis=1)
-    return (100 * (recall / n_present[:, np.newaxis])).reshape(len(labels), *cells)
+        yield right, voters * member.sum(axis=1, keepdims=True, dtype=np.float64)

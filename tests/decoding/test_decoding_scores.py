@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import balanced_accuracy_score, confusion_matrix
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 
 from shortloop.decoding.apply import apply_weights, stack_weights
 from shortloop.decoding.folds import stratified_folds
 from shortloop.decoding.permute import permuted_labels
-from shortloop.decoding.scores import confusions, recall_scores
+from shortloop.decoding.scores import accuracy_scores, confusions, recall_scores
 from shortloop.decoding.train import FoldModel, fold_models, train_bin
 from shortloop.study.decoding import DecodingSettings, LinearSvmSettings
 
@@ -186,3 +186,22 @@ def test_votes_may_be_a_read_only_map() -> None:
     expected = recall_scores(votes, labels[np.newaxis])
     votes.flags.writeable = False
     np.testing.assert_array_equal(recall_scores(votes, labels[np.newaxis]), expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 5))
+def test_accuracy_equals_scikit_learns(seed: int, n_classes: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(n_classes), rng.integers(1, 9, n_classes)))
+    predicted = rng.integers(0, n_classes, (6, len(labels)))
+    shuffled = np.stack([labels, rng.permutation(labels)])
+    found = accuracy_scores(one_hot(predicted, n_classes), shuffled)
+    for i, cell in np.ndindex(2, 6):
+        assert found[i, cell] == pytest.approx(100 * accuracy_score(shuffled[i], predicted[cell]))
+
+
+def test_accuracy_counts_trials_without_votes_as_guessed() -> None:
+    labels = np.array([0, 0, 0, 1])
+    votes = one_hot(labels, 2)
+    votes[3] = 0
+    assert accuracy_scores(votes, labels[np.newaxis])[0] == pytest.approx(100 * 3.5 / 4)

@@ -180,10 +180,10 @@ def _maxima(null: Iterator[FloatArray], threshold: float) -> tuple[FloatArray, F
 
 
 def _threshold(participants: int, cluster_alpha: float) -> float:
-    from scipy.stats import norm, t
+    from scipy.special import ndtri, stdtrit  # quantiles without the weight of scipy.stats
 
-    upper = cluster_alpha / 2
-    return float(norm.isf(upper) if participants == 1 else t.isf(upper, participants - 1))
+    lower = cluster_alpha / 2
+    return -float(ndtri(lower) if participants == 1 else stdtrit(participants - 1, lower))
 
 
 def _p_values(statistic: FloatArray, null: FloatArray, exact: bool) -> FloatArray:

@@ -37,7 +37,7 @@ def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArr
     The mean and t are of smoothed scores, so the standard error is too: it is (mean − chance) / t. Where
     the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit  # SciPy's t quantile without the weight of its statistics
 
     count = len(stats.scores)
     if count < 2 or stats.level == "participant":
@@ -46,7 +46,7 @@ def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArr
     known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
     error[known] = ((stats.mean - stats.chance)[known] / stats.t[known]).astype(error.dtype)
     error[np.isinf(stats.t)] = 0.0
-    return np.abs(error) * student.ppf((1 + level) / 2, count - 1)
+    return np.abs(error) * stdtrit(count - 1, (1 + level) / 2)
 
 
 def outline_segments(

@@ -1,12 +1,15 @@
 # make run    set up, start the exax server if none answers, run the main pipeline
 # make test   set up, run all tests but the slow ones
+# make bench  measure how fast it is on this machine (PARTICIPANTS, RUNS, PARTS, QUICK=1)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SCRIPT ?= build_pipeline
+PARTICIPANTS ?= 18
+RUNS ?= 3
 
-.PHONY: setup run test test-slow check clean
+.PHONY: setup run test test-slow check bench clean
 
 setup: $(READY)
 
@@ -29,6 +32,9 @@ test: $(READY) check
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick)
 
 clean:
 	rm -rf $(VENV) *.egg-info .pytest_cache .mypy_cache .ruff_cache

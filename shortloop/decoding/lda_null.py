@@ -18,7 +18,7 @@ LABELLINGS = 1000
 WEIGHTS = 2**22
 
 # Trials to decide on at a time, about.
-ROWS = 120
+ROWS = 240
 # Sums of ones in bytes hold up to this many.
 BYTE = 255
 

@@ -13,7 +13,7 @@ from shortloop.decoding.lda_basis import Basis
 __all__ = ["Contrasts", "solve"]
 
 # Where less than this share of a sum is left by a difference, it is taken anew, without the difference.
-DOUBTFUL = 1e-5
+DOUBTFUL = 1e-4
 # Within-class scatter below this share of the total is rounding: the classes do not vary.
 NOTHING = 1e-28
 
@@ -82,6 +82,11 @@ def solve(
     inverse takes the classes' sums Z (of all classes but one) to A⁻¹ Z R⁻¹ Σ, where Σ is the covariance
     of the class labels, times trials, and R that of what regression of the labels on the trials leaves:
     R = Σ − (1 − λ) Z' A⁻¹ Z / trials. This is Woodbury's identity, for two classes Sherman and Morrison's.
+
+    The relative error is about that of a solver that goes through the labellings one by one: machine
+    precision times the shrunk covariance's condition. Only where classes lie hundreds of standard
+    deviations apart, and there are more than two of them or more features than trials, it is larger, by
+    the ratio of between- to within-class variance.
 
     References
     ----------

@@ -43,7 +43,7 @@ UNITS = {
 }
 PLAIN = {
     *("seed", "folds", "inner_folds", "select_alpha", "count", "alpha", "cluster_alpha", "C", "tol"),
-    *("order", "bins", "channels", "weakening", "kernel_scale"),
+    *("order", "bins", "channels", "weakening", "kernel_scale", "shrinkage"),
 }
 
 

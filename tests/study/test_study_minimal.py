@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from shortloop.errors import InputError
-from shortloop.study.decoding import LinearSvmSettings, MatlabSvmSettings, SklearnSettings
+from shortloop.study.decoding import LdaSettings, LinearSvmSettings, MatlabSvmSettings, SklearnSettings
 from shortloop.study.inputs import EdfInput, FifInput, NpzInput, SimulatedInput, ThesisInput
 from shortloop.study.load import DEFAULT_STUDY, read_study
 from shortloop.study.schema import Study
@@ -26,6 +26,7 @@ INPUTS: dict[str, tuple[type[BaseModel], str]] = {
 ESTIMATORS = {
     "linear-svm": (LinearSvmSettings, ""),
     "matlab-svm": (MatlabSvmSettings, ""),
+    "lda": (LdaSettings, ""),
     "sklearn": (SklearnSettings, 'path = "sklearn.naive_bayes.GaussianNB"\n'),
 }
 

@@ -49,7 +49,13 @@ WRONG: list[tuple[str, dict[str, str], str, str, str]] = [
         "'car'",
         "or 'auto'",
     ),
-    ("[estimator]\nkind = 'svm'", {}, "estimator.kind", "'svm'", "'linear-svm', 'matlab-svm', 'sklearn'"),
+    (
+        "[estimator]\nkind = 'svm'",
+        {},
+        "estimator.kind",
+        "'svm'",
+        "'linear-svm', 'matlab-svm', 'lda', 'sklearn'",
+    ),
     ("[estimator]\nkind = 'sklearn'\npath = 'SVC'", {}, "estimator.path", "'SVC'", "match"),
     (
         "[estimator]\nkind = 'sklearn'\npath = 'a.B'\nparams = {x = [1]}",

@@ -1,0 +1,149 @@
+"""Timing several things in turn, and what repeated measurements say: medians, ratios, intervals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shortloop.data import FloatArray
+
+__all__ = ["exponent", "interleaved", "ratio", "seconds_of", "spread", "with_interval"]
+
+
+def seconds_of(work: Callable[[], Any]) -> float:
+    """Wall-clock seconds that a piece of work takes.
+
+    Parameters
+    ----------
+    work : callable
+
+    Returns
+    -------
+    float
+    """
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def interleaved(works: Mapping[str, Callable[[int], float]], runs: int) -> dict[str, list[float]]:
+    """Measure several things in turn, run after run, each run beginning with another one.
+
+    A machine that slows down for a while then slows all of them, and ratios within a run stay fair.
+
+    Parameters
+    ----------
+    works : mapping of str to callable
+        Each takes the number of the run and gives what it measured.
+    runs : int
+        Number of runs.
+
+    Returns
+    -------
+    dict of str to list of float
+        Of each thing, one measurement a run.
+    """
+    names = list(works)
+    measured: dict[str, list[float]] = {name: [] for name in names}
+    for run in range(runs):
+        first = run % len(names)
+        for name in names[first:] + names[:first]:
+            measured[name].append(works[name](run))
+    return measured
+
+
+def spread(values: Sequence[float] | FloatArray) -> dict[str, Any]:
+    """Median, smallest and largest of some measurements, and the measurements.
+
+    Parameters
+    ----------
+    values : sequence of float
+        At least one.
+
+    Returns
+    -------
+    dict
+        ``median``, ``min``, ``max``, ``values``.
+    """
+    each = [float(value) for value in values]
+    return {"median": float(np.median(each)), "min": min(each), "max": max(each), "values": each}
+
+
+def ratio(numerator: Sequence[float], denominator: Sequence[float] | FloatArray) -> dict[str, Any]:
+    """Spread of the ratios that two things had in each run.
+
+    Parameters
+    ----------
+    numerator, denominator : sequence of float
+        One measurement a run, of the same runs.
+
+    Returns
+    -------
+    dict
+        As of `spread`.
+    """
+    return spread([a / b for a, b in zip(numerator, denominator, strict=True)])
+
+
+def with_interval(values: Sequence[float] | FloatArray) -> dict[str, Any]:
+    """Geometric mean of positive measurements with its 95 % confidence interval over runs.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One a run, e.g. speed-ups.
+
+    Returns
+    -------
+    dict
+        As of `spread`, with ``mean``, ``low``, ``high``; ``low`` and ``high`` None for a single run.
+
+    Notes
+    -----
+    Student's t interval of the logarithms, as ratios are as often halved as doubled.
+    """
+    from scipy.stats import t
+
+    logs = np.log(values)
+    found: dict[str, Any] = {**spread(values), "mean": float(np.exp(logs.mean())), "low": None, "high": None}
+    if len(logs) > 1:
+        half = t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
+        found["low"], found["high"] = (float(np.exp(logs.mean() + sign * half)) for sign in (-1, 1))
+    return found
+
+
+def exponent(sizes: Sequence[float], values: Sequence[float] | FloatArray) -> dict[str, Any]:
+    """Exponent of a power law, with its 95 % confidence interval.
+
+    Parameters
+    ----------
+    sizes : sequence of float
+        What grows; the same size may come several times.
+    values : sequence of float
+        The measurement at each size, positive.
+
+    Returns
+    -------
+    dict
+        ``exponent``, ``low``, ``high`` (None below three points), ``factor`` (the value
+        at size 1).
+
+    Notes
+    -----
+    Least squares of the logarithms.
+    """
+    from scipy.stats import linregress, t
+
+    x, y = np.log(sizes), np.log(values)
+    line = linregress(x, y)
+    error = line.stderr if np.ptp(y) > 0 else 0.0  # NaN where nothing grows at all
+    half = t.ppf(0.975, len(x) - 2) * error if len(x) > 2 else None
+    return {
+        "exponent": float(line.slope),
+        "low": None if half is None else float(line.slope - half),
+        "high": None if half is None else float(line.slope + half),
+        "factor": float(np.exp(line.intercept)),
+    }

@@ -1,0 +1,162 @@
+"""One participant of the thesis workload through the library's own functions, as the jobs call them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.thesis_data import Participant
+from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.apply import StackedWeights, apply_weights, cross_validated_votes, stack_weights
+from shortloop.decoding.folds import stratified_folds
+from shortloop.decoding.permute import permuted_labels
+from shortloop.decoding.scores import recall_scores
+from shortloop.decoding.train import BinModels, train_bin, warm_up
+from shortloop.study.decoding import DecodingSettings, LinearSvmSettings
+
+__all__ = [
+    "N_CLASSES",
+    "Applied",
+    "applied_models",
+    "apply",
+    "folds_of",
+    "permute",
+    "ready",
+    "train",
+    "whole",
+]
+
+N_CLASSES = 3
+DECODING = DecodingSettings()
+ESTIMATOR = LinearSvmSettings()
+PER_UNIT = 50  # permutations re-tallied at once, as in the stage
+
+
+@dataclass(frozen=True)
+class Applied:
+    """All classifiers, ready for `apply`.
+
+    Parameters
+    ----------
+    stacked, intercepts, has_model
+        As `apply_weights` takes them.
+    """
+
+    stacked: StackedWeights
+    intercepts: FloatArray
+    has_model: np.ndarray
+
+
+def ready() -> None:
+    """Compile and import, so that no measurement holds it."""
+    warm_up(ESTIMATOR)
+
+
+def folds_of(labels: IntArray) -> IntArray:
+    """The stratified folds of the thesis workload.
+
+    Parameters
+    ----------
+    labels : array of int, shape (trials,)
+
+    Returns
+    -------
+    array of int, shape (trials,)
+    """
+    return stratified_folds(labels, DECODING.folds, 0)
+
+
+def train(x: FloatArray, labels: IntArray, folds: IntArray) -> BinModels:
+    """Train one bin.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+    labels, folds : array of int, shape (trials,)
+
+    Returns
+    -------
+    BinModels
+    """
+    return train_bin(x, labels, folds, n_classes=N_CLASSES, decoding=DECODING, estimator=ESTIMATOR)
+
+
+def applied_models(models: Sequence[BinModels]) -> Applied:
+    """Stack the classifiers of all bins.
+
+    Parameters
+    ----------
+    models : sequence of BinModels
+
+    Returns
+    -------
+    Applied
+    """
+    return Applied(
+        stack_weights(np.stack([each.weights for each in models])),
+        np.stack([each.intercepts for each in models]),
+        np.stack([each.kept.any(axis=1) for each in models]),
+    )
+
+
+def apply(x: FloatArray, models: Applied) -> IntArray:
+    """Votes on one test bin.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+    models : Applied
+
+    Returns
+    -------
+    array of uint8, shape (training bins, trials, classes)
+    """
+    return apply_weights(x, models.stacked, models.intercepts, models.has_model, scaling=DECODING.scaling)
+
+
+def permute(votes: IntArray, labels: IntArray, count: int, folds: IntArray | None = None) -> FloatArray:
+    """Scores of votes under shuffled labels.
+
+    Parameters
+    ----------
+    votes : array of int, shape (\\*cells, trials, classes)
+    labels : array of int, shape (trials,)
+    count : int
+        Number of permutations.
+    folds : array of int, shape (trials,), optional
+        Shuffle within these.
+
+    Returns
+    -------
+    array of float, shape (count, \\*cells)
+    """
+    shuffled = permuted_labels(labels, count, seed=0, names=("Subj01", "test"), folds=folds)
+    blocks = [recall_scores(votes, shuffled[at : at + PER_UNIT]) for at in range(0, count, PER_UNIT)]
+    return np.concatenate(blocks)
+
+
+def whole(person: Participant, permutations: int) -> dict[str, FloatArray]:
+    """Everything that is computed for one participant: both kinds of features, and the permutations.
+
+    Parameters
+    ----------
+    person : Participant
+    permutations : int
+
+    Returns
+    -------
+    dict of str to array
+        Scores of the permutations: ``amplitude``, ``power`` (curves) and ``plane`` (generalization).
+    """
+    labels, folds = person.labels, folds_of(person.labels)
+    null = {}
+    for kind, data in (("amplitude", person.amplitude), ("power", person.study)):
+        models = [train(x, labels, folds) for x in data]
+        votes = cross_validated_votes(np.stack([each.predicted for each in models]), N_CLASSES)
+        null[kind] = permute(votes, labels, permutations, folds)
+        if kind == "power":
+            stacked = applied_models(models)
+            null["plane"] = permute(np.stack([apply(x, stacked) for x in person.test]), labels, permutations)
+    return null

@@ -1,0 +1,68 @@
+"""The same units of work over 1 … N forked workers, timed from a common start to the last one's end."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from typing import Any
+
+from shortloop.engines.units import Units
+
+__all__ = ["seconds_over"]
+
+
+def seconds_over(
+    workers: int, units: int, work: Callable[[int], Any], blas_threads: int = 1
+) -> tuple[float, int]:
+    """Let workers draw units until there are none.
+
+    Parameters
+    ----------
+    workers : int
+        Number of processes, forked from this one.
+    units : int
+        Number of equal units.
+    work : callable
+        Takes the number of a unit; what it returns is dropped.
+    blas_threads : int, default 1
+        Threads that the linear algebra of each worker may use.
+
+    Returns
+    -------
+    seconds : float
+        Processes are started and ready before the clock is.
+    threads : int
+        The largest number of threads that the linear algebra of a worker really had.
+
+    Raises
+    ------
+    RuntimeError
+        If a worker fails.
+    """
+    context = multiprocessing.get_context("fork")
+    drawn = Units(units)
+    start = context.Barrier(workers + 1)
+    threads = context.Array("i", workers)
+
+    def body(number: int) -> None:
+        from threadpoolctl import threadpool_info, threadpool_limits
+
+        with threadpool_limits(limits=blas_threads, user_api="blas"):
+            pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+            threads[number] = max(pools, default=0)
+            start.wait()
+            for unit in drawn:
+                work(unit)
+
+    processes = [context.Process(target=body, args=(number,)) for number in range(workers)]
+    for process in processes:
+        process.start()
+    start.wait(timeout=60)
+    began = time.perf_counter()
+    for process in processes:
+        process.join()
+    seconds = time.perf_counter() - began
+    if any(process.exitcode != 0 for process in processes):
+        raise RuntimeError("a worker failed; its message is above")
+    return seconds, max(threads[:])

@@ -1,0 +1,87 @@
+"""Medians, ratios, intervals and exponents say what they should."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.measure import exponent, interleaved, ratio, seconds_of, spread, with_interval
+
+
+def test_spread_of_some_measurements() -> None:
+    assert spread([3.0, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": 3.0, "values": [3.0, 1.0, 2.0]}
+    assert spread(np.array([1.0, 2.0]))["median"] == 1.5
+
+
+def test_ratios_are_taken_within_runs() -> None:
+    # In the second run the machine was ten times slower; ratios do not see it.
+    assert ratio([2.0, 20.0], [1.0, 10.0])["values"] == [2.0, 2.0]
+    with pytest.raises(ValueError, match="shorter"):
+        ratio([1.0, 2.0], [1.0])
+
+
+def test_each_run_measures_everything_and_begins_with_another() -> None:
+    order: list[tuple[str, int]] = []
+
+    def note(name: str, run: int) -> float:
+        order.append((name, run))
+        return 10.0 * run + "abc".index(name)
+
+    found = interleaved({name: lambda run, name=name: note(name, run) for name in "abc"}, 4)  # type: ignore[misc]
+    assert found == {name: [10.0 * run + at for run in range(4)] for at, name in enumerate("abc")}
+    assert "".join(name for name, _ in order) == "abcbcacababc"
+    assert [run for _, run in order] == sorted(run for _, run in order)
+
+
+def test_seconds_are_the_clock_s() -> None:
+    import time
+
+    assert 0.02 <= seconds_of(lambda: time.sleep(0.02)) < 1.0
+
+
+def test_interval_is_student_s() -> None:
+    values = [1.8, 1.95, 2.2, 1.7, 1.9]
+    found = with_interval(values)
+    expected = stats.ttest_1samp(np.log(values), 0).confidence_interval(0.95)
+    assert found["mean"] == pytest.approx(stats.gmean(values))
+    assert (math.log(found["low"]), math.log(found["high"])) == pytest.approx(tuple(expected))
+
+
+def test_interval_holds_the_truth_19_times_in_20() -> None:
+    rng = np.random.default_rng(5)
+    draws = [with_interval(np.exp(rng.normal(0.6, 0.1, 4))) for _ in range(1000)]
+    inside = sum(draw["low"] < math.exp(0.6) < draw["high"] for draw in draws)
+    assert stats.binomtest(inside, 1000, 0.95).pvalue > 0.001
+
+
+def test_one_run_has_no_interval() -> None:
+    found = with_interval([2.0])
+    assert (found["mean"], found["low"], found["high"]) == (pytest.approx(2.0), None, None)
+
+
+def test_exponent_of_a_power_law() -> None:
+    sizes = np.array([1.0, 2, 4, 8])
+    found = exponent(sizes.tolist(), (3 * sizes**1.5).tolist())
+    assert found["exponent"] == pytest.approx(1.5)
+    assert found["factor"] == pytest.approx(3)
+    assert found["low"] == pytest.approx(1.5) == found["high"]
+    assert exponent([1.0, 2.0], [1.0, 2.0])["low"] is None
+
+
+def test_what_does_not_grow_has_exponent_0() -> None:
+    found = exponent([1.0, 2.0, 4.0], [5.0, 5.0, 5.0])
+    assert (found["exponent"], found["low"], found["high"]) == (0.0, 0.0, 0.0)
+
+
+def test_exponent_s_interval_is_least_squares() -> None:
+    rng = np.random.default_rng(3)
+    x = np.repeat([1.0, 2, 4, 8, 16], 3)
+    y = x**2 * np.exp(0.2 * rng.standard_normal(len(x)))
+    found = exponent(x.tolist(), y.tolist())
+    slopes, covariance = np.polyfit(np.log(x), np.log(y), 1, cov=True)
+    half = stats.t.ppf(0.975, len(x) - 2) * np.sqrt(covariance[0, 0])
+    assert found["exponent"] == pytest.approx(slopes[0])
+    assert found["high"] - found["low"] == pytest.approx(2 * half)

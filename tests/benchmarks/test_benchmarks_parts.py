@@ -1,0 +1,112 @@
+"""Every part runs, at a tiny size, and leaves JSON, tables and figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from benchmarks.__main__ import main
+from benchmarks.options import cores
+
+
+def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
+    assert main([*parts, "--quick", "--runs", str(runs), "--folder", str(folder)]) == 0
+    found = {}
+    for part in parts:
+        found[part] = json.loads(
+            (folder / f"{part}.json").read_text(encoding="utf-8"), parse_constant=pytest.fail
+        )
+        assert found[part]["options"] == {"participants": 18, "runs": runs, "quick": True}
+        assert found[part]["machine"]["cores"] == cores()
+        with Image.open(folder / f"{part}.png") as image:
+            assert min(image.size) > 300
+        assert (folder / f"{part}.pdf").read_bytes().startswith(b"%PDF")
+    page = (folder / "tables.md").read_text(encoding="utf-8")
+    for part in parts:
+        assert f"## {part}\n" in page
+        for table in found[part]["tables"]:
+            assert table["title"] in page
+            assert table["rows"]
+            assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+    return found
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    names = ("peers", "mne", "slices", "growth", "limits")
+    return run(tmp_path_factory.mktemp("bench"), *names)
+
+
+def test_peers_compute_the_same(parts: dict[str, dict[str, Any]]) -> None:
+    found = parts["peers"]
+    assert found["over_ours"]["ours"]["values"] == [1.0, 1.0]
+    for name, spread in found["seconds"].items():
+        assert 0 < spread["min"] <= spread["median"] <= spread["max"], name
+    assert min(found["agreement"].values()) > 0.97
+
+
+def test_mne_predicts_the_same(parts: dict[str, dict[str, Any]]) -> None:
+    assert parts["mne"]["same_predictions"] == 1.0
+    assert len(parts["mne"]["tasks"]) == 4
+
+
+def test_slices_are_measured_with_one_and_with_all_threads(parts: dict[str, dict[str, Any]]) -> None:
+    found = parts["slices"]
+    assert found["threads"] == {"one": 1, "default": cores()}
+    for stage in ("train", "apply", "permute"):
+        assert found["stages"][stage]["one"]["1"]["speedup"]["mean"] == 1.0
+        assert set(found["stages"][stage]["default"]) == {str(n) for n in range(1, cores() + 1)}
+
+
+def test_growth_is_fitted_for_every_size(parts: dict[str, dict[str, Any]]) -> None:
+    ladders = parts["growth"]["ladders"]
+    assert set(ladders) == {"participants", "bins", "trials", "features", "permutations"}
+    for ladder in ladders.values():
+        assert [b / a for a, b in zip(ladder["values"], ladder["values"][1:])] == [2.0, 2.0]
+        assert ladder["whole"]["low"] < ladder["whole"]["exponent"] < ladder["whole"]["high"]
+        assert all(each["median"] > 0 for each in ladder["peak_mb"]["measured"])
+
+
+def test_limits_are_counted(parts: dict[str, dict[str, Any]]) -> None:
+    found = parts["limits"]
+    assert set(found["stages"]) == {"anova", "gram", "svm", "train", "apply", "permute"}
+    for stage in found["stages"].values():
+        rate = stage["flops"] / stage["seconds"]["median"] / 1e9
+        assert stage["gflops"]["min"] <= rate * 1.001
+        assert stage["gflops"]["max"] >= rate * 0.999
+    limit = found["limits"]
+    assert limit["gemm_f32_gflops"]["median"] > 1
+    assert limit["copy_gbytes"]["median"] > 0.1
+
+
+def test_what_is_no_part_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (["nonsense"], ["peers", "--runs", "0"], ["--participants", "0"]):
+        with pytest.raises(SystemExit) as caught:
+            main([*wrong, "--folder", str(tmp_path / "out")])
+        assert caught.value.code == 2
+    assert "nonsense" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.live
+def test_the_workload_runs_and_reuses() -> None:
+    import tempfile
+
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        found = run(Path(folder), "workload", runs=1)["workload"]
+        assert not (Path(folder) / "work").exists()
+    built = {case: each["built"]["values"] for case, each in found["cases"].items()}
+    participants = found["participants"]
+    assert built["unchanged"] == [0.0]
+    assert built["group: smooth 1 → 2"] == [3.0]  # amplitude, power, report
+    assert built["permutations: 100 → 500"] == [2.0 * participants + 3.0]
+    assert built["grid of C: 3 values → 4"] == [5.0 * participants + 3.0]
+    assert built["cold"] == built["cold, 32 slices"] == [7.0 * participants + 3.0]
+    assert set(found["memory"]) == {str(cores()), "32"}
+    assert all(peak["private_mb"] > 100 for peak in found["memory"].values())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
-from shortloop.decoding.scaling import moments
+from shortloop.decoding.scaling import moments, zscore
 from shortloop.decoding.train import fold_models
 from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
@@ -100,26 +100,31 @@ def apply_weights(
     -------
     array of uint8, shape (training bins, trials, classes)
     """
-    if scaling == "separate":
-        mean, std = moments(x)
-        centred = x - mean
-    else:
-        centred, std = np.asarray(x), None
+    # z-scores are of a size that single precision holds; features as they are may be of any.
+    single = scaling == "separate"
+    mean, std = moments(x) if single else (np.zeros(0), np.zeros(0))
+    fast = zscore(x, np.float32, (mean, std)) if single else x.astype(np.float64, copy=False)
     n_bins, n_folds, n_classes = intercepts.shape
     votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
     # One buffer for all copies: fresh memory costs more than filling it.
-    copied = np.empty(len(x) * max(map(len, stacked.features)), dtype=centred.dtype)
+    copied = np.empty(len(x) * max(map(len, stacked.features)), dtype=fast.dtype)
     for each in range(n_bins):
         features, weights = stacked.features[each], stacked.weights[each]
-        # A bin keeps a part of the features; copying them costs less than multiplying by zeros, and
-        # dividing the weights by the deviations less than dividing the features.
-        some = centred
-        if len(features) < x.shape[1]:
+        some = fast
+        if len(features) < x.shape[1]:  # copying what a bin keeps costs less than multiplying by zeros
             some = copied[: len(x) * len(features)].reshape(len(x), -1)
-            np.take(centred, features, axis=1, out=some, mode="clip")
-        scaled = weights if std is None else weights / std[features]
-        decisions = (some @ scaled.T).reshape(len(x), n_folds, n_classes) + intercepts[each]
-        predicted = _first_largest(decisions)
+            np.take(fast, features, axis=1, out=some, mode="clip")
+        decisions = some @ weights.T.astype(fast.dtype)
+        decisions = decisions.reshape(len(x), n_folds, n_classes) + intercepts[each]
+        predicted, margin = _winners(decisions)
+        if single:
+            lengths = np.linalg.norm(weights, axis=1).reshape(n_folds, n_classes)
+            doubtful = margin <= _rounding(some, lengths)
+            for trial, fold in np.argwhere(doubtful & has_model[each]):
+                own = slice(fold * n_classes, (fold + 1) * n_classes)
+                scaled = (x[trial, features] - mean[features]) / std[features]
+                decision = weights[own] @ scaled + intercepts[each, fold]
+                predicted[trial, fold] = decision.argmax()
         predicted[:, ~has_model[each]] = n_classes
         for k in range(n_classes):
             votes[each, :, k] = (predicted == k).sum(axis=1, dtype=np.uint8)
@@ -210,12 +215,27 @@ def refit_and_apply(
     return votes
 
 
-def _first_largest(decisions: FloatArray) -> IntArray:
-    """Index of the first largest along the last axis; as argmax, which is slow on axes this short."""
+def _winners(decisions: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Index of the first largest along the last axis, and how far the second lies below it."""
     winner = np.zeros(decisions.shape[:-1], dtype=np.uint8)
     largest = decisions[..., 0]
-    for k in range(1, decisions.shape[-1]):
-        better = decisions[..., k] > largest
-        winner[better] = k
-        largest = np.where(better, decisions[..., k], largest)
-    return winner
+    second = np.full_like(largest, -np.inf)
+    for k in range(1, decisions.shape[-1]):  # faster than sorting along an axis this short
+        decision = decisions[..., k]
+        winner[decision > largest] = k
+        second = np.maximum(second, np.minimum(decision, largest))
+        largest = np.maximum(decision, largest)
+    return winner, largest - second
+
+
+def _rounding(x: FloatArray, lengths: FloatArray) -> FloatArray:
+    """How far single precision can move the difference of two decisions, at most (trials, folds).
+
+    A dot product of n terms is off by at most n roundings of the product of its vectors' lengths (Higham
+    2002, Accuracy and stability of numerical algorithms, section 3.1, and Cauchy-Schwarz); rounding the
+    vectors themselves adds two more.
+    """
+    unit = np.finfo(np.float32).eps / 2
+    own = np.sqrt(np.einsum("ij,ij->i", x, x))
+    bound: FloatArray = 1.01 * (x.shape[1] + 4) * unit * own[:, np.newaxis] * 2 * lengths.max(axis=1)
+    return bound

@@ -103,7 +103,11 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     exact = flips and bool(np.isclose(null[0], observed))
     critical = critical_value(null, stats.alpha, exact)
     finite = null[np.isfinite(null)]
-    axes.hist(finite, bins=min(40, max(8, int(1.5 * np.sqrt(finite.size)))), color="#B5C7D6", label="null")
+    span = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if span[1] - span[0] <= 1e-6 * span[1]:  # all the same but for rounding, which no histogram can cut up
+        span = (0.95 * span[0], 1.05 * span[1] or 1.0)
+    bins = min(40, max(8, int(1.5 * np.sqrt(finite.size))))
+    axes.hist(finite, bins=bins, range=span, color="#B5C7D6", label="null")
     if critical is not None and np.isfinite(critical):
         axes.axvline(critical, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
     axes.axvline(observed, color=VERMILION, linewidth=2.0, clip_on=False, label="observed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -171,3 +172,12 @@ def test_settings_of_the_user_are_neither_used_nor_changed() -> None:
 def _outlines(figure: Figure) -> list[Any]:
     lines = [item for item in figure.axes[0].collections if item.get_gid() == "outline"]
     return [] if not lines else [np.asarray(path.vertices) for path in lines[0].get_paths()]
+
+
+def test_a_null_of_one_value_can_be_drawn() -> None:
+    # Of two participants, the largest |t| may be the same in every permutation, but for rounding.
+    result = kind_result(participants=2)
+    null = np.where(np.arange(39) % 2, 1.0, 1.0 - 2e-16)
+    curve = dataclasses.replace(result.curve, null_max=null, null_mass=np.zeros(39))
+    figure = null_distribution(dataclasses.replace(result, curve=curve))
+    assert figure.axes

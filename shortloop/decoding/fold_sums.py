@@ -4,6 +4,7 @@ all folds follow from them, as the sums of a fold's training trials are the tota
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numba
 import numpy as np
@@ -38,6 +39,24 @@ class FoldSums:
     sums: FloatArray
     squares: FloatArray
     counts: FloatArray
+
+    @cached_property
+    def of_folds(self) -> FloatArray:
+        """Sums over the trials that a fold holds out, shape (folds, features)."""
+        summed: FloatArray = self.sums.sum(axis=0)
+        return summed
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """Sums over all trials, shape (features,)."""
+        summed: FloatArray = self.of_folds.sum(axis=0)
+        return summed
+
+    @cached_property
+    def square(self) -> FloatArray:
+        """Sums of squares over all trials, shape (features,)."""
+        summed: FloatArray = self.squares.sum(axis=0)
+        return summed
 
 
 def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FoldSums:
@@ -91,12 +110,12 @@ def fold_moments(
     mean, std : array of float64, the shape of `features`
         As of `shortloop.decoding.scaling.moments`.
     """
-    own = sums.sums[:, fold, features].sum(axis=0)
+    own = sums.of_folds[fold, features]
     square = sums.squares[fold, features]
-    everything = sums.squares[:, features].sum(axis=0)
+    everything = sums.square[features]
     count = sums.counts[:, fold].sum()
     if not held_out:
-        own = sums.sums[:, :, features].sum(axis=(0, 1)) - own
+        own = sums.total[features] - own
         square = everything - square
         count = sums.counts.sum() - count
     shift = own / count

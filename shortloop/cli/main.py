@@ -49,10 +49,12 @@ def run(
     environ = {"USER": getpass.getuser(), **os.environ}  # exax signs its lists of jobs with it
     if study is not None:
         environ[STUDY_VARIABLE] = str(study.absolute())
-    with running_server():
+    with running_server() as fresh:
         # From another folder, the project is the one that this code is part of.
         ax = [str(Path(sys.executable).with_name("ax")), "--config", str(configuration_file())]
-        status = subprocess.run([*ax, "run", script], env=environ, check=False).returncode
+        # A server that was just started has just loaded the methods and looked through the workdirs.
+        quick = ["--quick"] if fresh else []
+        status = subprocess.run([*ax, "run", *quick, script], env=environ, check=False).returncode
     raise typer.Exit(status if status >= 0 else 128 - status)
 
 

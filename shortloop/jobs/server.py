@@ -60,8 +60,13 @@ def answers() -> bool:
 
 
 @contextmanager
-def running_server() -> Iterator[None]:
+def running_server() -> Iterator[bool]:
     """A running exax server: the one that answers, else one that is started and ended with the block.
+
+    Yields
+    ------
+    bool
+        Whether it was started.
 
     Raises
     ------
@@ -73,7 +78,7 @@ def running_server() -> Iterator[None]:
     with _only_one_starts():
         started = None if answers() else _start()
     try:
-        yield
+        yield started is not None
     finally:
         if started is not None:
             _end(started)

@@ -17,7 +17,7 @@ def prepare() -> Any:
     from pydantic import TypeAdapter
 
     from shortloop.decoding.apply import stack_weights
-    from shortloop.decoding.estimators import warm_up
+    from shortloop.decoding.train import warm_up
     from shortloop.engines.units import Units
     from shortloop.jobs.records import create_array
     from shortloop.jobs.results import open_result

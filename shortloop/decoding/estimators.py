@@ -19,7 +19,7 @@ from shortloop.study.decoding import (
     SklearnSettings,
 )
 
-__all__ = ["Fitted", "check_estimator", "fit", "is_linear", "make_sklearn", "warm_up"]
+__all__ = ["Fitted", "fit", "is_linear", "make_sklearn"]
 
 
 @dataclass(frozen=True)
@@ -104,37 +104,6 @@ def is_linear(settings: EstimatorSettings) -> bool:
     from sklearn.linear_model._base import LinearClassifierMixin
 
     return isinstance(make_sklearn(settings), LinearClassifierMixin)
-
-
-def check_estimator(settings: EstimatorSettings) -> None:
-    """Raise InputError unless the estimator exists and takes its parameters.
-
-    Parameters
-    ----------
-    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings or SklearnSettings
-        The estimator.
-
-    Raises
-    ------
-    InputError
-        If the import path or a parameter is wrong, or the estimator is no classifier.
-    """
-    if isinstance(settings, SklearnSettings):
-        make_sklearn(settings)
-
-
-def warm_up(settings: EstimatorSettings) -> None:
-    """Import and compile what `fit` needs, so that forked workers share it.
-
-    Parameters
-    ----------
-    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings or SklearnSettings
-        The estimator.
-    """
-    if isinstance(settings, SklearnSettings):
-        make_sklearn(settings)
-    else:
-        fit(np.array([[-1.0], [1.0], [-2.0], [2.0]] * 10), np.tile([0, 1], 20), settings)
 
 
 def make_sklearn(settings: SklearnSettings) -> Any:

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from shortloop.decoding.estimators import fit, is_linear, warm_up
+from shortloop.decoding.estimators import fit, is_linear
 from shortloop.decoding.lda import check_shrinkage, lda_decisions, lda_weights
 from shortloop.decoding.lda_basis import decompose
+from shortloop.decoding.train import warm_up
 from shortloop.errors import InputError
 from shortloop.study.decoding import LdaSettings
 

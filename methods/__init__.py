@@ -4,8 +4,7 @@ from shortloop.jobs.threads import set_single_thread
 
 set_single_thread()  # exax imports this before any method imports NumPy
 
-from shortloop.jobs.server import prepare_server  # noqa: E402
-from shortloop.jobs.warm import import_warm  # noqa: E402
+from shortloop.jobs.server import prepare_runner, prepare_server  # noqa: E402
 
 prepare_server()
-import_warm()
+prepare_runner()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
+    from shortloop.jobs.locks import HELD, only_run
     from shortloop.jobs.project import configuration_file
     from shortloop.jobs.server import running_server
     from shortloop.study.load import STUDY_VARIABLE
@@ -49,13 +51,26 @@ def run(
     environ = {"USER": getpass.getuser(), **os.environ}  # exax signs its lists of jobs with it
     if study is not None:
         environ[STUDY_VARIABLE] = str(study.absolute())
-    with running_server() as fresh:
+    # Nobody else begins to run while a server that goes with this run is there.
+    with only_run(script), running_server() as fresh:
+        environ[HELD] = str(os.getpid())
         # From another folder, the project is the one that this code is part of.
         ax = [str(Path(sys.executable).with_name("ax")), "--config", str(configuration_file())]
         # A server that was just started has just loaded the methods and looked through the workdirs.
         quick = ["--quick"] if fresh else []
-        status = subprocess.run([*ax, "run", *quick, script], env=environ, check=False).returncode
+        # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+        status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ))
     raise typer.Exit(status if status >= 0 else 128 - status)
+
+
+def _wait(run: subprocess.Popen[bytes]) -> int:
+    try:
+        return run.wait()
+    except SystemExit:  # a signal that ends this process ends the run
+        run.terminate()
+        run.wait()
+        raise
 
 
 @app.command()

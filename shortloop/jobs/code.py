@@ -16,15 +16,17 @@ from importlib import metadata
 from pathlib import Path
 
 from shortloop import _PUBLIC
+from shortloop.errors import InputError
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.jobs.source import keep_sources, read_source
 
-__all__ = ["closure", "code_of", "origin_of"]
+__all__ = ["closure", "code_files", "code_of", "code_state", "origin_of"]
 
 PACKAGE = "shortloop"
 ROOT = Path(__file__).resolve().parents[2]
 # Everything rests on these, imported directly or not.
 ALWAYS = ("numpy", "scipy")
+ITSELF = f"{PACKAGE}.jobs.code"  # every method imports it to say what it imports, and nothing else
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
 
@@ -43,11 +45,7 @@ def code_of(method_file: str) -> list[str]:
     """
     method = Path(method_file).resolve()
     modules, libraries = closure(method)
-    lines = [f"# python {sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"]
-    for library in sorted({*libraries, *ALWAYS}):
-        version = _version(library)
-        if version is not None:
-            lines.append(f"# {library} {version}")
+    lines = [f"# {library} {version}" for library, version in _versions(libraries).items()]
     for name in sorted(modules):
         lines += ["", f"# module {name}", read_source(modules[name], name)[0]]
     file = cache_directory("code") / f"{method.parent.name}.{method.stem}.txt"
@@ -56,6 +54,57 @@ def code_of(method_file: str) -> list[str]:
         write_atomically(file, text)
     keep_sources()
     return [str(file)]
+
+
+def code_state(method: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The same as hashes, with the method itself.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    code : dict of str to str
+        Hash of each module, normalised; the method's own name is as in ``"methods.a_train"``.
+    versions : dict of str to str
+        Of Python and of the libraries.
+
+    Raises
+    ------
+    InputError
+        If a file is not Python.
+    """
+    own = f"{method.parent.name}.{method.stem}"
+    try:
+        modules, libraries = closure(method)
+        code = {name: _hash(read_source(file, name)[0]) for name, file in {own: method, **modules}.items()}
+    except SyntaxError as error:
+        raise InputError(
+            f"a file is not Python: {error.msg}",
+            file=f"{error.filename}, line {error.lineno}",
+            found=(error.text or "").strip(),
+            hint="mend it and run again",
+        ) from None
+    keep_sources()
+    return dict(sorted(code.items())), _versions(libraries)
+
+
+def code_files(method: Path) -> list[Path]:
+    """Every file that a method's code is in.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    list of Path
+        The method first.
+    """
+    return [method, *closure(method)[0].values()]
 
 
 def closure(file: Path) -> tuple[dict[str, Path], set[str]]:
@@ -85,6 +134,8 @@ def closure(file: Path) -> tuple[dict[str, Path], set[str]]:
         if name in done:
             continue
         done.add(name)
+        if name.startswith(ITSELF):
+            continue
         waiting += _public(name)
         top = name.partition(".")[0]
         found = _files_of(ROOT if top == PACKAGE else project, name)
@@ -124,7 +175,20 @@ def origin_of(path: str) -> str:
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         return ""
     text, _ = read_source(Path(spec.origin), module)
+    return _hash(text)
+
+
+def _hash(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
+
+
+def _versions(libraries: set[str]) -> dict[str, str]:
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for library in sorted({*libraries, *ALWAYS}):
+        version = _version(library)
+        if version is not None:
+            found[library] = version
+    return found
 
 
 def _files_of(root: Path, name: str) -> dict[str, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,22 @@ from typing import Any
 from shortloop.errors import InputError
 
 __all__ = [
+    "FINISHED",
+    "SET_ASIDE",
     "cache_directory",
     "configuration",
     "configuration_file",
     "job_directory",
+    "job_folders",
     "project_directory",
     "write_atomically",
 ]
 
 CONFIGURATION = "accelerator.conf"
+FINISHED = "post.json"
+"""exax writes it last."""
+SET_ASIDE = "post.damaged.json"
+"""What that file is renamed to when a job is found damaged, so that nobody uses it any more."""
 
 
 def project_directory() -> Path:
@@ -110,6 +118,27 @@ def job_directory(job: str) -> Path:
     if not (folder / "setup.json").is_file():
         raise InputError("there is no such job", found=job, file=folder, hint="`ax workdir` lists the jobs")
     return folder
+
+
+def job_folders(workdirs: Mapping[str, Path]) -> Iterator[Path]:
+    """Folders of all jobs, finished or not, in the order of their numbers.
+
+    Parameters
+    ----------
+    workdirs : mapping of str to Path
+        Folders of workdirs by name.
+
+    Yields
+    ------
+    Path
+    """
+    for name, workdir in workdirs.items():
+        numbers = [
+            int(number)
+            for each in (workdir.iterdir() if workdir.is_dir() else ())
+            if (number := each.name.removeprefix(f"{name}-")).isdecimal() and number != each.name
+        ]
+        yield from (workdir / f"{name}-{number}" for number in sorted(numbers))
 
 
 def cache_directory(name: str) -> Path:

@@ -1,110 +1,49 @@
-"""Running a pipeline: the same function is first given a `Plan`, which only counts its jobs, and then a
-`Run`, which builds them through exax."""
+"""Running a pipeline: the same function is first given a `Plan`, which only looks what is there, and then a
+`Run`, which has exax build what is not."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
+import signal
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
+from shortloop.jobs.keys import parts_of
+from shortloop.jobs.locks import only_run
+from shortloop.jobs.make import Order, make
+from shortloop.jobs.plan import Built, Plan, contents, reused
 from shortloop.jobs.progress import Progress
-from shortloop.jobs.project import configuration
-from shortloop.jobs.results import Result, open_result
+from shortloop.jobs.store import Store
 from shortloop.jobs.warm import WORTH_IT, forget_warm, load_warm
-from shortloop.study.load import read_study, study_path
-from shortloop.study.schema import Study
 
-__all__ = ["Built", "Pipeline", "Plan", "Run", "run_study"]
+if TYPE_CHECKING:  # a run without a study needs none of it
+    from shortloop.study.schema import Study
 
-NO_RESULT = Path()
+__all__ = ["Built", "Pipeline", "Plan", "Run", "run_pipeline", "run_study"]
 
-
-@dataclass(frozen=True)
-class Built:
-    """A job as a pipeline sees it.
-
-    Parameters
-    ----------
-    job : str
-        Job id; empty in a plan.
-    stage : str
-        The stage's name.
-    participant : str or None
-        Whose data; None: everybody's.
-    path : Path
-        Folder of the job.
-    fresh : bool
-        Whether this run built it.
-    seconds : float
-        How long it took to build, now or then.
-    """
-
-    job: str
-    stage: str
-    participant: str | None
-    path: Path = NO_RESULT
-    fresh: bool = False
-    seconds: float = 0.0
-
-    def result(self) -> Result:
-        """Its arrays and record.
-
-        Returns
-        -------
-        Result
-        """
-        return open_result(self.path)
-
-
-@dataclass
-class Plan:
-    """Counts the jobs of a pipeline without running anything."""
-
-    study: Study
-    study_file: Path
-    jobs: list[Built] = field(default_factory=list)
-    planning: bool = True
-
-    def build(
-        self,
-        method: str,
-        participant: str | None = None,
-        *,
-        options: Mapping[str, Any] | None = None,
-        jobs: Mapping[str, Any] | None = None,
-    ) -> Built:
-        """Note a job.
-
-        Parameters
-        ----------
-        method, participant, options, jobs
-            As of `Run.build`.
-
-        Returns
-        -------
-        Built
-            Without a job id.
-        """
-        self.jobs.append(Built("", method, participant))
-        return self.jobs[-1]
+Pipeline = Callable[[Plan], Built]
 
 
 class Run(Plan):
     """Builds the jobs of a pipeline, one after the other, and reports progress."""
 
-    def __init__(self, urd: Any, study: Study, study_file: Path, progress: Progress) -> None:
-        super().__init__(study, study_file, planning=False)
+    def __init__(
+        self,
+        urd: Any,
+        study: Study | None,
+        study_file: Path,
+        progress: Progress,
+        store: Store,
+        name: str = "",
+    ) -> None:
+        super().__init__(study, study_file, store, name, planning=False)
         self._urd = urd
         self._progress = progress
-        self._started = time.time()
         self._to_come: list[str] = []
 
     def expect(self, plan: Plan) -> None:
@@ -124,6 +63,7 @@ class Run(Plan):
         *,
         options: Mapping[str, Any] | None = None,
         jobs: Mapping[str, Any] | None = None,
+        grows: str = "",
     ) -> Built:
         """Build a job, or find that it is already there.
 
@@ -136,7 +76,11 @@ class Run(Plan):
         options : mapping, optional
             The method's options, plain data.
         jobs : mapping of str to Built, or to a list of them, optional
-            Jobs it is made from.
+            Jobs it is made from. The method may read what they left, and not with which options.
+        grows : str, optional
+            An option, such as a number of permutations, that a job can grow in: the method is given the
+            job with the most of it, and else the same key, as ``jobs.before``. What comes of it must be
+            the same as without.
 
         Returns
         -------
@@ -148,28 +92,59 @@ class Run(Plan):
             If the job rejected its input.
         """
         self._progress.begin(method, participant)
-        everything = dict(options or {})
-        if participant is not None:
-            everything["participant"] = participant
         before = time.time()
-        # exax says a line for each job as well; ours say the participant.
-        with contextlib.redirect_stdout(io.StringIO()):
-            job = self._urd.build(
-                method,
-                options=everything,
-                jobs={name: _ids(built) for name, built in (jobs or {}).items()},
-                caption=f"{method} {participant}" if participant else method,
-            )
-        built = self._describe(job, method, participant)
+        built = super().build(method, participant, options=options, jobs=jobs, grows=grows)
         self._warm_up(built)
         who = participant or ""
         line = f"built {method:<19} {who:<12} {built.job:<10} {built.seconds:6.1f} s" if built.fresh else None
+        if line is not None and built.reason:
+            line += f"  {built.reason}"
         self._progress.end(method, time.time() - before, line)
-        self.jobs.append(built)
-        problem = built.result().problem
-        if problem is not None:
-            raise InputError(problem)
+        if built.rejected:
+            raise InputError(str(built.result().problem))
         return built
+
+    def _get(
+        self,
+        method: str,
+        participant: str | None,
+        options: dict[str, Any],
+        jobs: Mapping[str, Any],
+        grows: str,
+    ) -> Built:
+        assert self.store is not None
+        parts = parts_of(method, options, contents(jobs))
+        slot = self._slot(method, participant)
+        found = self._find(parts, slot)
+        if found is not None:
+            return reused(found, method, participant)
+        ids = {name: _ids(made) for name, made in jobs.items()}
+        base = parts.key(without=grows) if grows else ""
+        alike = self.store.find_alike(base) if grows else []
+        if alike:
+            ids["before"] = max(alike, key=lambda each: self._amount(each.job, grows)).job
+        previous = self.store.seal_of(self.store.index.in_slot(slot))
+        order = Order(
+            method=method,
+            options=options,
+            jobs=ids,
+            caption=f"{method} {participant}" if participant else method,
+            parts=parts,
+            base=base,
+            participant=participant,
+            pipeline=self.name,
+            reason=self.store.why(parts, previous),
+            previous="" if previous is None else previous.job,
+        )
+        made, fresh = make(self._urd, self.store, order)
+        self.slots[slot] = made.job
+        reason = order.reason if fresh else ""
+        return replace(reused(made, method, participant), fresh=fresh, plan="", reason=reason)
+
+    def _amount(self, job: str, grows: str) -> float:
+        assert self.store is not None
+        seal = self.store.seal_of(job)
+        return -1 if seal is None else float(seal.parts.options[grows])
 
     def _warm_up(self, built: Built) -> None:
         """After the first job that is really built, if many may follow."""
@@ -180,17 +155,17 @@ class Run(Plan):
                     load_warm(self._to_come)
                 self._to_come = []
 
-    def _describe(self, job: Any, method: str, participant: str | None) -> Built:
-        post = json.loads((Path(job.path) / "post.json").read_text(encoding="utf-8"))
-        fresh = post["starttime"] >= self._started
-        return Built(str(job), method, participant, Path(job.path), fresh, post["exectime"]["total"])
 
-
-Pipeline = Callable[[Plan], Built]
-
-
-def run_study(urd: Any, pipeline: Pipeline, finish: Callable[[Run, Built, float], None] | None = None) -> int:
-    """Run a pipeline on the study that the variable STUDY names, as the main function of a build script.
+def run_pipeline(
+    urd: Any,
+    pipeline: Pipeline,
+    finish: Callable[[Run, Built, float], None] | None = None,
+    *,
+    name: str,
+    study: Study | None = None,
+    study_file: Path | None = None,
+) -> int:
+    """Run a pipeline; the ``main`` of a build script.
 
     Parameters
     ----------
@@ -200,49 +175,89 @@ def run_study(urd: Any, pipeline: Pipeline, finish: Callable[[Run, Built, float]
         Takes a `Plan` or a `Run`, builds the jobs, returns the last one.
     finish : callable, optional
         Takes the run, the last job and the seconds it all took, when all is built.
+    name : str
+        What the jobs are for: a job is compared with the one in its place when the same name was last run.
+    study : Study, optional
+        The study, if it is of one.
+    study_file : Path, optional
+        Where that was read from.
 
     Returns
     -------
     int
-        Exit status: 0, or 1 after a message if the study or its data are not as they must be.
+        Exit status: 0; 1 after a message if something is not as it must be; 130 when interrupted.
     """
-    from accelerator.shell import cfg
-
     started = time.time()
+    file = study_file or Path()
     try:
-        file = study_path(base=Path(cfg.user_cwd))
-        study = read_study(file)
-        plan = Plan(study, file)
-        pipeline(plan)
-        with Progress([job.stage for job in plan.jobs], _history(study)) as progress:
-            run = Run(urd, study, file, progress)
-            run.expect(plan)
-            try:
-                last = pipeline(run)
-            finally:
-                forget_warm()
-        seconds = time.time() - started
-        if finish is not None:
-            finish(run, last, seconds)
-        fresh = sum(job.fresh for job in run.jobs)
+        with _ended_kindly(), only_run(name), Store() as store:
+            for line in store.tidy():
+                print(line)
+            plan = Plan(study, file, store, name)
+            pipeline(plan)
+            stages = [job.stage for job in plan.jobs]
+            with Progress(stages, store.index.seconds()) as progress:
+                run = Run(urd, study, file, progress, store, name)
+                run.expect(plan)
+                try:
+                    last = pipeline(run)
+                finally:
+                    forget_warm()
+                    store.index.put_in_slots(run.slots)
+            seconds = time.time() - started
+            if finish is not None:
+                finish(run, last, seconds)
+            fresh = sum(job.fresh for job in run.jobs)
         print(f"{fresh} jobs built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
     except InputError as error:
         print(f"shortloop: {error.message}", file=sys.stderr, flush=True)
         return 1
+    except KeyboardInterrupt:
+        print("interrupted: finished jobs are kept; run again to go on", file=sys.stderr, flush=True)
+        return 130
     return 0
 
 
-def _history(study: Study) -> dict[str, float]:
-    """Mean seconds of each stage when it was last built, from the study's summary."""
-    file = Path(configuration().result_directory) / study.name / "summary.json"
+def run_study(urd: Any, pipeline: Pipeline, finish: Callable[[Run, Built, float], None] | None = None) -> int:
+    """Run a pipeline on the study that the variable STUDY names; the ``main`` of a build script.
+
+    Parameters
+    ----------
+    urd, pipeline, finish
+        As of `run_pipeline`.
+
+    Returns
+    -------
+    int
+        As of `run_pipeline`.
+    """
+    from accelerator.shell import cfg
+
+    from shortloop.study.load import read_study, study_path
+
     try:
-        jobs = json.loads(file.read_text(encoding="utf-8"))["jobs"]
-        seconds: dict[str, list[float]] = defaultdict(list)
-        for job in jobs:
-            seconds[job["stage"]].append(job["seconds"])
-        return {stage: sum(each) / len(each) for stage, each in seconds.items()}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
+        file = study_path(base=Path(cfg.user_cwd))
+        study = read_study(file)
+    except InputError as error:
+        print(f"shortloop: {error.message}", file=sys.stderr, flush=True)
+        return 1
+    name = f"{pipeline.__module__.rpartition('.')[2]} {study.name}"
+    return run_pipeline(urd, pipeline, finish, name=name, study=study, study_file=file)
+
+
+@contextmanager
+def _ended_kindly() -> Iterator[None]:
+    """Whoever ends this process with a signal ends its job too, so signals become exceptions."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ids(built: Any) -> Any:

@@ -14,9 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.errors import InputError
+from shortloop.jobs.mending import die_with_parent, mend, own
 from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.warm import import_warm
 
-__all__ = ["answers", "prepare_server", "running_server"]
+__all__ = ["answers", "prepare_runner", "prepare_server", "running_server"]
 
 START_SECONDS = 60
 SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
@@ -27,7 +29,8 @@ def prepare_server() -> None:
 
     ``slices: -1`` becomes the number of cores this process may use. Folders of workdirs are made, and
     their note of the slice count is brought up to date: no job here has files per slice, so the count
-    may change from run to run.
+    may change from run to run. No other server may use them, and jobs that a power cut broke are taken out
+    of use, as the server would not start.
     """
     # The processes that run methods import the package too, but have loaded no configuration.
     cfg = getattr(sys.modules.get("accelerator.shell"), "cfg", None)
@@ -36,9 +39,24 @@ def prepare_server() -> None:
         return
     if cfg.slices < 1:
         cfg.slices = len(os.sched_getaffinity(0))
-    for folder in map(Path, cfg.workdirs.values()):
+    workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}
+    for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
+    own(workdirs)
+    mend(workdirs)
+    for folder in workdirs.values():
         (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
+
+
+def prepare_runner() -> None:
+    """In the process that loads methods and forks jobs: what these need; elsewhere nothing.
+
+    It imports what a run in progress asked for, and has jobs die with it.
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    if Path(main).parts[-2:] == ("accelerator", "runner.py"):
+        die_with_parent()
+        import_warm()
 
 
 def answers() -> bool:

@@ -12,7 +12,6 @@ import contextlib
 import importlib
 import json
 import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -58,10 +57,7 @@ def forget_warm() -> None:
 
 
 def import_warm() -> None:
-    """In the process that forks jobs: import what a run in progress asked for; elsewhere nothing."""
-    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
-    if Path(main).parts[-2:] != ("accelerator", "runner.py"):
-        return
+    """In the process that forks jobs: import what a run in progress asked for."""
     try:
         note = json.loads(_note().read_text(encoding="utf-8"))
         os.kill(note["pid"], 0)  # a run that was killed left its note behind

@@ -1,0 +1,189 @@
+"""Asking exax to build a job, and what to do when it can't."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from shortloop.errors import InputError
+from shortloop.jobs.keys import find_method
+from shortloop.jobs.project import cache_directory, configuration, project_directory
+
+__all__ = ["abort", "build", "loaded_now", "made_since_boot", "reload_methods"]
+
+RETRIES = 5
+
+
+def build(
+    urd: Any,
+    method: str,
+    *,
+    options: Mapping[str, Any],
+    jobs: Mapping[str, Any],
+    caption: str,
+    force: bool = False,
+) -> Path:
+    """Build a job, or find one that exax thinks is the same.
+
+    Another client that has exax load the methods anew kills the job that runs; it is then started again.
+    Whatever ends this process on the way ends the job too.
+
+    Parameters
+    ----------
+    urd : accelerator.build.Urd
+        As exax gives it to a build script.
+    method : str
+        Name of the method.
+    options : mapping
+        Its options.
+    jobs : mapping of str to (str or list of str)
+        Ids of the jobs it is made from.
+    caption : str
+        What exax's lists say of it.
+    force : bool, default False
+        Build it even if exax has one.
+
+    Returns
+    -------
+    Path
+        The job's folder.
+
+    Raises
+    ------
+    InputError
+        If the methods can't be imported, or the server is gone.
+    accelerator.error.JobError
+        If the job failed; exax has said why.
+    """
+    from accelerator.error import JobError, ServerError
+
+    for attempt in range(RETRIES):
+        try:
+            # exax says a line for each job as well; ours say the participant.
+            with contextlib.redirect_stdout(io.StringIO()):
+                more = {"force_build": True} if force else {}
+                job = urd.build(method, options=dict(options), jobs=dict(jobs), caption=caption, **more)
+            return Path(job.path)
+        except JobError as error:
+            if attempt + 1 == RETRIES or not _was_cut_off(error):
+                raise
+            print(f"{error.job} was cut off, as the methods were loaded anew; it starts again", flush=True)
+        except ServerError as error:
+            said = str(error)
+            if "Broken methods" in said:
+                raise _broken(said) from None
+            if "Busy" not in said:
+                raise InputError(
+                    "the exax server does not answer",
+                    found=said,
+                    hint="run again: finished jobs are kept",
+                ) from None
+            _wait_until_idle()
+        except (OSError, HTTPException) as error:
+            raise InputError(
+                "the exax server went away while a job ran",
+                found=f"{type(error).__name__}: {error}",
+                hint="start it again and run again: finished jobs are kept",
+            ) from None
+        except (KeyboardInterrupt, SystemExit):
+            abort()
+            raise
+    raise InputError("the exax server is busy with somebody else's jobs", hint="run again later")
+
+
+def abort() -> None:
+    """End the job that runs."""
+    with contextlib.suppress(Exception):
+        _call("abort")
+
+
+def reload_methods() -> None:
+    """Have exax load the methods as they are now. No job may be running."""
+    _call("update_methods")
+
+
+def loaded_now(method: str, loaded: str) -> bool:
+    """Whether exax had loaded a method and its modules as they are now.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    loaded : str
+        exax's hash of it, from a job's ``setup.json``.
+
+    Returns
+    -------
+    bool
+    """
+    package, file = find_method(method)
+    own = int(hashlib.sha1(file.read_bytes()).hexdigest(), 16)
+    code = cache_directory("code") / f"{package}.a_{method}.txt"
+    known = {own}
+    if code.is_file():
+        known.add(own ^ int(hashlib.sha1(code.read_bytes()).hexdigest(), 16))
+    return int(loaded, 16) in known
+
+
+def made_since_boot(folder: Path) -> bool:
+    """Whether a job was made since the machine started, so that no power cut can have cut its files short.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    bool
+    """
+    uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
+    return bool(post["starttime"] > time.time() - uptime)
+
+
+def _was_cut_off(error: Any) -> bool:
+    """Whether a job failed as its process was killed from outside, and not by an error of its own."""
+    return "INTERNAL" in error.status or "Runner exited" in str(error.status)
+
+
+def _wait_until_idle() -> None:
+    while not _call("status?timeout=60")["idle"]:
+        pass
+
+
+def _broken(said: str) -> InputError:
+    """What keeps methods from being imported; exax says so in the server's log only."""
+    found = []
+    for method in said.rpartition(":")[2].replace(" ", "").split(","):
+        package, file = find_method(method)
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {package}.a_{method}"],
+            cwd=project_directory(),
+            env={**os.environ, "PYTHONPATH": str(project_directory())},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found.append(f"{file}:\n{done.stderr.strip()}")
+    return InputError(
+        "methods cannot be imported, so nothing can be built",
+        found="\n".join(found).replace("\n", "\n    "),
+        hint="mend them and run again",
+    )
+
+
+def _call(what: str) -> Any:
+    call = importlib.import_module("accelerator.unixhttp").call
+    return call(f"{configuration().url}/{what}")

@@ -1,0 +1,52 @@
+"""One run at a time: exax does one job at a time, and a run that begins would end the job of another."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shortloop.jobs.project import cache_directory
+
+__all__ = ["HELD", "only_run"]
+
+HELD = "SHORTLOOP_RUN"
+"""Variable that says to a child process that its parent holds the lock for it."""
+
+
+@contextmanager
+def only_run(what: str) -> Iterator[None]:
+    """Hold the project's run; while another process does, say so and wait for it to end.
+
+    The system lets go of it when the process ends, however it ends.
+
+    Parameters
+    ----------
+    what : str
+        What runs, for those who wait.
+    """
+    if os.environ.get(HELD) == str(os.getppid()):
+        yield
+        return
+    with (cache_directory("jobs") / "run.lock").open("a+") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.seek(0)
+            print(f"waiting for another run to end: {_told(stream.read())}", flush=True)
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.truncate(0)
+        json.dump({"what": what, "pid": os.getpid(), "since": time.strftime("%H:%M:%S")}, stream)
+        stream.flush()
+        yield
+
+
+def _told(text: str) -> str:
+    try:
+        holder = json.loads(text)
+        return f"{holder['what']}, process {holder['pid']}, since {holder['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "a process that does not say which"

@@ -1,0 +1,161 @@
+"""After a crash: what the exax server and a run need to find in order, and what they leave behind.
+
+Nothing here loses a finished job, or asks for work by hand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from shortloop.jobs.project import FINISHED, SET_ASIDE, cache_directory, job_folders, write_atomically
+
+__all__ = ["BROKEN", "UNFINISHED", "die_with_parent", "mend", "own", "tidy"]
+
+OWNER = ".owner"
+BROKEN = "post.broken.json"
+"""What exax's note that a job is finished is renamed to when it cannot be read."""
+UNFINISHED = "unfinished"
+"""An empty file in the folder of a job that did not finish, once that was noticed."""
+KEPT = {"setup.json", "method.tar.gz", "OUTPUT"}
+PR_SET_PDEATHSIG = 1  # of prctl(2)
+
+_owned: list[IO[str]] = []
+
+
+def own(workdirs: Mapping[str, Path]) -> None:
+    """Make workdirs this process's own for as long as it lives; leave it if another server has one.
+
+    Parameters
+    ----------
+    workdirs : mapping of str to Path
+        Their folders by name.
+
+    Raises
+    ------
+    SystemExit
+        If another server has one, perhaps of another copy of the project.
+    """
+    for name, workdir in workdirs.items():
+        stream = (workdir / OWNER).open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            stream.seek(0)
+            print(
+                f"shortloop: the workdir {name} is in use by another exax server\n  folder: {workdir}\n"
+                f"  server: {stream.read().strip() or 'unknown'}\n  what to do: end that server, or name "
+                "another workdir in accelerator.conf",
+                file=sys.stderr,
+                flush=True,
+            )
+            raise SystemExit(1) from None
+        stream.truncate(0)
+        stream.write(f"process {os.getpid()} on {os.uname().nodename}, project {Path.cwd()}\n")
+        stream.flush()
+        _owned.append(stream)  # closing it would let go of the lock
+
+
+def mend(workdirs: Mapping[str, Path]) -> None:
+    """Take jobs out of use that would keep the server from starting, as a power cut cut their notes short.
+
+    Parameters
+    ----------
+    workdirs : mapping of str to Path
+        Their folders by name.
+    """
+    found = []
+    for folder in job_folders(workdirs):
+        post = folder / FINISHED
+        if not post.exists():
+            continue
+        broken = [file.name for file in (post, folder / "setup.json") if not _whole(file)]
+        if broken:
+            post.replace(folder / BROKEN)
+            found.append(f"{folder.name} was cut short ({', '.join(broken)}) and is not used any more")
+    if found:
+        print("\n".join(found), flush=True)
+        write_atomically(_told(), "\n".join(found) + "\n")  # for who runs something next
+
+
+def tidy(workdirs: Mapping[str, Path]) -> list[str]:
+    """Delete what jobs left that did not finish, but for their settings and what they printed.
+
+    Parameters
+    ----------
+    workdirs : mapping of str to Path
+        Their folders by name. No job may be running.
+
+    Returns
+    -------
+    list of str
+        What was found here and by `mend`, a line each.
+    """
+    found = []
+    if _told().is_file():
+        found = _told().read_text(encoding="utf-8").splitlines()
+        _told().unlink()
+    for folder in job_folders(workdirs):
+        names = set(os.listdir(folder))
+        if names & {FINISHED, SET_ASIDE, BROKEN, UNFINISHED}:
+            continue
+        setup = _read(folder / "setup.json")
+        if setup.get("is_build"):  # a build script has no files of its own, and may be running
+            continue
+        (folder / UNFINISHED).touch()
+        for name in names - KEPT:
+            file = folder / name
+            if file.is_dir() and not file.is_symlink():
+                shutil.rmtree(file, ignore_errors=True)
+            else:
+                file.unlink(missing_ok=True)
+        what = setup.get("caption") or setup.get("method") or "a job"
+        found.append(f"{folder.name} ({what}) did not finish; what it left is deleted")
+    return found
+
+
+def die_with_parent() -> None:
+    """From now on, every process forked from this one is killed when the one that forked it ends.
+
+    A server that is killed takes the process that loads methods with it, and so a job and its slices,
+    which would else go on, and write, for nobody.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def note_parent() -> None:
+        nonlocal parent
+        parent = os.getpid()
+
+    def follow() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before the call
+            os._exit(1)
+
+    os.register_at_fork(before=note_parent, after_in_child=follow)
+
+
+def _told() -> Path:
+    return cache_directory("jobs") / "mended.txt"
+
+
+def _whole(file: Path) -> bool:
+    return bool(_read(file))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        loaded = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}

@@ -1,0 +1,287 @@
+"""The seal of a job: what went into its key, and the size and hash of every file that it left.
+
+exax finishes a job and forgets it; a seal is written after that, when all of the job is on disk. A job
+without a seal was cut off between the two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shortloop.jobs.keys import Parts, canonical, digest
+
+__all__ = [
+    "SEAL",
+    "Seal",
+    "content_of_job",
+    "damage",
+    "hash_files",
+    "output_files",
+    "read_seal",
+    "states_of",
+    "write_seal",
+]
+
+SEAL = "seal.json"
+# exax's own notes of a job: part of what is checked, but no result.
+NOTES = ("setup.json", "post.json", "method.tar.gz")
+LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
+RECORD = "record.json"
+VOLATILE = ("versions", "threads")  # of a record: how it was made, not what it is
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What is known of a finished job.
+
+    Parameters
+    ----------
+    job : str
+        Job id.
+    key : str
+        Its key.
+    parts : Parts
+        What the key was made of.
+    content : str
+        Hash of what it left; jobs that left the same are interchangeable.
+    files : dict of str to (int, str)
+        Size in bytes and SHA-256 of each file.
+    base : str
+        Its key without the option in which it can grow; empty if there is none.
+    participant : str or None
+        Whose data; None: everybody's.
+    rejected : bool
+        Whether it rejected its input.
+    pipeline : str
+        What it was built for: the build script and the study.
+    reason : str
+        Why it was built.
+    previous : str
+        The job in its place before; empty if there was none.
+    cost : dict
+        Seconds, processor time, memory and bytes that it took.
+    """
+
+    job: str
+    key: str
+    parts: Parts
+    content: str
+    files: dict[str, tuple[int, str]]
+    base: str = ""
+    participant: str | None = None
+    rejected: bool = False
+    pipeline: str = ""
+    reason: str = ""
+    previous: str = ""
+    cost: dict[str, Any] = field(default_factory=dict)
+
+
+def output_files(folder: Path) -> list[str]:
+    """Files of a finished job, by path below its folder, but for its seal and what it printed.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    list of str
+        Sorted.
+    """
+    found = []
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(folder / below) as entries:
+            for entry in entries:
+                name = f"{below}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    if name != LOGS:
+                        waiting.append(f"{name}/")
+                elif name != SEAL and not entry.name.startswith("."):
+                    found.append(name)
+    return sorted(found)
+
+
+def hash_files(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Size and hash of files; several are read at the same time.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder they are in.
+    names : sequence of str
+        Their paths below it.
+
+    Returns
+    -------
+    dict of str to (int, str)
+        Bytes and hexadecimal SHA-256.
+    """
+
+    def one(name: str) -> tuple[int, str]:
+        with (folder / name).open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+            return stream.tell(), found
+
+    sizes = {name: (folder / name).stat().st_size for name in names}
+    if sum(sizes.values()) < 10_000_000:  # threads cost more than they save
+        return {name: one(name) for name in names}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return dict(zip(names, pool.map(one, names), strict=True))
+
+
+def content_of_job(folder: Path, files: dict[str, tuple[int, str]]) -> tuple[str, bool]:
+    """What a job left, whenever and however it was made.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    files : dict
+        As of `hash_files`, all its files.
+
+    Returns
+    -------
+    content : str
+        Hexadecimal hash.
+    rejected : bool
+        Whether all that it left is the message that its input is bad.
+    """
+    rejected = False
+    results: dict[str, Any] = {name: found for name, (_, found) in files.items() if name not in NOTES}
+    if RECORD in results:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        results[RECORD] = {name: value for name, value in record.items() if name not in VOLATILE}
+        rejected = record.get("problem") is not None
+    return digest(results), rejected
+
+
+def states_of(folder: Path, names: Sequence[str]) -> list[list[Any]]:
+    """What changes when one of the files is changed, cut short, replaced or touched.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    names : sequence of str
+        Paths below it.
+
+    Returns
+    -------
+    list of list
+        Name, device, inode, size, time of modification and of change of each.
+
+    Raises
+    ------
+    OSError
+        If one is missing.
+    """
+    states = []
+    above = f"{folder}/"
+    for name in names:
+        stat = os.stat(above + name)
+        states.append([name, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns])
+    return states
+
+
+def damage(folder: Path, seal: Seal) -> str | None:
+    """What is wrong with a job, after reading all of it.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    seal : Seal
+        Its seal.
+
+    Returns
+    -------
+    str or None
+        The first file that is not as it was sealed, and how; None if all are.
+    """
+    try:
+        present = set(output_files(folder))
+    except OSError:
+        return "its folder is missing"
+    for name, (size, _) in seal.files.items():
+        if name not in present:
+            return f"{name} is missing"
+        found = (folder / name).stat().st_size
+        if found < size:
+            return f"{name} is cut short: {found:,} of {size:,} bytes"
+        if found > size:
+            return f"{name} has grown: {found:,} instead of {size:,} bytes"
+    try:
+        found_files = hash_files(folder, sorted(seal.files))
+    except OSError as error:
+        return f"{error.filename or 'a file'} cannot be read: {error.strerror}"
+    for name, known in seal.files.items():
+        if found_files[name] != known:
+            return f"{name} was altered"
+    return None
+
+
+def write_seal(folder: Path, seal: Seal) -> None:
+    """Put all of a job on disk, and then its seal.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    seal : Seal
+        Its seal.
+    """
+    for name in seal.files:
+        _sync(folder / name)
+    for name in {str(Path(name).parent) for name in seal.files}:
+        _sync(folder / name)
+    plain = asdict(seal)
+    part = folder / f".{SEAL}.{os.getpid()}"
+    with part.open("w", encoding="utf-8") as stream:
+        json.dump({**plain, "hash": digest(plain)}, stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(folder / SEAL)
+    _sync(folder)
+    _sync(folder.parent)
+
+
+def read_seal(folder: Path) -> Seal | None:
+    """The seal of a job.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    Seal or None
+        None if there is none, or it is damaged.
+    """
+    try:
+        plain = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        known = plain.pop("hash")
+        plain["parts"] = Parts(**plain["parts"])
+        plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
+        seal = Seal(**plain)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return seal if digest(json.loads(canonical(asdict(seal)))) == known else None
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,309 @@
+"""Finding a finished job by its key, and making sure that it is as it was when it was sealed."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from shortloop.jobs.index import Index, Row
+from shortloop.jobs.keys import Parts
+from shortloop.jobs.mending import tidy
+from shortloop.jobs.project import FINISHED, SET_ASIDE, cache_directory, configuration, job_folders
+from shortloop.jobs.seal import SEAL, Seal, damage, read_seal, states_of, write_seal
+from shortloop.jobs.why import one_line
+
+__all__ = ["Found", "Store"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finished job that is whole.
+
+    Parameters
+    ----------
+    job : str
+        Job id.
+    path : Path
+        Its folder.
+    content : str
+        Hash of what it left.
+    seconds : float
+        How long it took.
+    rejected : bool
+        Whether it rejected its input.
+    """
+
+    job: str
+    path: Path
+    content: str
+    seconds: float
+    rejected: bool
+
+    @classmethod
+    def sealed(cls, folder: Path, seal: Seal) -> Found:
+        """A job by its seal.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        seal : Seal
+            Its seal.
+
+        Returns
+        -------
+        Found
+        """
+        return cls(seal.job, folder, seal.content, float(seal.cost.get("seconds", 0)), seal.rejected)
+
+
+class Store:
+    """The finished jobs of the project; a context manager, as seals are written in the background."""
+
+    def __init__(self) -> None:
+        self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
+        self.damaged: dict[str, tuple[str, str]] = {}
+        """By key: a job that was set aside, and what was wrong with it."""
+        self._whole: dict[str, Found] = {}
+        self._waiting: queue.Queue[tuple[Path, Seal] | None] = queue.Queue()
+        self._failed: list[OSError] = []
+        self._writer: threading.Thread | None = None
+        self.index = Index(cache_directory("jobs") / "index.sqlite")
+        if self.index.fresh:
+            for folder in job_folders(self._workdirs):
+                seal = read_seal(folder)
+                if seal is not None and (folder / FINISHED).is_file():
+                    self.index.insert(seal, [])
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Wait until all seals are written.
+
+        Raises
+        ------
+        OSError
+            If one could not be, e.g. as the disk is full.
+        """
+        if self._writer is not None:
+            self._waiting.put(None)
+            self._writer.join()
+            self._writer = None
+        self.index.close()
+        if self._failed:
+            raise self._failed[0]
+
+    def tidy(self) -> list[str]:
+        """Clean up after jobs that did not finish; see `shortloop.jobs.mending.tidy`.
+
+        Returns
+        -------
+        list of str
+            What was found, a line each.
+        """
+        return tidy(self._workdirs)
+
+    def find(self, key: str) -> Found | None:
+        """The newest whole job with a key; damaged ones are set aside.
+
+        Parameters
+        ----------
+        key : str
+            Its key.
+
+        Returns
+        -------
+        Found or None
+        """
+        if key not in self._whole:
+            for row in self.index.by_key(key):
+                found = self._check(row)
+                if found is not None:
+                    self._whole[key] = found
+                    break
+        return self._whole.get(key)
+
+    def find_alike(self, base: str) -> list[Found]:
+        """Whole jobs whose keys are the same but for one option, the newest first.
+
+        Parameters
+        ----------
+        base : str
+            Their key without the option.
+
+        Returns
+        -------
+        list of Found
+        """
+        return [found for row in self.index.by_base(base) if (found := self._check(row)) is not None]
+
+    def add(self, folder: Path, seal: Seal) -> Found:
+        """Seal a job, in the background, and find it from now on.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        seal : Seal
+            Its seal.
+
+        Returns
+        -------
+        Found
+        """
+        if self._writer is None:
+            self._writer = threading.Thread(target=self._write, daemon=True)
+            self._writer.start()
+        self._waiting.put((folder, seal))
+        found = Found.sealed(folder, seal)
+        self._whole[seal.key] = found
+        return found
+
+    def note(self, folder: Path, seal: Seal) -> Found:
+        """Find a job that is sealed, and known to be whole, from now on.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        seal : Seal
+            Its seal.
+
+        Returns
+        -------
+        Found
+        """
+        self.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
+        found = Found.sealed(folder, seal)
+        self._whole[seal.key] = found
+        return found
+
+    def whole(self, folder: Path) -> Seal | None:
+        """The seal of a job, if all is as it was sealed.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+
+        Returns
+        -------
+        Seal or None
+        """
+        seal = read_seal(folder)
+        if seal is None or not (folder / FINISHED).is_file() or damage(folder, seal) is not None:
+            return None
+        return seal
+
+    def folder(self, job: str) -> Path | None:
+        """The folder of a job of this project.
+
+        Parameters
+        ----------
+        job : str
+            Job id.
+
+        Returns
+        -------
+        Path or None
+            None if its workdir is not of this project.
+        """
+        above = self._workdirs.get(job.rpartition("-")[0])
+        return None if above is None else above / job
+
+    def seal_of(self, job: str) -> Seal | None:
+        """The seal of a job.
+
+        Parameters
+        ----------
+        job : str
+            Job id, or empty.
+
+        Returns
+        -------
+        Seal or None
+            None if there is no such job, or it has none.
+        """
+        folder = self.folder(job)
+        return None if folder is None else read_seal(folder)
+
+    def why(self, parts: Parts, previous: Seal | None) -> str:
+        """The reason to build a job that was not found.
+
+        Parameters
+        ----------
+        parts : Parts
+            What its key is made of.
+        previous : Seal or None
+            Of the job in its place before.
+
+        Returns
+        -------
+        str
+            One line.
+        """
+        if parts.key() in self.damaged:
+            job, what = self.damaged[parts.key()]
+            return f"{job} was damaged: {what}"
+        return one_line(None if previous is None else previous.parts, parts)
+
+    def set_aside(self, folder: Path, key: str, what: str) -> None:
+        """Take a damaged job out of use; its files stay.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        key : str
+            Its key.
+        what : str
+            What is wrong with it.
+        """
+        self.damaged[key] = (folder.name, what)
+        self.index.forget(folder.name)
+        if (folder / FINISHED).exists():
+            (folder / FINISHED).replace(folder / SET_ASIDE)
+
+    def _check(self, row: Row) -> Found | None:
+        folder = self.folder(row.job)
+        if folder is None:
+            return None
+        try:
+            same = states_of(folder, [state[0] for state in row.states]) == row.states != []
+        except OSError:
+            same = False
+        if not same and not self._look_again(folder, row):
+            return None
+        return Found(row.job, folder, row.content, row.seconds, row.rejected)
+
+    def _look_again(self, folder: Path, row: Row) -> bool:
+        """Whether a job whose files changed in some way still holds what it held."""
+        if not folder.is_dir():  # somebody deleted it, and may have meant to
+            self.index.forget(row.job)
+            self.damaged[row.key] = (row.job, "its folder is gone")
+            return False
+        seal = read_seal(folder)
+        if seal is not None and seal.key != row.key:  # its workdir was emptied and filled again
+            self.index.insert(seal, [])
+            return False
+        what = damage(folder, seal) if seal is not None else f"{SEAL} is missing or damaged"
+        if seal is not None and what is None:
+            self.note(folder, seal)
+            return True
+        self.set_aside(folder, row.key, str(what))
+        return False
+
+    def _write(self) -> None:
+        while (item := self._waiting.get()) is not None:
+            folder, seal = item
+            try:
+                write_seal(folder, seal)
+                self.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
+            except OSError as error:
+                self._failed.append(error)

@@ -1,0 +1,166 @@
+"""A long job that was cut off goes on where it was, and never trusts what a power cut may have lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shortloop.jobs import blocks as room
+from shortloop.jobs.blocks import Blocks, clear_blocks
+
+ROOT = Path(__file__).resolve().parents[2]
+SETUP: dict[str, Any] = {
+    "method": "train",
+    "hash": "12ab",
+    "options": {"seed": 1},
+    "jobs": {"features": "main-3"},
+}
+
+
+def job_folder(tmp_path: Path, number: int, **changes: Any) -> Path:
+    folder = tmp_path / f"main-{number}"
+    folder.mkdir()
+    (folder / "setup.json").write_text(json.dumps({**SETUP, **changes}))
+    return folder
+
+
+def work(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int | None = None, n: int = 6
+) -> list[int]:
+    """Run the units of a job in a folder; which ones it ran."""
+    monkeypatch.chdir(folder)
+    found = Blocks(n)
+    out = found.create_array("squares", (n,), np.int64)
+    found.start()
+    ran = []
+    for unit in found:
+        if len(ran) == stop_after:
+            return ran  # the unit that was drawn is not done
+        out[unit] = unit**2
+        ran.append(unit)
+    found.finish()
+    return ran
+
+
+def test_all_units_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = job_folder(tmp_path, 7)
+    assert work(folder, monkeypatch) == list(range(6))
+    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
+    clear_blocks(folder)
+    assert not list((tmp_path / ".blocks").iterdir())
+    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize("done", range(6))
+def test_the_next_job_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int) -> None:
+    assert work(job_folder(tmp_path, 7), monkeypatch, stop_after=done) == list(range(done))
+    folder = job_folder(tmp_path, 8)
+    assert work(folder, monkeypatch) == list(range(done, 6))
+    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"hash": "34cd"}, {"options": {"seed": 2}}, {"jobs": {"features": "main-4"}}, {"method": "apply"}],
+)
+def test_another_computation_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
+    assert work(job_folder(tmp_path, 8, **change), monkeypatch) == list(range(6))
+
+
+def test_arrays_of_another_shape_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4, n=6)
+    assert work(job_folder(tmp_path, 8), monkeypatch, n=7) == list(range(7))
+
+
+def test_a_damaged_array_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
+    (array,) = tmp_path.glob(".blocks/*/squares.npy")
+    array.write_bytes(array.read_bytes()[:90])
+    assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
+
+
+def test_after_a_power_cut_it_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
+    (boot,) = tmp_path.glob(".blocks/*/boot")
+    boot.write_text("another boot")
+    assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
+
+
+def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(job_folder(tmp_path, 7))
+    running = Blocks(6)
+    out = running.create_array("squares", (6,), np.int64)
+    running.start()
+    drawn = iter(running)
+    out[next(drawn)] = -1
+    folder = job_folder(tmp_path, 8)
+    assert work(folder, monkeypatch) == list(range(6))
+    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
+    clear_blocks(folder)
+    assert len(list((tmp_path / ".blocks").iterdir())) == 1
+
+
+SLOW = """
+import os, sys, time
+import numpy as np
+from shortloop.jobs.blocks import Blocks
+found = Blocks(40)
+out = found.create_array("squares", (40, 1000), np.int64)
+found.start()
+children = [os.fork() for _ in range(1)]
+for unit in found:
+    out[unit] = unit**2
+    time.sleep(0.02)
+    os.write(1, b"%d\\n" % unit)
+if 0 in children:
+    os._exit(0)
+for child in children:
+    os.waitpid(child, 0)
+found.finish()
+"""
+
+
+def test_killed_processes_lose_only_what_they_were_at(tmp_path: Path) -> None:
+    ran: list[int] = []
+    for number in range(20):
+        folder = job_folder(tmp_path, number)
+        process = subprocess.Popen(
+            [sys.executable, "-c", SLOW],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        if number < 3:  # killed at some moment, parent and child alike
+            first = process.stdout.readline()
+            time.sleep(0.05 * number)
+            os.killpg(process.pid, signal.SIGKILL)
+            ran += [int(line) for line in (first + process.stdout.read()).split()]
+            process.wait()
+            continue
+        ran += [int(line) for line in process.stdout.read().split()]
+        assert process.wait() == 0
+        break
+    assert sorted(set(ran)) == list(range(40))
+    assert len(ran) < 40 + 3 * 2  # each kill costs at most a unit of each process
+    squares = np.load(folder / "squares.npy")
+    assert (squares == (np.arange(40) ** 2)[:, np.newaxis]).all()
+
+
+def test_no_file_of_a_job_is_needed_to_clear(tmp_path: Path) -> None:
+    clear_blocks(tmp_path / "main-1")
+    assert room.FOLDER not in os.listdir(tmp_path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import sys
 from functools import cache
 from importlib import metadata
@@ -27,6 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Everything rests on these, imported directly or not.
 ALWAYS = ("numpy", "scipy")
 ITSELF = f"{PACKAGE}.jobs.code"  # every method imports it to say what it imports, and nothing else
+# Asked for job by job, so what came of it is kept with the states of the files that it came from.
+_known: dict[Path, tuple[list[tuple[int, ...]], list[str], dict[str, str], dict[str, str]]] = {}
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
 
@@ -76,6 +79,9 @@ def code_state(method: Path) -> tuple[dict[str, str], dict[str, str]]:
     InputError
         If a file is not Python.
     """
+    known = _known.get(method)
+    if known is not None and known[0] == _states(known[1]):
+        return known[2], known[3]
     own = f"{method.parent.name}.{method.stem}"
     try:
         modules, libraries = closure(method)
@@ -88,7 +94,9 @@ def code_state(method: Path) -> tuple[dict[str, str], dict[str, str]]:
             hint="mend it and run again",
         ) from None
     keep_sources()
-    return dict(sorted(code.items())), _versions(libraries)
+    files = [str(file) for file in (method, *modules.values())]
+    _known[method] = (_states(files), files, dict(sorted(code.items())), _versions(libraries))
+    return _known[method][2:]
 
 
 def code_files(method: Path) -> list[Path]:
@@ -176,6 +184,15 @@ def origin_of(path: str) -> str:
         return ""
     text, _ = read_source(Path(spec.origin), module)
     return _hash(text)
+
+
+def _states(files: list[str]) -> list[tuple[int, ...]]:
+    try:
+        return [
+            (each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in map(os.stat, files)
+        ]
+    except FileNotFoundError:
+        return []
 
 
 def _hash(text: str) -> str:

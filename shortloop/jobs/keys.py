@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from shortloop.jobs.code import code_state
 from shortloop.jobs.project import configuration
 
 __all__ = ["Parts", "canonical", "digest", "find_method", "parts_of"]
+
+_methods: dict[str, tuple[str, Path]] = {}
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,10 @@ class Parts:
         str
             Hexadecimal.
         """
-        plain = asdict(self)
+        plain = vars(self)
         if without is not None:
-            plain["options"] = {name: value for name, value in self.options.items() if name != without}
-            plain["without"] = without
+            options = {name: value for name, value in self.options.items() if name != without}
+            plain = {**plain, "options": options, "without": without}
         return digest(plain)
 
 
@@ -111,9 +114,13 @@ def find_method(method: str) -> tuple[str, Path]:
     InputError
         If no package of the configuration has it.
     """
+    known = _methods.get(method)
+    if known is not None and os.path.isfile(known[1]):
+        return known
     for package, folder in _packages():
         file = folder / f"a_{method}.py"
         if file.is_file():
+            _methods[method] = package, file
             return package, file
     raise InputError(
         "there is no such method",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs import exax
+from shortloop.jobs.blocks import clear_blocks
 from shortloop.jobs.code import code_files, code_state
 from shortloop.jobs.keys import Parts, find_method
 from shortloop.jobs.project import FINISHED
@@ -104,6 +105,8 @@ def make(urd: Any, store: Store, order: Order) -> tuple[Found, bool]:
         # The files that it imported on the way may be of either version.
         print(f"the code of {order.method} changed since it was loaded; {folder.name} is built again")
         exax.reload_methods()
+        code, versions = code_state(find_method(order.method)[1])
+        order = replace(order, parts=replace(order.parts, code=code, versions=versions))
         force = True
     raise InputError(
         "the code goes on changing while a job runs",
@@ -117,7 +120,9 @@ def _build(urd: Any, order: Order, force: bool) -> tuple[Path, bool]:
     folder = exax.build(
         urd, order.method, options=order.options, jobs=order.jobs, caption=order.caption, force=force
     )
-    return folder, _post(folder)["starttime"] >= before
+    # A server that was running when a job was set aside or deleted still thinks that it has it.
+    finished = (folder / FINISHED).is_file()
+    return folder, finished and _post(folder)["starttime"] >= before
 
 
 def _take_over(store: Store, order: Order, folder: Path) -> Found | None:
@@ -142,6 +147,7 @@ def _code_is_the_same(order: Order, folder: Path) -> bool:
 
 
 def _seal(order: Order, folder: Path) -> Seal:
+    clear_blocks(folder)
     files = hash_files(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
     seconds = round(_post(folder)["exectime"]["total"], 6)

@@ -104,8 +104,10 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
         found = _told().read_text(encoding="utf-8").splitlines()
         _told().unlink()
     for folder in job_folders(workdirs):
+        if os.path.exists(folder / FINISHED):
+            continue
         names = set(os.listdir(folder))
-        if names & {FINISHED, SET_ASIDE, BROKEN, UNFINISHED}:
+        if names & {SET_ASIDE, BROKEN, UNFINISHED}:
             continue
         setup = _read(folder / "setup.json")
         if setup.get("is_build"):  # a build script has no files of its own, and may be running

@@ -10,12 +10,14 @@ import numpy as np
 
 from shortloop.data import FloatArray, IntArray
 from shortloop.decoding.lda import lda_weights
+from shortloop.decoding.ridge import ridge_weights
 from shortloop.errors import InputError
 from shortloop.study.decoding import (
     EstimatorSettings,
     LdaSettings,
     LinearSvmSettings,
     MatlabSvmSettings,
+    RidgeSettings,
     SklearnSettings,
 )
 
@@ -70,7 +72,7 @@ def fit(x: FloatArray, labels: IntArray, settings: EstimatorSettings) -> Fitted:
         Selected and scaled features.
     labels : array of int, shape (trials,)
         Class of each trial, 0 … k − 1, every class present.
-    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings or SklearnSettings
+    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings, RidgeSettings or SklearnSettings
         Which classifier.
 
     Returns
@@ -84,6 +86,9 @@ def fit(x: FloatArray, labels: IntArray, settings: EstimatorSettings) -> Fitted:
     if isinstance(settings, LdaSettings):
         weights, intercepts = lda_weights(x, labels[np.newaxis], int(labels.max()) + 1, settings.shrinkage)
         return Fitted(weights[0], intercepts[0])
+    if isinstance(settings, RidgeSettings):
+        weights, intercepts = ridge_weights(x, labels[np.newaxis], int(labels.max()) + 1, settings.alpha)
+        return Fitted(weights[0], intercepts[0])
     return _fit_sklearn(x, labels, settings)
 
 
@@ -92,7 +97,7 @@ def is_linear(settings: EstimatorSettings) -> bool:
 
     Parameters
     ----------
-    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings or SklearnSettings
+    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings, RidgeSettings or SklearnSettings
         The estimator.
 
     Returns

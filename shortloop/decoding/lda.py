@@ -2,8 +2,9 @@
 trials at once.
 
 All that costs is done once for all labels: the total covariance does not depend on them. Regression on
-class labels (ridge) has the same structure; logistic regression has not, as labels enter its solution
-through the probabilities of every step of its solver, not linearly.
+class labels has the same structure (see `ridge`). Logistic regression has not, as labels enter its solution
+through the probabilities of every step of its solver, not linearly; nor has the SVM, whose steps can be
+taken for many labels together all the same (see `svm_interior`).
 """
 
 from __future__ import annotations

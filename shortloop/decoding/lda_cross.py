@@ -6,7 +6,10 @@ import numpy as np
 
 from shortloop.data import FloatArray, IntArray
 from shortloop.decoding.lda import check_shrinkage
-from shortloop.decoding.lda_machines import ManyLabels, fold_machines, winners
+from shortloop.decoding.lda_machines import fold_machines
+from shortloop.decoding.many_labels import ManyLabels
+from shortloop.decoding.many_machines import winners
+from shortloop.study.decoding import LdaSettings
 
 __all__ = ["cross_validate_lda"]
 
@@ -53,12 +56,13 @@ def cross_validate_lda(
     """
     check_shrinkage(shrinkage)
     many = ManyLabels(labels, folds, n_classes, int(folds.max()) + 1)
+    estimator = LdaSettings(shrinkage=shrinkage)
     shape = (len(data), len(folds), n_classes - 1, len(many))
     found = np.empty(shape) if decisions else np.empty((*shape[:2], shape[3]), dtype=np.int8)
     for b, x in enumerate(data):
-        for rows, machines in zip(many.held_out, fold_machines(x, many, shrinkage)):
+        for rows, machines in zip(many.held_out, fold_machines(x, many, estimator)):
             coordinates = machines.coordinates(x[np.newaxis, rows], scaling)
             for part, weights in machines.blocks(len(rows)):
                 decided = (coordinates @ weights).reshape(len(rows), n_classes - 1, -1)
-                found[b, rows, ..., part] = decided if decisions else winners(decided)
+                found[b, rows, ..., part] = decided if decisions else winners(decided, n_classes)
     return np.ascontiguousarray(found.transpose(3, 0, 2, 1) if decisions else found.transpose(2, 0, 1))

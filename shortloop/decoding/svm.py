@@ -54,6 +54,7 @@ def solve(
     inner_folds: int,
     tol: float,
     train: np.ndarray | None = None,
+    n_classes: int | None = None,
 ) -> Solution:
     """Choose C by inner cross-validation, then fit on all training trials.
 
@@ -62,7 +63,7 @@ def solve(
     gram : array of float64, shape (trials, trials)
         Inner products of the trials, plus 1 for the intercept.
     labels : array of int, shape (trials,)
-        Class of each trial, 0 … k − 1, every class present in training.
+        Class of each trial, 0 … k − 1.
     grid : sequence of float
         Values of C. The one of best mean accuracy over the inner folds wins, the first among equals.
     inner_folds : int
@@ -71,6 +72,8 @@ def solve(
         The solver stops when the projected gradients of a pass over all trials lie within this range.
     train : array of bool, shape (trials,), optional
         Trials to train on. Default: all.
+    n_classes : int, optional
+        Number of classes. Default: as many as the labels say.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def solve(
     """
     n = len(labels)
     train = np.ones(n, dtype=bool) if train is None else train
-    n_classes = int(labels.max()) + 1
+    n_classes = int(labels.max()) + 1 if n_classes is None else n_classes
     n_problems = 1 if n_classes == 2 else n_classes
     sign = np.where(labels == np.arange(n_classes)[-n_problems:, np.newaxis], 1.0, -1.0)
     order = np.argsort(np.asarray(grid, dtype=np.float64), kind="stable")

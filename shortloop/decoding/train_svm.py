@@ -72,8 +72,17 @@ def train_svm_bin(
         scaled, mean, std = _scale(sums, x, rows, union, folds, fold, features, decoding.scaling)
         gram = scaled.T @ scaled
         gram += 1.0  # the intercept's feature
-        solution = solve(gram, labels, estimator.C, estimator.inner_folds, estimator.tol, train=~held_out)
+        solution = solve(
+            gram,
+            labels,
+            estimator.C,
+            estimator.inner_folds,
+            estimator.tol,
+            train=~held_out,
+            n_classes=n_classes,
+        )
         models.predicted[held_out] = solution.decision[:, held_out].argmax(axis=0)
+        models.decisions[held_out] = solution.decision[:, held_out].T
         models.C[fold] = estimator.C[solution.best]
         weights = solution.dual @ scaled.T
         intercepts = solution.dual.sum(axis=1)

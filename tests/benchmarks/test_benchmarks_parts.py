@@ -50,7 +50,7 @@ def test_peers_compute_the_same(parts: dict[str, dict[str, Any]]) -> None:
 
 
 def test_mne_predicts_the_same(parts: dict[str, dict[str, Any]]) -> None:
-    assert parts["mne"]["same_predictions"] == 1.0
+    assert parts["mne"]["same_predictions"] == {"LDA": 1.0, "SVM": 1.0}
     assert len(parts["mne"]["tasks"]) == 4
 
 

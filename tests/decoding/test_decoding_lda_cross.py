@@ -10,10 +10,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from shortloop.decoding import lda_machines
+from shortloop.decoding import many_machines
 from shortloop.decoding.folds import stratified_folds
 from shortloop.decoding.lda_cross import cross_validate_lda
-from shortloop.decoding.lda_machines import ManyLabels, winners
+from shortloop.decoding.many_labels import ManyLabels
+from shortloop.decoding.many_machines import block_size, winners
 from shortloop.decoding.permute import permuted_labels
 from shortloop.errors import InputError
 
@@ -76,8 +77,8 @@ def test_blocks_of_label_vectors(n_classes: int, n_features: int, monkeypatch: p
     whole = cross_validate_lda(data, labels, folds, **kwargs)  # type: ignore[arg-type]
     again = cross_validate_lda(data, labels, folds, **kwargs)  # type: ignore[arg-type]
     assert whole.tobytes() == again.tobytes()
-    monkeypatch.setattr(lda_machines, "IN_CACHE", 1)
-    assert lda_machines._block(1) == 64
+    monkeypatch.setattr(many_machines, "IN_CACHE", 1)
+    assert block_size(1) == 64
     blocks = cross_validate_lda(data, labels, folds, **kwargs)  # type: ignore[arg-type]
     np.testing.assert_array_equal(blocks, whole)
 
@@ -109,7 +110,9 @@ def test_winners_are_the_first_of_the_largest() -> None:
     for n_classes in (2, 3, 5):
         contrasts = rng.integers(-2, 3, (40, n_classes - 1, 30)).astype(float)  # with ties
         whole = np.concatenate([np.zeros((40, 1, 30)), contrasts], axis=1)
-        np.testing.assert_array_equal(winners(contrasts), whole.argmax(axis=1))
+        np.testing.assert_array_equal(winners(contrasts, n_classes), whole.argmax(axis=1))
+        own = rng.integers(-2, 3, (40, n_classes, 30)).astype(float)
+        np.testing.assert_array_equal(winners(own, n_classes), own.argmax(axis=1))
 
 
 def test_class_absent_from_training_trials() -> None:
@@ -117,7 +120,7 @@ def test_class_absent_from_training_trials() -> None:
     alone = (labels[0] == 1).astype(np.int32)
     with pytest.raises(InputError, match="every class in every fold"):
         cross_validate_lda(data, labels, alone, n_classes=2, shrinkage=0.1)
-    with pytest.raises(InputError, match="every class"):
+    with pytest.raises(InputError, match="unknown class"):
         ManyLabels(labels + 1, stratified_folds(labels[0], 4, 0), 2, 4)
     with pytest.raises(InputError, match="shrinkage"):
         cross_validate_lda(data, labels, alone, n_classes=2, shrinkage=0.0)

@@ -13,13 +13,17 @@ jobs = ("features", "models")
 
 
 def prepare() -> Any:
+    from types import SimpleNamespace
+
     import numpy as np
     from pydantic import TypeAdapter
 
     from shortloop.decoding.apply import stack_weights
+    from shortloop.decoding.auc import rank_type
+    from shortloop.decoding.decisions import gives_odds
+    from shortloop.decoding.rank import ranked_classes
     from shortloop.decoding.train import warm_up
-    from shortloop.engines.units import Units
-    from shortloop.jobs.records import create_array
+    from shortloop.jobs.blocks import Blocks
     from shortloop.jobs.results import open_result
     from shortloop.jobs.stage_files import load_features
     from shortloop.study.decoding import DecodingSettings, EstimatorSettings
@@ -27,51 +31,63 @@ def prepare() -> Any:
     source, models = open_result(jobs.features.path), open_result(jobs.models.path)  # type: ignore[attr-defined]
     test = load_features(source, options["phase"])
     train = load_features(source, models.facts["phase"])
-    decoding = DecodingSettings.model_validate(models.options["decoding"])
-    estimator: Any = TypeAdapter(EstimatorSettings).validate_python(models.options["estimator"])
+    decoding = DecodingSettings.model_validate(models.facts["decoding"])
+    estimator: Any = TypeAdapter(EstimatorSettings).validate_python(models.facts["estimator"])
     within = options["phase"] == models.facts["phase"]
-    n_train, n_test = len(train.times), len(test.times)
-    votes = create_array("votes", (n_test, n_train, len(test.labels), len(test.classes)), np.uint8)
-    if "weights" not in models.arrays:
+    voters = 1 if within else decoding.folds  # on each trial
+    shape = (len(test.times), len(train.times), len(test.labels))
+    n_classes = len(test.classes)
+    linear = "weights" in models.arrays
+    bins = Blocks(len(test.times) if linear else len(train.times))
+    votes = bins.create_array("votes", (*shape, n_classes), np.uint8)
+    ranks, odds = None, False
+    if "decisions" in models.arrays:
+        columns, odds = ranked_classes(n_classes), gives_odds(estimator)
+        ranks = bins.create_array("ranks", (*shape, columns), rank_type(len(test.labels), voters))
+    stacked = None
+    if not linear:
         warm_up(estimator)
-        return test, train, models, decoding, estimator, within, None, votes, Units(n_train)
-    stacked = None if within else stack_weights(models.arrays["weights"])
-    return test, train, models, decoding, estimator, within, stacked, votes, Units(n_test)
+    elif not within:
+        stacked = stack_weights(models.arrays["weights"])
+    bins.start()
+    return SimpleNamespace(**locals())
 
 
 def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
     from shortloop.decoding.apply import apply_weights, apply_weights_within, refit_and_apply
+    from shortloop.decoding.rank import rank_weights, rank_weights_within
     from shortloop.jobs.threads import check_single_thread
 
-    test, train, models, decoding, estimator, within, stacked, votes, units = prepare_res
-    arrays = models.arrays
+    state = prepare_res
+    arrays, test, train, scaling = state.models.arrays, state.test, state.train, state.decoding.scaling
     folds = arrays["folds"]
     has_model = arrays["kept"].any(axis=2)
-    for unit in units:
-        if "weights" not in arrays:
-            votes[:, unit] = refit_and_apply(
+    for unit in state.bins:
+        if not state.linear:
+            state.votes[:, unit] = refit_and_apply(
                 train.data[unit],
                 train.labels,
                 folds,
                 test.data,
-                within=within,
-                n_classes=len(train.classes),
-                decoding=decoding,
-                estimator=estimator,
+                within=state.within,
+                n_classes=state.n_classes,
+                decoding=state.decoding,
+                estimator=state.estimator,
+                ranks=None if state.ranks is None else state.ranks[:, unit],
             )
-        elif within:
-            votes[unit] = apply_weights_within(
-                test.data[unit],
-                folds,
-                arrays["weights"],
-                arrays["intercepts"],
-                has_model,
-                scaling=decoding.scaling,
+            continue
+        x, intercepts, how = test.data[unit], arrays["intercepts"], {"scaling": scaling, "odds": state.odds}
+        if state.within:
+            weights = arrays["weights"]
+            state.votes[unit] = apply_weights_within(
+                x, folds, weights, intercepts, has_model, scaling=scaling
             )
+            if state.ranks is not None:
+                state.ranks[unit] = rank_weights_within(x, folds, weights, intercepts, has_model, **how)
         else:
-            votes[unit] = apply_weights(
-                test.data[unit], stacked, arrays["intercepts"], has_model, scaling=decoding.scaling
-            )
+            state.votes[unit] = apply_weights(x, state.stacked, intercepts, has_model, scaling=scaling)
+            if state.ranks is not None:
+                state.ranks[unit] = rank_weights(x, state.stacked, intercepts, has_model, **how)
     return check_single_thread()
 
 
@@ -79,27 +95,37 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     from shortloop.decoding.scores import confusions
     from shortloop.jobs.records import Array, save_array, write_record
 
-    test, train, models, decoding, _, within, _, votes, _ = prepare_res
-    save_array("confusions", confusions(votes, test.labels, 1 if within else decoding.folds))
+    state = prepare_res
+    test, train, models, within = state.test, state.train, state.models, state.within
+    state.bins.finish()
+    save_array("confusions", confusions(state.votes, test.labels, state.voters))
     save_array("labels", test.labels)
     save_array("train_times", train.times)
     save_array("test_times", test.times)
+    arrays = {
+        "votes": Array(
+            "test bins × training bins × trials × classes", "classifiers that call a trial each class"
+        ),
+        "confusions": Array(
+            "test bins × training bins × true class × predicted class",
+            "summed over folds" if within else "summed over folds, divided by their number",
+            "trials",
+        ),
+        "labels": Array("trials", "class of each trial, an index into the classes"),
+        "train_times": Array("training bins", "centre of each bin, 0 at the event", train.time_unit),
+        "test_times": Array("test bins", "centre of each bin, 0 at the event", test.time_unit),
+    }
+    if state.ranks is not None:
+        arrays["ranks"] = Array(
+            "test bins × training bins × trials × classes",
+            "twice the rank of each trial's decision for the class "
+            + ("among its fold's held-out trials" if within else "among all trials, summed over folds")
+            + "; of two classes for the second",
+        )
     write_record(
         "apply",
         options["participant"],
-        {
-            "votes": Array(
-                "test bins × training bins × trials × classes", "classifiers that call a trial each class"
-            ),
-            "confusions": Array(
-                "test bins × training bins × true class × predicted class",
-                "summed over folds" if within else "summed over folds, divided by their number",
-                "trials",
-            ),
-            "labels": Array("trials", "class of each trial, an index into the classes"),
-            "train_times": Array("training bins", "centre of each bin, 0 at the event", train.time_unit),
-            "test_times": Array("test bins", "centre of each bin, 0 at the event", test.time_unit),
-        },
+        arrays,
         facts={
             "classes": list(test.classes),
             "kind": test.kind,

@@ -17,6 +17,7 @@ def synthesis() -> None:
 
     import numpy as np
 
+    from shortloop.group.chance import own_level
     from shortloop.group.limits import SHARED_TRAINING
     from shortloop.group.statistics import group_statistics
     from shortloop.jobs.records import Array, save_array, write_record
@@ -32,10 +33,17 @@ def synthesis() -> None:
     for shape in ("curve", "plane"):
         if f"{shape}_scores" not in each[0].arrays:
             continue
+        scores = np.stack([result.arrays[f"{shape}_scores"] for result in each])
+        nulls = [result.arrays[f"{shape}_null"] for result in each]
+        known = {result.facts["chance"][shape] for result in each}
+        chance: Any = known.pop()
+        if known or chance is None:
+            chance = np.stack([own_level(*maps) for maps in zip(scores, nulls, strict=True)])
         found = group_statistics(
-            np.stack([result.arrays[f"{shape}_scores"] for result in each]),
-            [result.arrays[f"{shape}_null"] for result in each],
-            chance=100 / len(facts["classes"]),
+            scores,
+            nulls,
+            chance=chance,
+            score=facts["score"],
             settings=GroupSettings.model_validate(options["settings"]),
             seed=seed_for(options["seed"], "group", facts["kind"], shape),
         )
@@ -53,7 +61,7 @@ def synthesis() -> None:
         None,
         arrays,
         facts={
-            **facts,
+            **{name: value for name, value in facts.items() if name != "chance"},
             "participants": [result.participant for result in each],
             "left_out": sum(result.facts["left_out"] for result in each),
             "statistics": statistics,

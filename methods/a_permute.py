@@ -13,8 +13,9 @@ options: dict[str, Any] = {
     "seed": 0,
     "count": 1000,
     "null": "test-labels",  # or training-labels: everything is trained again
+    "score": "balanced-accuracy",
 }
-jobs = ("models", "applied", "features")
+jobs = ("models", "applied", "features", "before")  # before: the same with another count
 
 PER_UNIT = 50  # permutations, re-tallied at once
 
@@ -25,45 +26,64 @@ def prepare() -> Any:
     import numpy as np
 
     from shortloop.decoding.apply import cross_validated_votes
-    from shortloop.decoding.lda_null import labelling_blocks, trains_many
+    from shortloop.decoding.auc import decision_ranks
+    from shortloop.decoding.many_scores import labelling_blocks, trains_many, warm_up_many
     from shortloop.decoding.permute import permuted_labels
-    from shortloop.decoding.scores import recall_scores
-    from shortloop.engines.units import Units
-    from shortloop.jobs.records import create_array, save_array
+    from shortloop.decoding.scores import chance_level, scores_of
+    from shortloop.jobs.blocks import Blocks
+    from shortloop.jobs.records import save_array
     from shortloop.jobs.results import open_result
 
     models = open_result(jobs.models.path)  # type: ignore[attr-defined]
     applied = open_result(jobs.applied.path) if jobs.applied else None  # type: ignore[attr-defined]
-    count, seed, who = options["count"], options["seed"], options["participant"]
+    count, seed, who, score = options["count"], options["seed"], options["participant"], options["score"]
+    ranked = score == "auc"
     phase = models.facts["phase"]
     folds = np.asarray(models.arrays["folds"])
     truth = {"curve": np.asarray(models.arrays["labels"])}
-    votes = {"curve": cross_validated_votes(models.arrays["predicted"], len(models.facts["classes"]))}
+    n_classes = len(models.facts["classes"])
+    if ranked:
+        evidence = {"curve": decision_ranks(models.arrays["decisions"], folds)}
+    else:
+        evidence = {"curve": cross_validated_votes(models.arrays["predicted"], n_classes)}
+    groups: dict[str, Any] = {"curve": folds}  # trials are ranked among those that one classifier decides on
     # Within folds: a fold's training labels fix how many held-out trials each class has.
     shuffled = {"curve": permuted_labels(truth["curve"], count, seed=seed, names=(who, phase), folds=folds)}
     if applied is not None:
         decoded = applied.facts["phase"]
-        votes["plane"], truth["plane"] = applied.arrays["votes"], np.asarray(applied.arrays["labels"])
+        evidence["plane"] = applied.arrays["ranks" if ranked else "votes"]
+        truth["plane"] = np.asarray(applied.arrays["labels"])
+        groups["plane"] = folds if decoded == phase else None
         shuffled["plane"] = (
             shuffled["curve"]
             if decoded == phase
             else permuted_labels(truth["plane"], count, seed=seed, names=(who, decoded))
         )
-    null = {}
-    for shape, each in votes.items():
-        save_array(f"{shape}_scores", recall_scores(each, truth[shape][np.newaxis])[0])
-        null[shape] = create_array(f"{shape}_null", (count, *each.shape[:-2]), np.float64)
-    n_bins, n_trials = votes["curve"].shape[:2]
+    before = open_result(jobs.before.path).arrays if jobs.before else None  # type: ignore[attr-defined]
+    have = 0 if before is None else min(count, len(before["curve_null"]))
+    left = count - have  # a permutation is the same however many are asked for
+    n_bins, n_trials = evidence["curve"].shape[:2]
     at_once = False  # whether one training serves many permutations; a unit is then one bin of a block
     if options["null"] == "training-labels":
         decoding, estimator = _settings(models)
         at_once = trains_many(estimator, decoding)
     if at_once:
-        blocks = labelling_blocks(count, n_trials, len(models.facts["classes"]))
+        warm_up_many(estimator)
+        parts = labelling_blocks(left, n_trials, n_classes) if left else []
+        parts = [slice(have + part.start, have + part.stop) for part in parts]
     else:
         size = PER_UNIT if options["null"] == "test-labels" else 1
-        blocks = [slice(first, min(first + size, count)) for first in range(0, count, size)]
-    units = Units(len(blocks) * (n_bins if at_once else 1))
+        parts = [slice(first, min(first + size, count)) for first in range(have, count, size)]
+    units = Blocks(len(parts) * (n_bins if at_once else 1))
+    null, chance = {}, {}
+    for shape, each in evidence.items():
+        labels = truth[shape]
+        save_array(f"{shape}_scores", scores_of(score, each, labels[np.newaxis], groups[shape])[0])
+        chance[shape] = chance_level(score, labels, n_classes)
+        null[shape] = units.create_array(f"{shape}_null", (count, *each.shape[:-2]), np.float64)
+        if before is not None:
+            null[shape][:have] = before[f"{shape}_null"][:have]
+    units.start()
     return SimpleNamespace(**locals())
 
 
@@ -83,21 +103,23 @@ def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     from shortloop.jobs.records import Array, save_array, write_record
 
+    prepare_res.units.finish()
     models, applied = prepare_res.models, prepare_res.applied
     save_array("train_times", models.arrays["times"])
-    unit = models.facts["time_unit"]
+    unit, name = models.facts["time_unit"], options["score"]
+    scale = "" if name == "auc" else "%"
     arrays = {
         "train_times": Array("bins", "centre of each training bin, 0 at the event", unit),
-        "curve_scores": Array("bins", "cross-validated mean recall", "%"),
-        "curve_null": Array("permutations × bins", "the same under shuffled labels", "%"),
+        "curve_scores": Array("bins", f"cross-validated {name}", scale),
+        "curve_null": Array("permutations × bins", "the same under shuffled labels", scale),
     }
     if applied is not None:
         save_array("test_times", applied.arrays["test_times"])
         arrays |= {
             "test_times": Array("test bins", "centre of each test bin, 0 at the event", unit),
-            "plane_scores": Array("test bins × training bins", "mean recall", "%"),
+            "plane_scores": Array("test bins × training bins", name, scale),
             "plane_null": Array(
-                "permutations × test bins × training bins", "the same under shuffled labels", "%"
+                "permutations × test bins × training bins", "the same under shuffled labels", scale
             ),
         }
     write_record(
@@ -112,6 +134,8 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
             "test_phase": applied.facts["phase"] if applied else None,
             "left_out": models.facts["left_out"],
             "null": options["null"],
+            "score": name,
+            "chance": prepare_res.chance,  # None: what the null says
         },
         threads=next(iter(analysis_res)),
     )
@@ -119,12 +143,13 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
 
 def _retally(state: Any) -> None:
     """The same predictions under shuffled labels."""
-    from shortloop.decoding.scores import recall_scores
+    from shortloop.decoding.scores import scores_of
 
     for unit in state.units:
-        part = state.blocks[unit]
-        for shape, votes in state.votes.items():
-            state.null[shape][part] = recall_scores(votes, state.shuffled[shape][part])
+        part = state.parts[unit]
+        for shape, each in state.evidence.items():
+            labels = state.shuffled[shape][part]
+            state.null[shape][part] = scores_of(state.score, each, labels, state.groups[shape])
 
 
 def _retrain(state: Any) -> None:
@@ -141,9 +166,10 @@ def _retrain(state: Any) -> None:
             test,
             state.truth.get("plane"),
             within=within,
-            n_classes=len(state.models.facts["classes"]),
+            n_classes=state.n_classes,
             decoding=decoding,
             estimator=estimator,
+            score=state.score,
         )
         if plane is not None:
             state.null["plane"][unit] = plane
@@ -151,27 +177,29 @@ def _retrain(state: Any) -> None:
 
 def _retrain_many(state: Any) -> None:
     """Everything trained again, one bin on many labellings of the training trials at a time."""
-    from shortloop.decoding.lda_cross import ManyLabels
-    from shortloop.decoding.lda_null import lda_scores
+    import numpy as np
+
+    from shortloop.decoding.many_labels import ManyLabels
+    from shortloop.decoding.many_scores import many_scores
 
     train, test, within = _features(state)
     decoding, estimator = _settings(state.models)
-    n_classes = len(state.models.facts["classes"])
     now, many = None, None
     for unit in state.units:
         block, train_bin = divmod(unit, state.n_bins)
-        part = state.blocks[block]
+        part = state.parts[block]
         if many is None or block != now:
             labels = state.shuffled["curve"][part]
-            now, many = block, ManyLabels(labels, state.folds, n_classes, decoding.folds)
-        state.null["curve"][part, train_bin], plane = lda_scores(
-            train[train_bin],
+            now, many = block, ManyLabels(labels, state.folds, state.n_classes, decoding.folds)
+        state.null["curve"][part, train_bin], plane = many_scores(
+            np.ascontiguousarray(train[train_bin]),
             many,
             test,
             state.truth.get("plane"),
             within=within,
-            scaling=decoding.scaling,
-            shrinkage=estimator.shrinkage,
+            decoding=decoding,
+            estimator=estimator,
+            score=state.score,
         )
         if plane is not None:
             state.null["plane"][part, :, train_bin] = plane
@@ -194,5 +222,5 @@ def _settings(models: Any) -> tuple[Any, Any]:
 
     from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
-    estimator: Any = TypeAdapter(EstimatorSettings).validate_python(models.options["estimator"])
-    return DecodingSettings.model_validate(models.options["decoding"]), estimator
+    estimator: Any = TypeAdapter(EstimatorSettings).validate_python(models.facts["estimator"])
+    return DecodingSettings.model_validate(models.facts["decoding"]), estimator

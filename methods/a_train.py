@@ -13,6 +13,7 @@ options: dict[str, Any] = {
     "phase": "",
     "seed": 0,  # of the folds
     "decoding": {},
+    "decisions": False,  # whether they are kept, beside the predicted classes
     "estimator": {},
     "origin": "",  # version or content of an estimator that is not scikit-learn's own
 }
@@ -23,12 +24,13 @@ def prepare(job: Any) -> Any:
     import numpy as np
     from pydantic import TypeAdapter
 
+    from shortloop.decoding.decisions import check_decisions
     from shortloop.decoding.estimators import is_linear
     from shortloop.decoding.folds import stratified_folds
     from shortloop.decoding.train import warm_up
-    from shortloop.engines.units import Units
     from shortloop.errors import InputError
-    from shortloop.jobs.records import create_array, reject, save_array
+    from shortloop.jobs.blocks import Blocks
+    from shortloop.jobs.records import reject, save_array
     from shortloop.jobs.results import open_result
     from shortloop.jobs.stage_files import load_features
     from shortloop.study.decoding import DecodingSettings, EstimatorSettings
@@ -38,6 +40,8 @@ def prepare(job: Any) -> Any:
     estimator: Any = TypeAdapter(EstimatorSettings).validate_python(options["estimator"])
     try:
         warm_up(estimator)
+        if options["decisions"]:
+            check_decisions(estimator, len(features.classes))
     except InputError as error:
         reject("train", options["participant"], error)
         job.finish_early()
@@ -45,16 +49,20 @@ def prepare(job: Any) -> Any:
     save_array("folds", folds)
     n_bins, n_trials, n_features = features.data.shape
     n_classes = len(features.classes)
+    bins = Blocks(n_bins)
     out = {
-        "predicted": create_array("predicted", (n_bins, n_trials), np.int8),
-        "kept": create_array("kept", (n_bins, decoding.folds, n_features), bool),
-        "C": create_array("C", (n_bins, decoding.folds), np.float64),
+        "predicted": bins.create_array("predicted", (n_bins, n_trials), np.int8),
+        "kept": bins.create_array("kept", (n_bins, decoding.folds, n_features), bool),
+        "C": bins.create_array("C", (n_bins, decoding.folds), np.float64),
     }
+    if options["decisions"]:
+        out["decisions"] = bins.create_array("decisions", (n_bins, n_trials, n_classes), np.float64)
     if is_linear(estimator):
         shape = (n_bins, decoding.folds, n_classes)
-        out["weights"] = create_array("weights", (*shape, n_features), np.float64)
-        out["intercepts"] = create_array("intercepts", shape, np.float64)
-    return features, folds, decoding, estimator, out, Units(n_bins)
+        out["weights"] = bins.create_array("weights", (*shape, n_features), np.float64)
+        out["intercepts"] = bins.create_array("intercepts", shape, np.float64)
+    bins.start()
+    return features, folds, decoding, estimator, out, bins
 
 
 def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
@@ -63,8 +71,8 @@ def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
     from shortloop.decoding.train import train_bin
     from shortloop.jobs.threads import check_single_thread
 
-    features, folds, decoding, estimator, out, units = prepare_res
-    for unit in units:
+    features, folds, decoding, estimator, out, bins = prepare_res
+    for unit in bins:
         models = train_bin(
             features.data[unit],
             features.labels,
@@ -72,6 +80,7 @@ def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
             n_classes=len(features.classes),
             decoding=decoding,
             estimator=estimator,
+            decisions=options["decisions"],
         )
         for field in dataclasses.fields(models):
             if field.name in out:
@@ -84,7 +93,8 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     from shortloop.decoding.scores import confusions
     from shortloop.jobs.records import Array, save_array, write_record
 
-    features, _, _, _, out, _ = prepare_res
+    features, _, decoding, estimator, out, bins = prepare_res
+    bins.finish()
     votes = cross_validated_votes(out["predicted"], len(features.classes))
     save_array("confusions", confusions(votes, features.labels))
     save_array("labels", features.labels)
@@ -93,6 +103,10 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     arrays = {
         "confusions": Array("bins × true class × predicted class", "held-out trials of all folds", "trials"),
         "predicted": Array("bins × trials", "class predicted by the fold that held the trial out; -1: none"),
+        "decisions": Array(
+            "bins × trials × classes",
+            "decision for each class, the larger the likelier, by the fold that held it out; NaN: none",
+        ),
         "folds": Array("trials", "fold that holds out each trial"),
         "labels": Array("trials", "class of each trial, an index into the classes"),
         "times": Array("bins", "centre of each bin, 0 at the event", unit),
@@ -103,6 +117,8 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     }
     if "weights" not in out:  # of estimators whose decisions are no weights times features
         del arrays["weights"], arrays["intercepts"]
+    if "decisions" not in out:
+        del arrays["decisions"]
     write_record(
         "train",
         options["participant"],
@@ -113,6 +129,9 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
             "phase": options["phase"],
             "time_unit": unit,
             "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
+            # What applies or retrains the classifiers reads it here, and not in the options.
+            "decoding": decoding.model_dump(mode="json", exclude={"score"}),
+            "estimator": estimator.model_dump(mode="json"),
         },
         threads=next(iter(analysis_res)),
     )

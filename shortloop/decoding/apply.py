@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
-from shortloop.decoding.scaling import moments, zscore
+from shortloop.decoding.auc import decision_ranks
+from shortloop.decoding.decisions import decide, gives_odds
+from shortloop.decoding.scaling import standardize
 from shortloop.decoding.train import fold_models
 from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
@@ -102,8 +104,10 @@ def apply_weights(
     """
     # z-scores are of a size that single precision holds; features as they are may be of any.
     single = scaling == "separate"
-    mean, std = moments(x) if single else (np.zeros(0), np.zeros(0))
-    fast = zscore(x, np.float32, (mean, std)) if single else x.astype(np.float64, copy=False)
+    if single:
+        fast, mean, std = standardize(x, np.float32)
+    else:
+        fast, mean, std = np.ascontiguousarray(x, dtype=np.float64), np.zeros(0), np.zeros(0)
     n_bins, n_folds, n_classes = intercepts.shape
     votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
     # One buffer for all copies: fresh memory costs more than filling it.
@@ -181,6 +185,7 @@ def refit_and_apply(
     n_classes: int,
     decoding: DecodingSettings,
     estimator: EstimatorSettings,
+    ranks: IntArray | None = None,
 ) -> IntArray:
     """Votes of one training bin on all test bins, for estimators whose fits are no weights.
 
@@ -198,11 +203,14 @@ def refit_and_apply(
         Whether the decoded trials are the training trials; each classifier then sees its held-out ones.
     n_classes, decoding, estimator
         As of `fold_models`.
+    ranks : array of int, shape (test bins, test trials, classes), of two classes (…, 1), optional
+        Ranks of the decisions are added to it; see `decision_ranks`.
 
     Returns
     -------
     array of uint8, shape (test bins, test trials, classes)
     """
+    odds = ranks is not None and gives_odds(estimator)
     votes = np.zeros((*test.shape[:2], n_classes), dtype=np.uint8)
     for fold, model in fold_models(
         train_x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator
@@ -211,7 +219,10 @@ def refit_and_apply(
             continue
         trials = np.flatnonzero(folds == fold) if within else np.arange(test.shape[1])
         for test_bin, x in enumerate(test):
-            votes[test_bin, trials, model.predict(x[trials])] += 1
+            scaled = model.scale(x[trials] if within else x)
+            votes[test_bin, trials, model.fitted.predict(scaled)] += 1
+            if ranks is not None:
+                ranks[test_bin, trials] += decision_ranks(decide(model.fitted, scaled, odds))
     return votes
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
@@ -12,9 +15,12 @@ from shortloop.decoding.apply import (
     refit_and_apply,
     stack_weights,
 )
-from shortloop.decoding.scores import recall_scores
+from shortloop.decoding.auc import decision_ranks, rank_type
+from shortloop.decoding.decisions import gives_odds
+from shortloop.decoding.rank import rank_weights, rank_weights_within, ranked_classes
+from shortloop.decoding.scores import scores_of
 from shortloop.decoding.train import train_bin
-from shortloop.study.decoding import DecodingSettings, EstimatorSettings
+from shortloop.study.decoding import DecodingSettings, EstimatorSettings, Score
 
 __all__ = ["retrained_scores"]
 
@@ -30,6 +36,7 @@ def retrained_scores(
     n_classes: int,
     decoding: DecodingSettings,
     estimator: EstimatorSettings,
+    score: Score = "balanced-accuracy",
 ) -> tuple[FloatArray, FloatArray | None]:
     """Scores of everything trained on one labelling, as the hard null asks for each permutation.
 
@@ -49,26 +56,37 @@ def retrained_scores(
         Whether the decoded trials are the training trials.
     n_classes, decoding, estimator
         As of `fold_models`.
+    score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
+        The score.
 
     Returns
     -------
     curve : array of float, shape (bins,)
-        Cross-validated scores, percent.
+        Cross-validated scores, as `scores_of` has them.
     plane : array of float, shape (test bins, bins), or None
-        Generalization scores, percent.
+        Generalization scores.
     """
+    ranked = score == "auc"
     models = [
-        train_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator)
+        train_bin(
+            x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator, decisions=ranked
+        )
         for x in train
     ]
-    held_out = cross_validated_votes(np.stack([m.predicted for m in models]), n_classes)
-    curve = recall_scores(held_out, labels[np.newaxis])[0]
+    if ranked:
+        held_out = decision_ranks(np.stack([m.decisions for m in models]), folds)
+    else:
+        held_out = cross_validated_votes(np.stack([m.predicted for m in models]), n_classes)
+    curve = scores_of(score, held_out, labels[np.newaxis], folds)[0]
     if test is None:
         return curve, None
     weights = np.stack([m.weights for m in models])
     intercepts = np.stack([m.intercepts for m in models])
-    has_model = np.stack([m.kept.any(axis=1) for m in models])
+    ranks = None
     if weights.shape[2] == 0:
+        if ranked:
+            shape = (*test.shape[:2], len(train), ranked_classes(n_classes))
+            ranks = np.zeros(shape, dtype=rank_type(test.shape[1], decoding.folds))
         votes = np.stack(
             [
                 refit_and_apply(
@@ -80,22 +98,24 @@ def retrained_scores(
                     n_classes=n_classes,
                     decoding=decoding,
                     estimator=estimator,
+                    ranks=None if ranks is None else ranks[:, :, each],
                 )
-                for x in train
+                for each, x in enumerate(train)
             ],
             axis=1,
         )
-    elif within:
-        votes = np.stack(
-            [
-                apply_weights_within(x, folds, weights, intercepts, has_model, scaling=decoding.scaling)
-                for x in test
-            ]
-        )
+        found = votes if ranks is None else ranks.transpose(0, 2, 1, 3)
     else:
-        stacked = stack_weights(weights)
-        votes = np.stack(
-            [apply_weights(x, stacked, intercepts, has_model, scaling=decoding.scaling) for x in test]
-        )
+        of_bin: Callable[..., IntArray]
+        how: dict[str, Any] = {"scaling": decoding.scaling}
+        if ranked:
+            how["odds"] = gives_odds(estimator)
+            of_bin = rank_weights_within if within else rank_weights
+        else:
+            of_bin = apply_weights_within if within else apply_weights
+        has_model = np.stack([m.kept.any(axis=1) for m in models])
+        stored = {"folds": folds, "weights": weights} if within else {"stacked": stack_weights(weights)}
+        how |= {**stored, "intercepts": intercepts, "has_model": has_model}
+        found = np.stack([of_bin(x, **how) for x in test])
     truth = labels if within or test_labels is None else test_labels
-    return curve, recall_scores(votes, truth[np.newaxis])[0]
+    return curve, scores_of(score, found, truth[np.newaxis], folds if within else None)[0]

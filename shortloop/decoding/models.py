@@ -31,6 +31,9 @@ class BinModels:
         0 where a feature is not kept. Empty, shape (folds, 0, 0), for estimators without weights.
     intercepts : array of float, shape (folds, classes)
         Intercepts that go with them.
+    decisions : array of float, shape (trials, classes)
+        Decision for each class by the fold that held the trial out, the larger the likelier; NaN where that
+        fold has no model, or decisions were not asked for.
     """
 
     predicted: IntArray
@@ -38,6 +41,7 @@ class BinModels:
     C: FloatArray
     weights: FloatArray
     intercepts: FloatArray
+    decisions: FloatArray
 
     @classmethod
     def empty(cls, n_trials: int, n_features: int, n_classes: int, n_folds: int) -> BinModels:
@@ -58,4 +62,5 @@ class BinModels:
             C=np.full(n_folds, np.nan),
             weights=np.zeros((n_folds, n_classes, n_features)),
             intercepts=np.zeros((n_folds, n_classes)),
+            decisions=np.full((n_trials, n_classes), np.nan),
         )

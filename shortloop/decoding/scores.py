@@ -1,4 +1,4 @@
-"""Confusion matrices and scores of votes, and of the same votes under shuffled labels."""
+"""Confusion matrices and scores of predictions, and of the same predictions under shuffled labels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,69 @@ from collections.abc import Iterator
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.auc import auc_scores
+from shortloop.study.decoding import Score
 
-__all__ = ["accuracy_scores", "confusions", "recall_scores"]
+__all__ = ["accuracy_scores", "chance_level", "confusions", "recall_scores", "scores_of"]
+
+
+def scores_of(
+    score: Score, evidence: IntArray, labels: IntArray, groups: IntArray | None = None
+) -> FloatArray:
+    """Scores for many labellings of the same trials at once.
+
+    Parameters
+    ----------
+    score : {"balanced-accuracy", "accuracy", "auc"}
+        See `recall_scores`, `accuracy_scores` and `auc_scores`.
+    evidence : array of int, shape (\\*cells, trials, classes)
+        What is known of the predictions: votes, of ``"auc"`` ranks.
+    labels : array of int, shape (labellings, trials)
+        Class of each trial under each labelling.
+    groups : array of int, shape (trials,), optional
+        As of `auc_scores`; of no effect on the others.
+
+    Returns
+    -------
+    array of float64, shape (labellings, \\*cells)
+        In percent, of ``"auc"`` 0 to 1.
+    """
+    if score == "auc":
+        return auc_scores(evidence, labels, groups)
+    return (
+        recall_scores(evidence, labels) if score == "balanced-accuracy" else accuracy_scores(evidence, labels)
+    )
+
+
+def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None:
+    """What a score is expected to be without information.
+
+    Parameters
+    ----------
+    score : {"balanced-accuracy", "accuracy", "auc"}
+        The score.
+    labels : array of int, shape (trials,)
+        Class of each trial.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    float or None
+        In the unit of the score. None for accuracy where classes differ in size: it is then the sum over
+        classes of the shares of trials that are and that are called so, and differs between classifiers.
+
+    References
+    ----------
+    Brodersen et al. 2010, The balanced accuracy and its posterior distribution. Combrisson & Jerbi 2015,
+    Exceeding chance level by chance, on permutations instead of a theoretical level.
+    """
+    if score == "auc":
+        return 0.5
+    counts = np.bincount(labels, minlength=n_classes)
+    if score == "accuracy" and (counts != counts[0]).any():
+        return None
+    return 100 / n_classes
 
 
 def confusions(votes: IntArray, labels: IntArray, n_folds: int = 1) -> FloatArray:

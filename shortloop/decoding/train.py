@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.decisions import decide, gives_odds
 from shortloop.decoding.estimators import Fitted, fit, make_sklearn
 from shortloop.decoding.models import BinModels
 from shortloop.decoding.scaling import moments, zscore
@@ -57,9 +58,22 @@ class FoldModel:
         -------
         array of int, shape (trials,)
         """
+        return self.fitted.predict(self.scale(x))
+
+    def scale(self, x: FloatArray) -> FloatArray:
+        """Selected features of a set of trials, scaled together.
+
+        Parameters
+        ----------
+        x : array of float, shape (trials, features)
+            All features, as they are in the file.
+
+        Returns
+        -------
+        array of float, shape (trials, kept features)
+        """
         chosen = x[:, self.kept]
-        scaled = zscore(chosen) if self.scaling == "separate" else (chosen - self.mean) / self.std
-        return self.fitted.predict(scaled)
+        return zscore(chosen) if self.scaling == "separate" else (chosen - self.mean) / self.std
 
 
 def fold_models(
@@ -94,6 +108,7 @@ def fold_models(
     model : FoldModel or None
         None where no feature is kept: there is nothing to train on.
     """
+    x = np.ascontiguousarray(x)  # trials are picked again and again
     kept = select_features(
         x, labels, folds, n_classes=n_classes, n_folds=decoding.folds, alpha=decoding.select_alpha
     )
@@ -119,6 +134,7 @@ def train_bin(
     n_classes: int,
     decoding: DecodingSettings,
     estimator: EstimatorSettings,
+    decisions: bool = False,
 ) -> BinModels:
     """Train and cross-validate one bin.
 
@@ -126,6 +142,8 @@ def train_bin(
     ----------
     x, labels, folds, n_classes, decoding, estimator
         As of `fold_models`.
+    decisions : bool, default False
+        Whether decisions on held-out trials are wanted beside their predicted classes.
 
     Returns
     -------
@@ -135,13 +153,17 @@ def train_bin(
         return train_svm_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator)
     models = BinModels.empty(len(labels), x.shape[1], n_classes, decoding.folds)
     has_weights = True
+    odds = decisions and gives_odds(estimator)
     for fold, model in fold_models(
         x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator
     ):
         if model is None:
             continue
         held_out = folds == fold
-        models.predicted[held_out] = model.predict(x[held_out])
+        scaled = model.scale(x[held_out])
+        models.predicted[held_out] = model.fitted.predict(scaled)
+        if decisions:
+            models.decisions[held_out] = decide(model.fitted, scaled, odds)
         models.kept[fold] = model.kept
         models.C[fold] = model.fitted.C
         if model.fitted.weights is None or model.fitted.intercepts is None:

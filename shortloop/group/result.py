@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shortloop.study.decoding import Score
+
 __all__ = ["MapStatistics"]
 
 FloatArray = NDArray[np.floating]
@@ -19,9 +21,9 @@ class MapStatistics:
     Parameters
     ----------
     scores : array of float, shape (participants, \\*map)
-        Observed scores in percent, not smoothed.
+        Observed scores, not smoothed.
     mean : array of float, shape (\\*map)
-        Mean over participants of the smoothed scores, percent.
+        Mean over participants of the smoothed scores.
     t : array of float, shape (\\*map)
         One-sample t of the smoothed scores against chance, `participants` − 1 degrees of freedom. With
         one participant: the z-score of its smoothed map in its own permutation distribution.
@@ -38,13 +40,17 @@ class MapStatistics:
     threshold : float
         |t| above which a cell can be in a cluster.
     chance : float
-        Chance level, percent.
+        Chance level, in the unit of the scores; where it differs, the mean of `expected`.
     alpha : float
         Family-wise error rate.
     level : str
         ``"group"``, or ``"participant"`` when there is only one.
     note : str
         What these statistics cannot say; empty when there is nothing to add.
+    expected : array of float, shape (\\*map), or None
+        Mean over participants of the chance level, where it differs between cells; None: `chance`.
+    score : str
+        What the scores are: ``"balanced-accuracy"`` or ``"accuracy"``, percent; ``"auc"``, 0 to 1.
     """
 
     scores: FloatArray
@@ -61,3 +67,10 @@ class MapStatistics:
     alpha: float
     level: str = "group"
     note: str = ""
+    expected: FloatArray | None = None
+    score: Score = "balanced-accuracy"
+
+    @property
+    def level_of_chance(self) -> FloatArray:
+        """Chance level of each cell, mean over participants."""
+        return np.full(self.mean.shape, self.chance) if self.expected is None else self.expected

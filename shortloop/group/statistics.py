@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from shortloop.group.limits import limits_note
 from shortloop.group.result import MapStatistics
 from shortloop.group.smooth import smooth_maps
 from shortloop.group.tvalues import leave_one_out_z, one_sample_t
+from shortloop.study.decoding import Score
 from shortloop.study.inference import GroupSettings
 
 __all__ = ["TIE_TOLERANCE", "group_statistics"]
@@ -30,25 +32,28 @@ def group_statistics(
     observed: FloatArray,
     permuted: Sequence[FloatArray],
     *,
-    chance: float,
+    chance: float | FloatArray,
     settings: GroupSettings,
     seed: np.random.SeedSequence | None = None,
+    score: Score = "balanced-accuracy",
 ) -> MapStatistics:
     """Test maps of scores against chance, corrected for all their cells.
 
     Parameters
     ----------
     observed : array of float, shape (participants, \\*map)
-        Scores in percent, not smoothed; a map is a curve over bins or a plane.
+        Scores, not smoothed; a map is a curve over bins or a plane.
     permuted : sequence of arrays of float, each of shape (permutations, \\*map)
         The same scores under each permutation, an array for each participant. May be read-only memory maps:
         they are read in pieces. With ``null = 'sign-flips'`` only their number is used.
-    chance : float
-        Chance level, percent.
+    chance : float or array of float, shape (participants, \\*map)
+        Chance level, in the unit of the scores; where it differs, that of each participant and cell.
     settings : GroupSettings
         Smoothing (bins), `alpha`, `cluster_alpha` and the null distribution.
     seed : SeedSequence, optional
         For sign flips that are too many to use all.
+    score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
+        What the scores are: percent, of ``"auc"`` 0 to 1.
 
     Returns
     -------
@@ -79,11 +84,14 @@ def group_statistics(
     observed = np.asarray(observed, dtype=np.float64)
     permutations = _check(observed, permuted)
     participants = len(observed)
-    smoothed = _smoothed(observed, chance, settings)
+    levels = np.broadcast_to(np.asarray(chance, dtype=np.float64), observed.shape)
+    points = 100.0 if score == "auc" else 1.0  # percentage points in a unit of the scores
+    smooth = partial(_smoothed, points=points, settings=settings)
+    smoothed = smooth(observed, levels)
     if participants == 1:
-        t, null, exact = _one_participant(smoothed, permuted[0], chance, settings)
+        t, null, exact = _one_participant(smoothed, permuted[0], levels, smooth)
     elif settings.null == "permutations":
-        t, null, exact = one_sample_t(smoothed), _permutation_null(permuted, chance, settings), False
+        t, null, exact = one_sample_t(smoothed), _permutation_null(permuted, levels, smooth), False
     else:
         signs, exact = sign_flips(participants, permutations, seed)
         t, null = one_sample_t(smoothed), _flip_null(smoothed, signs)
@@ -93,9 +101,10 @@ def group_statistics(
     p_of_cluster = _p_values(masses, null_mass, exact)
     p_of_cluster[0] = 1.0
     p_cluster = p_of_cluster[clusters]
+    expected = None if np.ndim(chance) == 0 else levels.mean(axis=0)
     return MapStatistics(
         scores=observed,
-        mean=chance + smoothed.mean(axis=0),
+        mean=(chance if expected is None else expected) + smoothed.mean(axis=0) / points,
         t=t,
         p_max=_p_values(t, null_max, exact),
         p_cluster=p_cluster,
@@ -104,7 +113,9 @@ def group_statistics(
         null_max=null_max,
         null_mass=null_mass,
         threshold=threshold,
-        chance=chance,
+        chance=float(np.mean(levels)) if expected is not None else float(chance),
+        expected=expected,
+        score=score,
         alpha=settings.alpha,
         level="participant" if participants == 1 else "group",
         note=limits_note(participants, permutations, settings.alpha, settings.null),
@@ -132,10 +143,10 @@ def _check_finite(scores: FloatArray, name: str) -> None:
         raise ValueError(f"{name}: scores that are not finite")
 
 
-def _smoothed(maps: FloatArray, chance: float, settings: GroupSettings) -> FloatArray:
+def _smoothed(maps: FloatArray, level: FloatArray, points: float, settings: GroupSettings) -> FloatArray:
     # Differences from chance: small numbers, so that nothing is lost in sums of squares.
     return smooth_maps(
-        np.asarray(maps, dtype=np.float64) - chance,
+        (np.asarray(maps, dtype=np.float64) - level) * points,
         sigma=settings.smooth,
         truncate=settings.truncate,
         axes=tuple(range(1, maps.ndim)),
@@ -143,12 +154,13 @@ def _smoothed(maps: FloatArray, chance: float, settings: GroupSettings) -> Float
 
 
 def _permutation_null(
-    permuted: Sequence[FloatArray], chance: float, settings: GroupSettings
+    permuted: Sequence[FloatArray], levels: FloatArray, smooth: Callable[..., FloatArray]
 ) -> Iterator[FloatArray]:
     for piece in _pieces(len(permuted[0]), len(permuted) * permuted[0][0].size):
         for index, maps in enumerate(permuted):
             _check_finite(maps[piece], f"permuted maps of participant {index}")
-        yield one_sample_t(np.stack([_smoothed(maps[piece], chance, settings) for maps in permuted]))
+        each = zip(permuted, levels, strict=True)
+        yield one_sample_t(np.stack([smooth(maps[piece], level) for maps, level in each]))
 
 
 def _flip_null(smoothed: FloatArray, signs: FloatArray) -> Iterator[FloatArray]:
@@ -159,10 +171,10 @@ def _flip_null(smoothed: FloatArray, signs: FloatArray) -> Iterator[FloatArray]:
 
 
 def _one_participant(
-    smoothed: FloatArray, permuted: FloatArray, chance: float, settings: GroupSettings
+    smoothed: FloatArray, permuted: FloatArray, levels: FloatArray, smooth: Callable[..., FloatArray]
 ) -> tuple[FloatArray, Iterator[FloatArray], bool]:
     _check_finite(permuted, "permuted maps of participant 0")
-    z = leave_one_out_z(np.concatenate([smoothed, _smoothed(permuted, chance, settings)]))
+    z = leave_one_out_z(np.concatenate([smoothed, smooth(permuted, levels[0])]))
     return z[0], iter([z[1:]]), False
 
 

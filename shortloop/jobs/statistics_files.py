@@ -14,8 +14,9 @@ from shortloop.jobs.results import Result
 __all__ = ["load_statistics", "save_statistics"]
 
 STATISTICS = {
-    "scores": ("mean recall of each participant, not smoothed", "%"),
-    "mean": ("mean over participants of the smoothed scores", "%"),
+    "scores": ("{score} of each participant, not smoothed", "{unit}"),
+    "mean": ("mean over participants of the smoothed scores", "{unit}"),
+    "expected": ("chance level where it differs between cells, mean over participants", "{unit}"),
     "t": ("t against chance over participants", ""),
     "p_max": ("p corrected by the maximum statistic", ""),
     "p_cluster": ("p corrected by cluster mass", ""),
@@ -52,7 +53,8 @@ def save_statistics(found: MapStatistics, shape: str) -> tuple[dict[str, Array],
             continue
         save_array(f"{shape}_{field.name}", value)
         of = {"scores": f"participants × {axes}", "null_max": "permutations", "null_mass": "permutations"}
-        description, unit = STATISTICS[field.name]
+        names = {"score": found.score, "unit": "" if found.score == "auc" else "%"}
+        description, unit = (text.format(**names) for text in STATISTICS[field.name])
         arrays[f"{shape}_{field.name}"] = Array(of.get(field.name, axes), description, unit)
     return arrays, facts
 
@@ -75,5 +77,9 @@ def load_statistics(result: Result, shape: str) -> MapStatistics | None:
     facts = result.facts["statistics"].get(shape)
     if facts is None:
         return None
-    arrays: dict[str, Any] = {name: np.asarray(result.arrays[f"{shape}_{name}"]) for name in STATISTICS}
+    arrays: dict[str, Any] = {
+        name: np.asarray(result.arrays[f"{shape}_{name}"])
+        for name in STATISTICS
+        if f"{shape}_{name}" in result.arrays
+    }
     return MapStatistics(**arrays, **facts)

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def _copy_report(source: Path, folder: Path) -> list[str]:
 
 
 def _scores(jobs: Sequence[Built]) -> list[dict[str, Any]]:
-    """Scores of each participant, kind and bin, in percent."""
+    """Scores of each participant, kind and bin."""
     scores = []
     for job in jobs:
         if job.stage != "permute":
@@ -88,6 +89,7 @@ def _scores(jobs: Sequence[Built]) -> list[dict[str, Any]]:
                 "participant": result.participant,
                 "kind": result.facts["kind"],
                 "job": job.job,
+                "score": result.facts["score"],
                 "time_unit": result.facts["time_unit"],
                 "train_times": arrays["train_times"].tolist(),
                 "curve": arrays["curve_scores"].tolist(),
@@ -102,20 +104,23 @@ def _print_table(findings: list[dict[str, Any]], page: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from shortloop.report.labels import score_text
+
     width = terminal_width()
     console = Console(file=sys.stdout, force_terminal=width is not None, width=width or 100)
     for found in findings:
         group = found["group"]
         unit = group["time_unit"]
-        table = Table(title=f"{found['kind']} (chance {group['chance']:.1f} %)", title_justify="left")
+        text = partial(score_text, group["score"])
+        table = Table(title=f"{found['kind']} (chance {text(group['chance'])})", title_justify="left")
         table.add_column("participant")
         for column in ("peak", "at", "generalization peak", "trained at", "tested at"):
             if group["generalization"] is not None or column in ("peak", "at"):
                 table.add_column(column, justify="right")
         for row in found["participants"]:
-            cells = [row["participant"], _percent(row["peak"]), _at(row["peak_time"], unit)]
+            cells = [row["participant"], text(row["peak"]), _at(row["peak_time"], unit)]
             if group["generalization"] is not None:
-                cells.append(_percent(row["generalization_peak"]))
+                cells.append(text(row["generalization_peak"]))
                 cells.append(_at(row["generalization_train_time"], unit))
                 cells.append(_at(row["generalization_test_time"], unit))
             table.add_row(*cells)
@@ -127,10 +132,6 @@ def _print_table(findings: list[dict[str, Any]], page: Path) -> None:
                 console.print(f"  {what}: {verdict} (smallest corrected p = {group[name]['p']:.3g})")
     where = os.path.relpath(page, configuration().project_directory)
     console.print(f"report: {where}", soft_wrap=True, highlight=False)
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f} %"
 
 
 def _at(time: float | None, unit: str) -> str:

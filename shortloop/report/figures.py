@@ -9,16 +9,18 @@ import numpy as np
 from shortloop.data import FloatArray
 from shortloop.report.content import KindResult
 from shortloop.report.labels import (
-    SCORE,
+    chance_text,
     edges_of,
     generalization_of,
     plane_of,
     score_label,
+    score_name,
     short,
     title_of,
 )
+from shortloop.report.layout import PAD, arrange
 from shortloop.report.nulls import null_distribution
-from shortloop.report.panels import colour_bar, colour_limits, confidence_half_width, draw_map
+from shortloop.report.panels import colour_bar, colour_limits, confidence_half_width, draw_map, map_shape
 from shortloop.report.participants import participant_maps
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 from shortloop.report.times import time_scale
@@ -48,12 +50,16 @@ def decoding_over_time(result: KindResult) -> Figure:
     edges = edges_of(result.train_times, scale)
     who = f"{short(result.participants[0], 14)}, smoothed" if alone else f"mean of {len(stats.scores)}"
     with styled():
-        figure = new_figure(3.5, title_of(result, "decoding over time"), stats.note)
+        figure = new_figure()
         axes = figure.subplots()
         times = result.train_times * scale.factor
         _lines(axes, result, times, "not smoothed" if alone else "participants", who)
-        chance = f"chance, {stats.chance:.1f} %"
-        axes.axhline(stats.chance, color=BLACK, linestyle="--", linewidth=1.0, label=chance)
+        dashed: dict[str, Any] = {"color": BLACK, "linestyle": "--", "linewidth": 1.0}
+        chance = f"chance, {chance_text(stats)}"
+        if stats.expected is None:
+            axes.axhline(stats.chance, label=chance, **dashed)
+        else:
+            axes.plot(times, stats.expected, label=chance, **dashed)
         if edges[0] < 0 < edges[-1]:
             axes.axvline(0, color=GREY, linestyle=":", linewidth=1.0)
         bottom, top = axes.get_ylim()
@@ -62,10 +68,13 @@ def decoding_over_time(result: KindResult) -> Figure:
         _bar(axes, edges, stats.significant, 0.075, BLACK, f"{alpha}, clusters")
         _bar(axes, edges, stats.p_max <= stats.alpha, 0.02, VERMILION, f"{alpha}, max. statistic")
         axes.set_xlim(edges[0], edges[-1])
-        axes.set(xlabel=scale.label(), ylabel=SCORE)
+        axes.set(xlabel=scale.label(), ylabel=score_name(stats))
         axes.locator_params(axis="x", nbins=9, integer=scale.unit == "bin")
         axes.set_title(f"Trained and tested in {short(result.train_phase, 18)}, cross-validated")
-        figure.legend(loc="outside right center")
+        legend = figure.legend(loc="center right", borderaxespad=0.3)
+        right = legend.get_window_extent().width / figure.dpi + 2 * PAD
+        title = title_of(result, "decoding over time")
+        arrange(figure, [axes], 1, title, stats.note, height=2.55, right=right)
     return figure
 
 
@@ -99,31 +108,30 @@ def generalization_map(result: KindResult) -> Figure:
     if stats.significant.any():
         key = f"Outlined: p ≤ {stats.alpha:g}, cluster-corrected. {key}"
     with styled():
-        figure = new_figure(4.1, title_of(result, "temporal generalization"), f"{key} {stats.note}")
-        left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-        # A few cells in which all participants agree can have a t of thousands.
-        for axes, values, limits, title, label in [
-            (
-                left,
-                stats.mean,
-                colour_limits(stats.mean, stats.chance),
-                "Smoothed score" if alone else "Mean score",
-                score_label(stats),
-            ),
-            (
-                right,
-                stats.t,
-                colour_limits(stats.t, 0.0, 99.0),
-                f"{letter} against chance",
-                f"{letter} value",
-            ),
-        ]:
-            mesh = draw_map(axes, values, x_edges, y_edges, limits, stats.significant)
-            colour_bar(mesh, [axes], limits, label, location="bottom", shrink=0.8, aspect=25)
-            axes.set_title(title)
+        figure = new_figure()
+        left, right = panels = list(figure.subplots(1, 2))
+        maps = [
+            (stats.mean, colour_limits(stats.mean, stats.chance), score_label(stats)),
+            # A few cells in which all participants agree can have a t of thousands.
+            (stats.t, colour_limits(stats.t, 0.0, 99.0), f"{letter} value"),
+        ]
+        images = []
+        for axes, (values, limits, _) in zip(panels, maps):
+            images.append(draw_map(axes, values, x_edges, y_edges, limits, stats.significant))
             axes.set_xlabel(scale.label("Training", short(result.train_phase, 16)))
             axes.locator_params(nbins=6, integer=scale.unit == "bin")
+        left.set_title("Smoothed score" if alone else "Mean score")
+        right.set_title(f"{letter} against chance")
         left.set_ylabel(scale.label("Testing", short(result.test_phase, 16)))
+        right.tick_params(labelleft=False)
+        title, note = title_of(result, "temporal generalization"), f"{key} {stats.note}"
+        shape = map_shape(x_edges, y_edges)
+        area = arrange(figure, panels, 2, title, note, height=2.6, shape=shape, below=0.62)
+        high = figure.get_figheight()
+        for axes, image, (_, limits, label) in zip(panels, images, maps):
+            frame = axes.get_position()
+            place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
+            colour_bar(image, place, limits, label)
     return figure
 
 

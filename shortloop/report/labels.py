@@ -6,10 +6,25 @@ from shortloop.data import FloatArray
 from shortloop.group.result import MapStatistics
 from shortloop.report.content import KindResult
 from shortloop.report.times import TimeScale, bin_edges
+from shortloop.study.decoding import Score
 
-__all__ = ["SCORE", "edges_of", "generalization_of", "plane_of", "score_label", "short", "title_of"]
+__all__ = [
+    "chance_text",
+    "edges_of",
+    "generalization_of",
+    "plane_of",
+    "score_label",
+    "score_name",
+    "score_text",
+    "short",
+    "title_of",
+]
 
-SCORE = "Mean recall (%)"
+NAMES: dict[Score, str] = {
+    "balanced-accuracy": "Balanced accuracy (%)",
+    "accuracy": "Accuracy (%)",
+    "auc": "AUC",
+}
 
 
 def title_of(result: KindResult, what: str) -> str:
@@ -33,20 +48,76 @@ def title_of(result: KindResult, what: str) -> str:
     return f"{result.kind.capitalize()}: {what}{whose}"
 
 
+def score_name(stats: MapStatistics) -> str:
+    """Label of an axis of scores.
+
+    Parameters
+    ----------
+    stats : MapStatistics
+
+    Returns
+    -------
+    str
+        E.g. ``"Balanced accuracy (%)"``, ``"AUC"``.
+    """
+    return NAMES[stats.score]
+
+
 def score_label(stats: MapStatistics) -> str:
     """Label of a colour bar of scores.
 
     Parameters
     ----------
     stats : MapStatistics
-        Its chance level, percent, is named.
+        Its chance level is named.
 
     Returns
     -------
     str
-        E.g. ``"Mean recall (%), chance 33.3"``.
+        E.g. ``"Balanced accuracy (%), chance 33.3"``.
     """
-    return f"{SCORE}, chance {stats.chance:.1f}"
+    mean = "" if stats.expected is None else "mean "
+    return f"{NAMES[stats.score]}, {mean}chance {score_text(stats.score, stats.chance, unit=False)}"
+
+
+def score_text(score: Score, value: float | None, *, unit: bool = True) -> str:
+    """A score as it is printed: percent with one decimal, AUC with three.
+
+    Parameters
+    ----------
+    score : {"balanced-accuracy", "accuracy", "auc"}
+        Which score.
+    value : float or None
+        None: there is none.
+    unit : bool, default True
+        Whether to say the unit.
+
+    Returns
+    -------
+    str
+        E.g. ``"33.3 %"``, ``"0.500"``.
+    """
+    if value is None:
+        return "–"
+    if score == "auc":
+        return f"{value:.3f}"
+    return f"{value:.1f} %" if unit else f"{value:.1f}"
+
+
+def chance_text(stats: MapStatistics) -> str:
+    """The level of chance in words.
+
+    Parameters
+    ----------
+    stats : MapStatistics
+
+    Returns
+    -------
+    str
+        E.g. ``"33.3 %"``; ``"52.1 % on average"`` where it differs between cells.
+    """
+    level = score_text(stats.score, stats.chance)
+    return level if stats.expected is None else f"{level} on average"
 
 
 def short(name: str, width: int) -> str:

@@ -10,6 +10,7 @@ from shortloop.data import FloatArray
 from shortloop.group.result import MapStatistics
 from shortloop.report.content import KindResult
 from shortloop.report.labels import short, title_of
+from shortloop.report.layout import arrange
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def null_distribution(result: KindResult) -> Figure:
         columns.append((f"Generalization to {short(result.test_phase, 18)}", result.generalization))
     letter = "z" if result.curve.level == "participant" else "t"
     with styled():
-        figure = new_figure(4.6, title_of(result, "null distributions"))
+        figure = new_figure()
         grid = figure.subplots(2, len(columns), squeeze=False)
         for (upper, lower), (title, stats) in zip(grid.T, columns):
             upper.set_title(title)
@@ -46,7 +47,9 @@ def null_distribution(result: KindResult) -> Figure:
             mass = f"Largest cluster mass (sum of |{letter}|)"
             _histogram(lower, stats.null_mass, observed_mass(stats), stats, mass)
         handles, labels = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        title = title_of(result, "null distributions")
+        arrange(figure, list(grid.flat), len(columns), title, height=1.45, below=0.3)
+        figure.legend(handles, labels, loc="lower center", ncols=3, borderaxespad=0.2)
     return figure
 
 
@@ -107,7 +110,7 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     if span[1] - span[0] <= 1e-6 * span[1]:  # all the same but for rounding, which no histogram can cut up
         span = (0.95 * span[0], 1.05 * span[1] or 1.0)
     bins = min(40, max(8, int(1.5 * np.sqrt(finite.size))))
-    axes.hist(finite, bins=bins, range=span, color="#B5C7D6", label="null")
+    axes.hist(finite, bins=bins, range=span, histtype="stepfilled", color="#B5C7D6", label="null")
     if critical is not None and np.isfinite(critical):
         axes.axvline(critical, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
     axes.axvline(observed, color=VERMILION, linewidth=2.0, clip_on=False, label="observed")

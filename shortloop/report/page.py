@@ -7,11 +7,13 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.report import figures
 from shortloop.report.content import KindResult, ReportContent
+from shortloop.report.labels import chance_text, score_text
 from shortloop.report.provenance import flat, provenance_rows
 from shortloop.report.style import DPI, save
 from shortloop.report.summary import group_findings, participant_table
@@ -77,7 +79,7 @@ def panels(content: ReportContent) -> list[Panel]:
         for key, title, draw in FIGURES:
             if key == "generalization" and result.generalization is None:
                 continue
-            cost = 3.0 + len(result.participants) if key == "participants" else 4.0
+            cost = 2.0 + 0.1 * len(result.participants) if key == "participants" else 4.0
             name = f"{_slug(result.kind)}_{key}"
             found.append(Panel(name, len(found) + 1, key, title, result, draw, cost))
     return found
@@ -183,7 +185,7 @@ def _kind(result: KindResult, drawn: list[dict[str, Any]]) -> dict[str, Any]:
         "findings": [_unbroken(sentence) for sentence in finding_sentences(result)],
         "figures": drawn,
         "provenance": provenance_rows(result.sources),
-        "chance": f"{result.curve.chance:.1f} %",
+        "chance": chance_text(result.curve),
         "heads": heads,
         "rows": rows,
     }
@@ -192,9 +194,14 @@ def _kind(result: KindResult, drawn: list[dict[str, Any]]) -> dict[str, Any]:
 def _participants(result: KindResult) -> tuple[list[str], list[dict[str, Any]]]:
     scale = time_scale(result)
     unit = "bin" if scale.unit == "bin" else scale.unit
-    heads = [f"Decoding in {result.train_phase} (%)", f"at ({unit})"]
+    scored = "AUC" if result.curve.score == "auc" else "%"
+    heads = [f"Decoding in {result.train_phase} ({scored})", f"at ({unit})"]
     if result.generalization is not None:
-        heads += [f"Generalization to {result.test_phase} (%)", f"trained at ({unit})", f"tested at ({unit})"]
+        heads += [
+            f"Generalization to {result.test_phase} ({scored})",
+            f"trained at ({unit})",
+            f"tested at ({unit})",
+        ]
     rows = [
         {"name": row["participant"], "total": False, "cells": _cells(row, scale, result)}
         for row in participant_table(result)
@@ -214,12 +221,10 @@ def _participants(result: KindResult) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> list[str]:
-    def score(value: float | None) -> str:
-        return "–" if value is None else f"{value:.1f}"
-
     def time(value: float | None) -> str:
         return "–" if value is None else scale.number(value)
 
+    score = partial(score_text, result.curve.score, unit=False)
     cells = [score(row["peak"]), time(row["peak_time"])]
     if result.generalization is not None:
         cells.append(score(row["generalization_peak"]))

@@ -9,13 +9,21 @@ from numpy.typing import NDArray
 
 from shortloop.data import FloatArray
 from shortloop.group.result import MapStatistics
-from shortloop.report.style import BLACK, DIVERGING, GREY
+from shortloop.report.style import BLACK, DARK, DIVERGING, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import QuadMesh
+    from matplotlib.image import AxesImage, PcolorImage
 
-__all__ = ["colour_bar", "colour_limits", "confidence_half_width", "draw_map", "outline_segments"]
+__all__ = [
+    "colour_bar",
+    "colour_limits",
+    "confidence_half_width",
+    "draw_cells",
+    "draw_map",
+    "map_shape",
+    "outline_segments",
+]
 
 
 def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArray:
@@ -44,7 +52,7 @@ def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArr
         return np.full(stats.mean.shape, np.nan)
     error = np.std(stats.scores, axis=0, ddof=1) / np.sqrt(count)
     known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
-    error[known] = ((stats.mean - stats.chance)[known] / stats.t[known]).astype(error.dtype)
+    error[known] = ((stats.mean - stats.level_of_chance)[known] / stats.t[known]).astype(error.dtype)
     error[np.isinf(stats.t)] = 0.0
     return np.abs(error) * stdtrit(count - 1, (1 + level) / 2)
 
@@ -105,6 +113,33 @@ def colour_limits(values: FloatArray, centre: float, percentile: float = 100.0) 
     return centre - reach, centre + reach, outside
 
 
+def draw_cells(
+    axes: Axes,
+    values: FloatArray,
+    x_edges: FloatArray,
+    y_edges: FloatArray,
+    limits: tuple[float, float, bool],
+) -> AxesImage | PcolorImage:
+    """The cells of a map alone, white where there is no value.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    values : array of float, shape (rows, columns)
+    x_edges, y_edges : array of float, shapes (columns + 1,) and (rows + 1,)
+    limits : tuple
+        As `colour_limits` gives them.
+
+    Returns
+    -------
+    matplotlib.image.AxesImage or matplotlib.image.PcolorImage
+        For the colour bar; the second where cells differ in size.
+    """
+    shown = np.ma.masked_where(np.isnan(values), values)
+    image: Any = axes.pcolorfast(x_edges, y_edges, shown, cmap=DIVERGING, vmin=limits[0], vmax=limits[1])
+    return image
+
+
 def draw_map(
     axes: Axes,
     values: FloatArray,
@@ -112,7 +147,7 @@ def draw_map(
     y_edges: FloatArray,
     limits: tuple[float, float, bool],
     mask: NDArray[np.bool_] | None = None,
-) -> QuadMesh:
+) -> AxesImage | PcolorImage:
     """A map of training time (x) by testing time (y), with an outline, the diagonal and time 0.
 
     Parameters
@@ -127,56 +162,71 @@ def draw_map(
 
     Returns
     -------
-    matplotlib.collections.QuadMesh
-        For the colour bar.
+    matplotlib.image.AxesImage or matplotlib.image.PcolorImage
+        For the colour bar; the second where bins differ in width.
     """
-    mesh = axes.pcolormesh(
-        x_edges,
-        y_edges,
-        np.ma.masked_where(np.isnan(values), values),
-        cmap=DIVERGING,
-        vmin=limits[0],
-        vmax=limits[1],
-        rasterized=True,
-    )
+    image = draw_cells(axes, values, x_edges, y_edges, limits)
     axes.set_facecolor("#FFFFFF")
     low, high = max(x_edges[0], y_edges[0]), min(x_edges[-1], y_edges[-1])
     if low < high:
-        axes.plot([low, high], [low, high], color="#404040", linewidth=0.9, linestyle=(0, (5, 3)))
+        axes.plot([low, high], [low, high], color=DARK, linewidth=0.9, linestyle=(0, (5, 3)))
     for edges, line in [(x_edges, axes.axvline), (y_edges, axes.axhline)]:
         if edges[0] < 0 < edges[-1]:
-            line(0, color="#404040", linewidth=0.8, linestyle=":")
+            line(0, color=DARK, linewidth=0.8, linestyle=":")
     if mask is not None and mask.any():
         _draw_outline(axes, outline_segments(mask, x_edges, y_edges))
     axes.set_xlim(x_edges[0], x_edges[-1])
     axes.set_ylim(y_edges[0], y_edges[-1])
-    shape = (y_edges[-1] - y_edges[0]) / (x_edges[-1] - x_edges[0])
-    axes.set_aspect("equal" if 0.5 <= shape <= 2 else "auto")
+    axes.set_aspect("auto" if map_shape(x_edges, y_edges) is None else "equal")
     for spine in axes.spines.values():
         spine.set(visible=True, color=GREY)
-    return mesh
+    return image
 
 
 def colour_bar(
-    mesh: QuadMesh, panels: list[Axes], limits: tuple[float, float, bool], label: str, **where: Any
+    image: AxesImage | PcolorImage,
+    place: tuple[float, float, float, float],
+    limits: tuple[float, float, bool],
+    label: str,
 ) -> None:
-    """A colour bar for one or more panels, pointed where values lie outside its limits.
+    """A colour bar, pointed where values lie outside its limits.
 
     Parameters
     ----------
-    mesh : matplotlib.collections.QuadMesh
-    panels : list of matplotlib.axes.Axes
-        Panels of the mesh's figure that give way to it.
+    image : matplotlib.image.AxesImage or matplotlib.image.PcolorImage
+        As `draw_map` gives it.
+    place : tuple of float
+        Left, bottom, width and height as fractions of the figure's.
     limits : tuple
         As `colour_limits` gives them.
     label : str
-    **where
-        Passed to ``Figure.colorbar``.
     """
-    figure = panels[0].get_figure(root=True)
-    assert figure is not None  # panels are drawn in one
-    bar = figure.colorbar(mesh, ax=panels, label=label, extend="both" if limits[2] else "neither", **where)
+    figure = image.get_figure(root=True)
+    assert figure is not None  # maps are drawn in one
+    bar = figure.colorbar(
+        image,
+        cax=figure.add_axes(place),
+        label=label,
+        extend="both" if limits[2] else "neither",
+        orientation="horizontal" if place[2] > place[3] else "vertical",
+    )
     bar.outline.set_visible(False)
+
+
+def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:
+    """Height of a map over its width, on which one second is as long in both directions.
+
+    Parameters
+    ----------
+    x_edges, y_edges : array of float
+
+    Returns
+    -------
+    float or None
+        None where the map would be too flat or too narrow to read.
+    """
+    shape = float(np.ptp(y_edges) / np.ptp(x_edges))
+    return shape if 0.5 <= shape <= 2 else None
 
 
 def _draw_outline(axes: Axes, segments: NDArray[np.floating]) -> None:

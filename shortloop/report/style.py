@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BLACK",
     "BLUE",
+    "DARK",
     "DIVERGING",
     "DPI",
     "GREY",
@@ -22,13 +23,12 @@ __all__ = [
     "WIDTH",
     "new_figure",
     "save",
-    "settle",
     "styled",
 ]
 
 # Okabe & Ito (2008), told apart with any colour vision.
 BLACK, BLUE, VERMILION = "#000000", "#0072B2", "#D55E00"
-GREY = "#8A8A8A"
+GREY, DARK = "#8A8A8A", "#404040"
 
 # Moreland (2009): diverging, steps of equal perceived size (CIELAB), light in the middle.
 DIVERGING = "coolwarm"
@@ -42,6 +42,7 @@ RC: Any = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,  # where it belongs in any case, without looking for room
     "axes.labelsize": 9.5,
     "axes.linewidth": 0.8,
     "axes.spines.top": False,
@@ -59,7 +60,7 @@ RC: Any = {
     "text.parse_math": False,  # a $ in a name is a $
     "pdf.fonttype": 42,  # TrueType: text stays text in a drawing program
     "pdf.compression": 6,
-    "svg.fonttype": "none",
+    "image.composite_image": False,  # maps stay images of their own
 }
 
 
@@ -74,17 +75,18 @@ def styled() -> Iterator[None]:
         yield
 
 
-def new_figure(height: float, title: str, note: str = "", width: float = WIDTH) -> Figure:
+def new_figure(height: float = 4.0, title: str = "", note: str = "", width: float = WIDTH) -> Figure:
     """An empty figure that belongs to no window.
 
     Parameters
     ----------
-    height : float
+    height : float, default 4.0
         Inches.
-    title : str
-        Shown above, in bold.
+    title : str, default ""
+        Shown above, in bold. With it, matplotlib's constrained layout places all parts, which is convenient
+        and slow; without, `shortloop.report.layout.arrange` does.
     note : str, default ""
-        Shown below, e.g. what the statistics cannot say.
+        Shown below a figure with a title.
     width : float, default WIDTH
         Inches.
 
@@ -98,39 +100,14 @@ def new_figure(height: float, title: str, note: str = "", width: float = WIDTH) 
     from matplotlib.figure import Figure
 
     lines = textwrap.wrap(note, int(14.5 * width))
-    figure = Figure(figsize=(width, height + 0.18 * len(lines)), layout="constrained")
+    size = width, height + 0.18 * len(lines)
+    figure = Figure(figsize=size, layout="constrained" if title else None)
     FigureCanvasAgg(figure)
-    figure.suptitle(title, x=0.01, ha="left")
+    if title:
+        figure.suptitle(title, x=0.01, ha="left")
     if lines:
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#333333")
     return figure
-
-
-def settle(figure: Figure) -> None:
-    """Lay a figure out, once and for all files that it is saved to.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        Changed in place; left as it is if it has no layout engine.
-
-    Notes
-    -----
-    Passes are repeated until nothing moves: where cells are square, the first leaves titles of panels under
-    the figure's. Of many small panels a pass takes long, and two are enough.
-    """
-    engine = figure.get_layout_engine()
-    if engine is None:
-        return
-    with styled():
-        before = None
-        for _ in range(8 if len(figure.axes) < 5 else 2):
-            engine.execute(figure)
-            after = [axes.get_position().bounds for axes in figure.axes]
-            if before is not None and np.allclose(before, after, atol=1e-3):
-                break
-            before = after
-        figure.set_layout_engine("none")
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
@@ -148,10 +125,59 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     -------
     list of Path
         The PNG and the PDF.
+
+    Notes
+    -----
+    The canvases are asked directly: ``Figure.savefig`` draws everything twice, once for the layout, which
+    is settled here once for both files.
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
     png, pdf = folder / f"{name}.png", folder / f"{name}.pdf"
-    with styled():
-        settle(figure)
-        figure.savefig(png, dpi=DPI, metadata={"Software": None})
-        figure.savefig(pdf, dpi=DPI, metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    with styled(), _fonts_without_layout():
+        _settle(figure)
+        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
+        metadata = {"CreationDate": None, "Creator": None, "Producer": None}
+        FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
+        figure.dpi = DPI  # which is 72 in a PDF
+        FigureCanvasAgg(figure)
     return [png, pdf]
+
+
+def _settle(figure: Figure) -> None:
+    # Passes are repeated until nothing moves: where cells are square, the first leaves titles of panels
+    # under the figure's.
+    engine = figure.get_layout_engine()
+    if engine is None:
+        return
+    before = None
+    for _ in range(8):
+        engine.execute(figure)
+        after = [axes.get_position().bounds for axes in figure.axes]
+        if before is not None and np.allclose(before, after, atol=1e-3):
+            break
+        before = after
+    figure.set_layout_engine("none")
+
+
+@contextmanager
+def _fonts_without_layout() -> Iterator[None]:
+    # A PDF says where each letter stands, so the fonts in it need no rules of kerning and ligatures; to cut
+    # these down to the letters used takes three times as long as everything else in a font.
+    from fontTools import subset
+
+    load = subset.load_font
+
+    def without(*args: Any, **options: Any) -> Any:
+        font = load(*args, **options)
+        for table in ("GDEF", "GPOS", "GSUB", "MATH", "kern"):
+            if table in font:
+                del font[table]
+        return font
+
+    subset.load_font = without
+    try:
+        yield
+    finally:
+        subset.load_font = load

@@ -23,7 +23,7 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        For each participant: ``participant``; ``peak`` (percent) of the curve, ``peak_time`` and ``chance``;
+        For each participant: ``participant``; ``peak`` of the curve, ``peak_time`` and ``chance``;
         with a generalization map also ``generalization_peak``, ``generalization_train_time`` and
         ``generalization_test_time``. Times in ``result.time_unit``. None where no score is a number.
     """
@@ -55,12 +55,13 @@ def group_findings(result: KindResult) -> dict[str, Any]:
     Returns
     -------
     dict
-        JSON-able. ``kind``, ``level``, ``participants`` (number), ``time_unit``, ``chance`` and ``alpha``;
+        JSON-able. ``kind``, ``level``, ``participants`` (number), ``time_unit``, ``score``, ``chance`` and
+        ``alpha``;
         ``curve`` and ``generalization`` (None where there is none), each with
 
         - ``significant``: whether any cell is;
         - ``p`` and ``p_max``: smallest p corrected by clusters and by the maximum statistic;
-        - ``peak``: largest mean score, percent, smoothed as the statistics are;
+        - ``peak``: largest mean score, smoothed as the statistics are;
         - of the curve ``peak_time``, ``windows`` as ``[start, end]`` and ``clusters`` with ``start``,
           ``end``, ``direction`` (``"above"`` or ``"below"`` chance) and ``p``;
         - of the map ``peak_train_time``, ``peak_test_time`` and ``regions`` with ``train`` and ``test`` as
@@ -74,6 +75,7 @@ def group_findings(result: KindResult) -> dict[str, Any]:
         "level": result.curve.level,
         "participants": len(result.participants),
         "time_unit": result.time_unit,
+        "score": result.curve.score,
         "chance": float(result.curve.chance),
         "alpha": float(result.curve.alpha),
         "curve": _curve_findings(result),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from shortloop.report.content import KindResult, ReportContent
+from shortloop.report.labels import chance_text, score_text
 from shortloop.report.summary import group_findings
 from shortloop.report.times import TimeScale, time_scale
 
 __all__ = ["caption", "finding_sentences", "limits", "listed", "overview", "p_text"]
+
+SCORES = {
+    "balanced-accuracy": "balanced accuracy, the mean over classes of recall, in percent",
+    "accuracy": "accuracy, the share of trials that are called what they are, in percent",
+    "auc": "the area under the ROC curve (AUC), of more than two classes the mean of each against the rest, "
+    "averaged over folds",
+}
 
 
 def overview(content: ReportContent) -> str:
@@ -27,12 +36,10 @@ def overview(content: ReportContent) -> str:
     whose = f"participant {names[0]}" if len(names) == 1 else f"{len(names)} participants"
     classes = [str(name) for name in content.settings.get("classes", ())]
     what = f" into {len(classes)} classes ({listed(classes)})" if classes else ""
-    chances = sorted({kind.curve.chance for kind in content.kinds})
-    chance = f"; chance is {listed([f'{value:.1f} %' for value in chances])}" if chances else ""
-    return (
-        f"EEG of {whose} was decoded{what}{chance}. Scores are the mean over classes of recall; "
-        "times are centres of time bins."
-    )
+    chances = sorted({chance_text(kind.curve) for kind in content.kinds})
+    chance = f"; chance is {listed(chances)}" if chances else ""
+    scores = listed([SCORES[score] for score in sorted({kind.curve.score for kind in content.kinds})])
+    return f"EEG of {whose} was decoded{what}{chance}. Scores are {scores}; times are centres of time bins."
 
 
 def finding_sentences(result: KindResult) -> list[str]:
@@ -48,6 +55,7 @@ def finding_sentences(result: KindResult) -> list[str]:
     """
     found, scale = group_findings(result), time_scale(result)
     curve, plane = found["curve"], found["generalization"]
+    text = partial(score_text, result.curve.score)
     score = "smoothed score" if found["level"] == "participant" else "mean score"
     windows = [
         f"{cluster['direction']} chance {_during(scale, cluster['start'], cluster['end'])} "
@@ -57,7 +65,7 @@ def finding_sentences(result: KindResult) -> list[str]:
     start = f"{result.kind.capitalize()}, cross-validated within {result.train_phase}: decoding"
     sentences = [_significance(start, windows, curve)]
     if curve["peak"] is not None:
-        peak = f"The {score} was highest at {scale.point(curve['peak_time'])}, {curve['peak']:.1f} %."
+        peak = f"The {score} was highest at {scale.point(curve['peak_time'])}, {text(curve['peak'])}."
         sentences[0] += f" {peak}"
     if plane is None:
         return sentences
@@ -74,7 +82,7 @@ def finding_sentences(result: KindResult) -> list[str]:
     if plane["peak"] is not None:
         sentences[1] += (
             f" The {score} was highest for training at {scale.point(plane['peak_train_time'])} and testing "
-            f"at {scale.point(plane['peak_test_time'])}, {plane['peak']:.1f} %."
+            f"at {scale.point(plane['peak_test_time'])}, {text(plane['peak'])}."
         )
     return sentences
 
@@ -160,16 +168,23 @@ def limits(content: ReportContent) -> list[str]:
             "the information, not that a typical one does (Allefeld, Görgen & Haynes, 2016, NeuroImage "
             "141:378-392)."
         )
+    if any(stats.expected is not None for stats in parts):
+        notes.append(
+            "Classes differ in size, so that naming the largest one raises accuracy without any information. "
+            "Chance is therefore what each participant's own scores are under shuffled labels, in each cell "
+            "(Combrisson & Jerbi, 2015, J. Neurosci. Methods 250:126-136); balanced accuracy and AUC need no "
+            "such care."
+        )
     notes.append(
         "Peak scores are the largest of many, so they lie above chance even where there is no information; "
         "judge significance by the corrected p values only."
     )
     for kind in content.kinds:
         if kind.left_out:
-            folds = "fold" if kind.left_out == 1 else "folds"
+            folds, their = ("fold", "its") if kind.left_out == 1 else ("folds", "their")
             notes.append(
-                f"{kind.kind.capitalize()}: {kind.left_out} {folds} kept no feature, gave no model and "
-                f"{'is' if kind.left_out == 1 else 'are'} left out of the scores."
+                f"{kind.kind.capitalize()}: {kind.left_out} {folds} kept no feature and gave no model; "
+                f"{their} held-out trials count as guessed."
             )
         if kind.generalization is None:
             where = kind.test_phase if kind.test_phase != kind.train_phase else "other times"

@@ -1,4 +1,4 @@
-"""How a study decodes: folds, selection, scaling, the estimator."""
+"""How a study decodes: folds, selection, scaling, the score, the estimator."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ __all__ = [
     "LdaSettings",
     "LinearSvmSettings",
     "MatlabSvmSettings",
+    "RidgeSettings",
+    "Score",
     "SklearnSettings",
 ]
 
+Score = Literal["balanced-accuracy", "accuracy", "auc"]
+
 
 class DecodingSettings(Settings):
-    """Cross-validation, feature selection and scaling, the same for every estimator."""
+    """Cross-validation, feature selection, scaling and the score, the same for every estimator."""
 
     folds: int = Field(10, ge=2, le=255, description="stratified shuffled folds; default 10")
     select_alpha: float = Field(
@@ -29,6 +33,13 @@ class DecodingSettings(Settings):
         "separate",
         description="predicted trials are z-scored by their own mean and deviation ('separate', as in the "
         "published analysis, the default) or by those of the training trials ('training')",
+    )
+    score: Score = Field(
+        "balanced-accuracy",
+        description="what says how well a bin is decoded: mean over classes of the share of their trials "
+        "called right ('balanced-accuracy', the default), share of all trials ('accuracy'), or area under "
+        "the ROC curve, of more than two classes each against the rest, averaged over classes and folds "
+        "('auc')",
     )
 
 
@@ -69,6 +80,13 @@ class LdaSettings(Settings):
     )
 
 
+class RidgeSettings(Settings):
+    """Ridge regression on class labels, as scikit-learn's RidgeClassifier has it."""
+
+    kind: Literal["ridge"] = Field("ridge", description="ridge regression on class labels")
+    alpha: float = Field(1.0, gt=0, description="penalty of squared weights; default 1")
+
+
 class SklearnSettings(Settings):
     """Any scikit-learn classifier, by import path."""
 
@@ -83,5 +101,6 @@ class SklearnSettings(Settings):
 
 
 EstimatorSettings = Annotated[
-    LinearSvmSettings | MatlabSvmSettings | LdaSettings | SklearnSettings, Field(discriminator="kind")
+    LinearSvmSettings | MatlabSvmSettings | LdaSettings | RidgeSettings | SklearnSettings,
+    Field(discriminator="kind"),
 ]

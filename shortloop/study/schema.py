@@ -54,7 +54,7 @@ class Study(Settings):
     phases: Phases = Field(Phases(), description="which phase trains and which is decoded")
     input: InputSettings = Field(description="format of the recordings and where they are; no default")
     features: FeatureSettings = Field(description="what the classifiers see; no default")
-    decoding: DecodingSettings = Field(DecodingSettings(), description="folds, selection, scaling")
+    decoding: DecodingSettings = Field(DecodingSettings(), description="folds, selection, scaling, score")
     estimator: EstimatorSettings = Field(LinearSvmSettings(), description="the classifier")
     permutations: PermutationSettings = Field(PermutationSettings(), description="the null distribution")
     group: GroupSettings = Field(GroupSettings(), description="statistics over participants")

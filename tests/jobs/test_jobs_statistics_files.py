@@ -49,6 +49,25 @@ def assert_same(one: MapStatistics, two: MapStatistics | None) -> None:
             assert left == right
 
 
+def test_levels_of_chance_and_the_score(project: Path) -> None:
+    maps = np.random.default_rng(0).normal(60, 5, (31, 4, 6))
+    found = {
+        "curve": group_statistics(
+            maps[0],
+            list(maps[1:].swapaxes(0, 1)),
+            chance=maps.mean(axis=0),
+            settings=GroupSettings(),
+            seed=seed_for(0, "group"),
+        )
+    }
+    found["curve"] = dataclasses.replace(found["curve"], score="accuracy")
+    back = through_a_job(found)["curve"]
+    assert_same(found["curve"], back)
+    described = open_result(Path()).record["arrays"]
+    assert described["curve_expected"]["unit"] == "%"
+    assert described["curve_scores"]["description"].startswith("accuracy of each participant")
+
+
 @pytest.mark.parametrize("participants", [1, 2, 6])
 @pytest.mark.parametrize("effect", [0.0, 20.0, -20.0])
 def test_a_curve_and_a_plane(project: Path, participants: int, effect: float) -> None:

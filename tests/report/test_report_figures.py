@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
+import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from fontTools import subset
+from fontTools.ttLib import TTFont
 from PIL import Image
 from report_synthetic import CHANCE, kind_result
 
@@ -19,7 +25,7 @@ from shortloop.report.figures import (
     null_distribution,
     participant_maps,
 )
-from shortloop.report.style import DPI, WIDTH, save, settle, styled
+from shortloop.report.style import DPI, WIDTH, save, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +36,8 @@ CASES: dict[str, dict[str, Any]] = {
     "one participant": {"participants": ("sub-with-a-very-long-name-000123",), "note": NOTE},
     "4 participants": {"participants": 4, "test_phase": "a-very-long-name-of-a-phase"},
     "18 participants": {"participants": 18},
+    "31 participants": {"participants": 31, "bins": 30},
+    "18 curves": {"participants": 18, "test_bins": None, "bins": 41},
     "no generalization": {"participants": 5, "test_bins": None},
     "bins": {"unit": "bin", "participants": 3},
     "one bin": {"bins": 1, "test_bins": 1, "participants": 2},
@@ -56,7 +64,6 @@ def texts(figure: Figure) -> list[Any]:
             drawn.append(text)
         draw(text, *args)
 
-    settle(figure)
     with styled(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Text, "draw", record)
         figure.draw_without_rendering()
@@ -123,19 +130,46 @@ def test_the_outline_runs_along_the_right_cells() -> None:
 def test_maps_are_centred_at_chance_and_not_transposed() -> None:
     result = kind_result()
     assert result.generalization is not None
-    mesh = generalization_map(result).axes[0].collections[0]
-    low, high = mesh.get_clim()
+    image = generalization_map(result).axes[0].images[0]
+    low, high = image.get_clim()
     assert low is not None
     assert high is not None
     assert (low + high) / 2 == pytest.approx(CHANCE)
-    np.testing.assert_array_equal(np.asarray(mesh.get_array()), result.generalization.mean)
+    np.testing.assert_array_equal(np.asarray(image.get_array()), result.generalization.mean)
 
 
 def test_participants_share_one_scale_and_keep_their_order() -> None:
     result = kind_result(participants=18)
-    panels = [axes for axes in participant_maps(result).axes if axes.get_title(loc="left")]
-    assert [axes.get_title(loc="left") for axes in panels] == list(result.participants)
-    assert len({axes.collections[0].get_clim() for axes in panels}) == 1
+    page = participant_maps(result).axes[0]
+    names = [text.get_text() for text in page.texts if text.get_text() in result.participants]
+    assert names == list(result.participants)
+    assert len({image.get_clim() for image in page.images}) == 1
+
+
+def test_each_map_is_below_its_name_and_not_transposed() -> None:
+    result = kind_result(participants=7)
+    assert result.generalization is not None
+    page = participant_maps(result).axes[0]
+    names = {text.get_text(): text.get_position() for text in page.texts}
+    for name, image, scores in zip(
+        result.participants, page.images, result.generalization.scores, strict=True
+    ):
+        left, right, _, top = image.get_extent()
+        assert left <= names[name][0] < right
+        assert 0 < names[name][1] - top < 0.1
+        np.testing.assert_array_equal(np.asarray(image.get_array()), scores)
+        assert image.origin == "lower"
+
+
+def test_curves_are_drawn_on_the_scale_of_their_labels() -> None:
+    result = kind_result(participants=3, test_bins=None)
+    page = participant_maps(result).axes[0]
+    ticks = [text for text in page.texts if text.get_horizontalalignment() == "right"]
+    at, shown = [text.get_position()[1] for text in ticks], [float(text.get_text()) for text in ticks]
+    lines = [[np.asarray(path.vertices) for path in item.get_paths()] for item in page.collections]
+    (curves,) = (points for points in lines if len(points[0]) == len(result.train_times))
+    scores = [np.polyval(np.polyfit(at, shown, 1), points[:, 1]) for points in curves]
+    np.testing.assert_allclose(scores, result.curve.scores, rtol=1e-6)
 
 
 def test_one_participant_is_named_and_the_note_is_shown() -> None:
@@ -158,6 +192,23 @@ def test_files_open_and_have_their_size(tmp_path: Path) -> None:
     assert written.rstrip().endswith(b"%%EOF")
     assert b"/FontFile2" in written  # TrueType
     assert b"/Type3" not in written
+
+
+def test_fonts_in_a_pdf_are_letters_only(tmp_path: Path) -> None:
+    load = subset.load_font
+    _, pdf = save(decoding_over_time(kind_result()), tmp_path, "curve")
+    assert subset.load_font is load
+    fonts = []
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL):
+        with contextlib.suppress(zlib.error):
+            content = zlib.decompress(stream)
+            if content.startswith(b"\0\1\0\0"):
+                fonts.append(TTFont(io.BytesIO(content)))
+    assert len(fonts) >= 2  # the title is bold
+    for font in fonts:
+        assert 1 < len(font.getGlyphOrder()) < 100
+        assert {"glyf", "loca", "hmtx"} <= set(font.keys())
+        assert not {"GSUB", "GPOS", "kern"} & set(font.keys())
 
 
 def test_settings_of_the_user_are_neither_used_nor_changed() -> None:

@@ -54,7 +54,7 @@ WRONG: list[tuple[str, dict[str, str], str, str, str]] = [
         {},
         "estimator.kind",
         "'svm'",
-        "'linear-svm', 'matlab-svm', 'lda', 'sklearn'",
+        "'linear-svm', 'matlab-svm', 'lda', 'ridge', 'sklearn'",
     ),
     ("[estimator]\nkind = 'sklearn'\npath = 'SVC'", {}, "estimator.path", "'SVC'", "match"),
     (

@@ -1,0 +1,128 @@
+"""Where the parts of a figure lie: panels in a grid, strips around them, a title above and a note below."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
+
+__all__ = ["LINE", "PAD", "arrange", "fractions"]
+
+PAD = 0.06  # inches, at the edges and between panels
+LINE = 0.18  # inches, a line of text of 9 to 11 points
+
+
+def arrange(
+    figure: Figure,
+    panels: Sequence[Axes],
+    columns: int,
+    title: str,
+    note: str = "",
+    *,
+    height: float = np.inf,
+    shape: float | None = None,
+    left: float = 0.0,
+    right: float = 0.0,
+    below: float = 0.0,
+) -> Bbox:
+    """Place panels of one size in rows, and make the figure as high as they need.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Its width stays.
+    panels : sequence of matplotlib.axes.Axes
+        Row by row, with all their labels.
+    columns : int
+    title : str
+        Shown above, in bold.
+    note : str, default ""
+        Shown below, e.g. what the statistics cannot say.
+    height : float, optional
+        Inches, of the frame of one panel.
+    shape : float, optional
+        Height of a frame over its width; then `height` is the most it may have. Frames fill their columns
+        without it.
+    left, right, below : float, default 0.0
+        Inches to keep free beside and below all panels, for legends, colour bars and common labels.
+
+    Returns
+    -------
+    matplotlib.transforms.Bbox
+        What the panels and their labels take up, in inches from the lower left corner.
+
+    Notes
+    -----
+    A constrained layout gives much the same, but measures every text several times over, which takes longer
+    than drawing it.
+    """
+    from matplotlib.transforms import Bbox
+
+    rows = -(-len(panels) // columns)
+    beyond = np.zeros((rows, columns, 4))
+    for index, axes in enumerate(panels):
+        beyond[divmod(index, columns)] = _beyond_frame(axes)
+    before, after = beyond[..., 0].max(axis=0), beyond[..., 2].max(axis=0)  # of each column
+    under, over = beyond[..., 1].max(axis=1), beyond[..., 3].max(axis=1)  # of each row
+
+    width = figure.get_figwidth()
+    gaps = before.sum() + after.sum() + 2 * PAD * (columns - 1)
+    cell = (width - 2 * PAD - left - right - gaps) / columns
+    wide = cell if shape is None else min(cell, height / shape)
+    high = height if shape is None else wide * shape
+    lines = textwrap.wrap(note, int(14.5 * width))
+    bottom = PAD + LINE * len(lines) + below
+    panel_height = under.sum() + over.sum() + rows * high + PAD * (rows - 1)
+    total = bottom + panel_height + PAD + LINE + 2 * PAD
+    figure.set_size_inches(width, total)
+
+    lefts = PAD + left + np.cumsum(before + np.append(0, after[:-1])) + np.arange(columns) * (cell + 2 * PAD)
+    tops = bottom + panel_height - np.cumsum(over + np.append(0, under[:-1])) - np.arange(rows) * (high + PAD)
+    for index, axes in enumerate(panels):
+        row, column = divmod(index, columns)
+        corner = lefts[column] + (cell - wide) / 2, tops[row] - high
+        axes.set_position(fractions(figure, *corner, wide, high))
+
+    figure.suptitle(title, x=PAD / width, y=1 - PAD / total, ha="left", va="top")
+    if lines:
+        where = {"x": PAD / width, "y": PAD / total, "ha": "left", "va": "bottom"}
+        figure.text(s="\n".join(lines), **where, fontsize=9, color="#333333")
+    return Bbox.from_extents(PAD + left, bottom, width - PAD - right, bottom + panel_height)
+
+
+def fractions(
+    figure: Figure, left: float, bottom: float, width: float, height: float
+) -> tuple[float, float, float, float]:
+    """A rectangle in the coordinates of a figure.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    left, bottom, width, height : float
+        Inches.
+
+    Returns
+    -------
+    tuple of float
+        Left, bottom, width and height as fractions of the figure's.
+    """
+    across, up = figure.get_size_inches()
+    return left / across, bottom / up, width / across, height / up
+
+
+def _beyond_frame(axes: Axes) -> Any:
+    # How far labels reach beyond the frame: left, below, right, above, in inches.
+    figure = axes.get_figure(root=True)
+    assert figure is not None  # panels are drawn in one
+    outside = axes.get_tightbbox()
+    assert outside is not None  # panels are visible
+    inside = axes.bbox
+    reach = [inside.x0 - outside.x0, inside.y0 - outside.y0, outside.x1 - inside.x1, outside.y1 - inside.y1]
+    return np.maximum(reach, 0) / figure.dpi

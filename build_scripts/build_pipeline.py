@@ -70,7 +70,8 @@ def train(run: Plan, participant: str, features: Built) -> Built:
         options={
             "phase": study.phases.train,
             "seed": study.seed,
-            "decoding": study.decoding.model_dump(),
+            "decoding": study.decoding.model_dump(exclude={"score"}),
+            "decisions": study.decoding.score == "auc",
             "estimator": study.estimator.model_dump(),
             "origin": origin_of(study.estimator.path) if study.estimator.kind == "sklearn" else "",
         },
@@ -97,7 +98,11 @@ def permute(run: Plan, participant: str, features: Built, models: Built, applied
     if permutations.null == "training-labels":
         jobs["features"] = features
     return run.build(
-        "permute", participant, options={"seed": run.study.seed, **permutations.model_dump()}, jobs=jobs
+        "permute",
+        participant,
+        options={"seed": run.study.seed, "score": run.study.decoding.score, **permutations.model_dump()},
+        jobs=jobs,
+        grows="count",
     )
 
 
@@ -112,4 +117,5 @@ def group(run: Plan, permuted: list[Built]) -> Built:
 
 def report(run: Plan, groups: list[Built]) -> Built:
     settings = run.study.model_dump(mode="json", exclude={"input": {"folder"}})
-    return run.build("report", options={"study": settings}, jobs={"groups": groups})
+    imported = [job for job in run.jobs if job.stage.startswith("import_")]
+    return run.build("report", options={"study": settings}, jobs={"groups": groups, "imported": imported})

@@ -17,8 +17,6 @@ options: dict[str, Any] = {
 
 
 def prepare() -> Any:
-    import scipy.io  # noqa: F401  imported once, shared by the slices
-
     from shortloop.engines.units import Units
 
     return Units(len(options["files"]))
@@ -57,13 +55,14 @@ def analysis(sliceno: int, prepare_res: Any) -> Any:
         save_array(f"times_{phase}", features.times)
         summary = summarize(features, participant=participant, phase=phase, file=file.name)
         source = {"name": file.name, "content": content}
-        found[phase] = (feature_facts(features), summary.to_dict(), source)
+        found[phase] = (feature_facts(features), summary.to_dict(), source, features.span)
     return None, found, check_single_thread()
 
 
 def synthesis(analysis_res: Any) -> None:
     from shortloop.errors import InputError
-    from shortloop.jobs.records import reject, write_record
+    from shortloop.jobs.inputs import locate
+    from shortloop.jobs.records import Outside, reject, write_record
     from shortloop.jobs.stage_files import feature_arrays
 
     slices = list(analysis_res)
@@ -75,8 +74,10 @@ def synthesis(analysis_res: Any) -> None:
     found = {phase: each for _, phases, _ in slices for phase, each in phases.items()}
     arrays, facts = {}, {}
     for phase in options["files"]:
-        facts = found[phase][0]
-        arrays.update(feature_arrays(phase, facts["unit"], facts["time_unit"]))
+        facts, _, source, span = found[phase]
+        outside = None if span is None else Outside(**source, span=span)
+        arrays.update(feature_arrays(phase, facts["unit"], facts["time_unit"], outside))
+        locate(source["content"])  # nobody changed it meanwhile
     write_record(
         "import_features",
         participant,

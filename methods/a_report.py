@@ -9,7 +9,7 @@ from shortloop.jobs.code import code_of
 description = "Report: figures and a self-contained page with the provenance of each"
 depend_extra = code_of(__file__)
 options: dict[str, Any] = {"study": {}}  # the study's settings, as the page shows them
-jobs = (["groups"],)
+jobs = (["groups"], ["imported"])
 
 
 def prepare() -> Any:
@@ -23,7 +23,9 @@ def prepare() -> Any:
     from shortloop.report.collect import collect
     from shortloop.report.page import panels
 
-    content = collect([open_result(each.path) for each in jobs.groups], options["study"])  # type: ignore[attr-defined]
+    groups = [open_result(each.path) for each in jobs.groups]  # type: ignore[attr-defined]
+    imported = [open_result(each.path) for each in jobs.imported]  # type: ignore[attr-defined]
+    content = collect(groups, imported, options["study"])
     Path("figures").mkdir()
     figures = panels(content)
     return content, figures, Units([figure.cost for figure in figures])

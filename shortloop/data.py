@@ -1,14 +1,15 @@
-"""The two things that travel between stages: epochs, and the features made of them."""
+"""What travels between stages: epochs, and the features made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Epochs", "Features", "FloatArray", "IntArray"]
+__all__ = ["Epochs", "Features", "FloatArray", "IntArray", "Span"]
 
 FloatArray = NDArray[np.floating]
 IntArray = NDArray[np.integer]
@@ -49,6 +50,50 @@ class Epochs:
 
 
 @dataclass(frozen=True)
+class Span:
+    """An array as it lies in a file.
+
+    Parameters
+    ----------
+    offset : int
+        Byte at which its first value starts.
+    shape : tuple of int
+        Its shape.
+    strides : tuple of int
+        Bytes from one value to the next along each axis.
+    dtype : str
+        Type of its values, as NumPy writes it, e.g. ``"<f8"``.
+    """
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+
+    def map(self, file: Path) -> np.ndarray:
+        """The array, as a read-only memory map.
+
+        Parameters
+        ----------
+        file : Path
+            The file.
+
+        Returns
+        -------
+        array of `shape` and `dtype`
+
+        Raises
+        ------
+        OSError
+            If the file cannot be opened.
+        TypeError, ValueError
+            If it is too short.
+        """
+        content = np.memmap(file, dtype=np.uint8, mode="r")
+        return np.ndarray(self.shape, self.dtype, content, self.offset, self.strides)
+
+
+@dataclass(frozen=True)
 class Features:
     """What the classifiers see of one participant in one phase.
 
@@ -70,6 +115,8 @@ class Features:
         Unit of `data`.
     time_unit : str, default "s"
         Unit of `times`; ``"bin"`` where the file names no times.
+    span : Span, optional
+        Where `data` lie in the file that they came from, if they are a map of it and no copy.
     """
 
     data: FloatArray
@@ -80,3 +127,4 @@ class Features:
     kind: str
     unit: str = "V"
     time_unit: str = "s"
+    span: Span | None = None

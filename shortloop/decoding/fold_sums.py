@@ -75,12 +75,14 @@ def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, 
     -------
     FoldSums
     """
+    x = np.ascontiguousarray(x).view()  # the order in memory is the order of adding up
+    # Code compiled for arrays that may be written is another: this one never may, the copies below may.
+    x.flags.writeable = False
     offset = x.mean(axis=0, dtype=np.float64)
     sums = np.zeros((n_classes, n_folds, x.shape[1]))
     squares = np.zeros((n_folds, x.shape[1]))
     counts = np.zeros((n_classes, n_folds))
-    # Copies: code compiled for arrays that may be written is another than for those that may not.
-    _add_up(np.asarray(x), labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
+    _add_up(x, labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
     np.add.at(counts, (labels, folds), 1.0)
     return FoldSums(offset, sums, squares, counts)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.data import FloatArray
 
-__all__ = ["moments", "zscore"]
+__all__ = ["moments", "standardize", "zscore"]
 
 
 BLOCK = 2**17
@@ -22,50 +22,71 @@ def moments(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     Parameters
     ----------
     x : array of float, shape (trials, features)
-        Features.
+        Features, in any order in memory.
 
     Returns
     -------
     mean, std : array of float, shape (features,)
         In float64. The standard deviation of a constant feature is infinite, so that its z-scores are 0.
     """
-    mean = x.mean(axis=0, dtype=np.float64)
-    squares = np.zeros(x.shape[1])
-    for rows in _blocks(x):
-        centred = x[rows] - mean
-        squares += np.einsum("ij,ij->j", centred, centred)
-    std = np.sqrt(squares / len(x))
-    # A constant feature's deviation is rounding of its mean, at most.
-    constant = std <= len(x) * np.finfo(np.float64).eps * np.abs(mean)
-    return mean, np.where(constant, np.inf, std)
+    mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
+    for features in _blocks(x):
+        _, mean[features], std[features] = _centre(x[:, features])
+    return mean, std
 
 
-def zscore(
-    x: FloatArray, dtype: Any = np.float64, known: tuple[FloatArray, FloatArray] | None = None
-) -> FloatArray:
+def standardize(x: FloatArray, dtype: Any = np.float64) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """z-scores over trials with the population standard deviation, and the moments that they come from.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features, in any order in memory.
+    dtype : dtype-like, default float64
+        Of the z-scores; all is computed in float64.
+
+    Returns
+    -------
+    scaled : array of `dtype`, shape (trials, features)
+        0 for a constant feature.
+    mean, std : array of float, shape (features,)
+        As of `moments`.
+    """
+    mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
+    scaled = np.empty(x.shape, dtype)
+    for features in _blocks(x):
+        centred, mean[features], std[features] = _centre(x[:, features])
+        np.divide(centred, std[features], out=scaled[:, features], casting="same_kind")
+    return scaled, mean, std
+
+
+def zscore(x: FloatArray) -> FloatArray:
     """z-scores over trials with the population standard deviation; 0 for a constant feature.
 
     Parameters
     ----------
     x : array of float, shape (trials, features)
-        Features.
-    dtype : dtype-like, default float64
-        Of the result; all is computed in float64.
-    known : tuple of array, optional
-        Moments of `x`, if they are known already.
+        Features, in any order in memory.
 
     Returns
     -------
-    array of `dtype`, shape (trials, features)
+    array of float64, shape (trials, features)
     """
-    mean, std = moments(x) if known is None else known
-    scaled = np.empty(x.shape, dtype)
-    for rows in _blocks(x):
-        np.divide(x[rows] - mean, std, out=scaled[rows], casting="same_kind")
-    return scaled
+    return standardize(x)[0]
+
+
+def _centre(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    # A copy by rows, whatever the order of x: the order in memory is the order of adding up.
+    centred = np.array(x, dtype=np.float64, order="C")
+    mean = centred.mean(axis=0)
+    centred -= mean
+    std = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(x))
+    # A constant feature's deviation is rounding of its mean, at most.
+    constant = std <= len(x) * np.finfo(np.float64).eps * np.abs(mean)
+    return centred, mean, np.where(constant, np.inf, std)
 
 
 def _blocks(x: FloatArray) -> Iterator[slice]:
-    step = max(1, BLOCK // max(1, x.shape[1]))
-    for first in range(0, len(x), step):
+    step = max(1, BLOCK // max(1, len(x)))
+    for first in range(0, x.shape[1], step):
         yield slice(first, first + step)

@@ -107,7 +107,7 @@ def read_features(
     classes : sequence of str
         Classes of the study.
     allocate : callable, default numpy.empty
-        Gives the float64 array of a shape that the data are read into.
+        Gives the float64 array of a shape that the data are read into, where they cannot be mapped.
 
     Returns
     -------

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from shortloop.data import Features, FloatArray
+from shortloop.data import Features, FloatArray, Span
 from shortloop.errors import InputError
+from shortloop.formats.mat5 import NotMappable, open_struct
 from shortloop.formats.parts import reading
 
 __all__ = ["read"]
@@ -42,12 +44,13 @@ def read(
     classes : sequence of str
         Classes of the study. If all of them are in the file, trials of its other classes are dropped.
     allocate : callable, default numpy.empty
-        Gives the float64 array of a shape that the data are read into.
+        Gives the float64 array of a shape that the data are read into, where they cannot be mapped.
 
     Returns
     -------
     Features
-        Trials in the order of the file; the file names no times, so bins are numbered from 0.
+        Trials in the order of the file; the file names no times, so bins are numbered from 0. The data are
+        a map of the file if it is not compressed and no trial is dropped.
 
     Raises
     ------
@@ -56,27 +59,69 @@ def read(
         study has a class that the file has not.
     """
     with reading(file, participant):
-        struct = _struct(file, participant)
-        names = _texts(struct["category_name"])
-        features = tuple(_texts(struct["feature_name"]))
-        cells = [np.asarray(cell) for cell in _cells(struct["feature"])]
-        _check_shapes(cells, len(names), len(features), file, participant)
-        if "category" in struct:
-            _check_category(np.ravel(struct["category"]).tolist(), names, file, participant)
+        content = _mapped(file) or _loaded(file, participant)
+        names, cells = content.trials, content.cells
+        _check_shapes(cells, len(names), len(content.features), file, participant)
+        if content.category is not None:
+            _check_category(content.category, names, file, participant)
         index = _classes(names, classes, phase, file, participant)
         chosen = np.array([trial for trial, name in enumerate(names) if name in index], dtype=np.intp)
-        data = allocate((len(cells), len(chosen), len(features)))
-        for values, cell in zip(data, cells):
-            values[:] = cell if len(chosen) == len(names) else cell[chosen]
+        span = content.span if len(chosen) == len(names) else None
+        if span is not None:
+            data = cast(FloatArray, cells)
+        else:
+            data = allocate((len(cells), len(chosen), len(content.features)))
+            for values, cell in zip(data, cells):
+                values[:] = cell if len(chosen) == len(names) else cell[chosen]
     return Features(
         data=data,
         labels=np.array([index[names[trial]] for trial in chosen], dtype=np.int64),
         classes=tuple(classes),
         times=np.arange(len(cells), dtype=np.float64),
-        names=features,
+        names=content.features,
         kind=kind,
         unit=UNITS[kind],
         time_unit="bin",
+        span=span,
+    )
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a file holds; `span` says where the cells lie in it if they are maps of it."""
+
+    trials: list[str]
+    features: tuple[str, ...]
+    category: list[Any] | None
+    cells: Sequence[np.ndarray] | np.ndarray
+    span: Span | None = None
+
+
+def _mapped(file: Path) -> _Content | None:
+    """Without a copy, if the file is such that it can be mapped."""
+    try:
+        with open_struct(file, file.stem) as struct:
+            if not set(FIELDS) <= struct.fields.keys():
+                return None
+            span = struct.span("feature")
+            return _Content(
+                struct.texts("category_name"),
+                tuple(struct.texts("feature_name")),
+                struct.numbers("category") if "category" in struct.fields else None,
+                span.map(file),
+                span,
+            )
+    except NotMappable:
+        return None
+
+
+def _loaded(file: Path, participant: str) -> _Content:
+    struct = _struct(file, participant)
+    return _Content(
+        _texts(struct["category_name"]),
+        tuple(_texts(struct["feature_name"])),
+        np.ravel(struct["category"]).tolist() if "category" in struct else None,
+        [np.asarray(cell) for cell in _cells(struct["feature"])],
     )
 
 
@@ -124,7 +169,9 @@ def _texts(value: np.ndarray) -> list[str]:
     return ["".join(map(str, np.ravel(item))) for item in np.ravel(value)]
 
 
-def _check_shapes(cells: list[np.ndarray], trials: int, features: int, file: Path, participant: str) -> None:
+def _check_shapes(
+    cells: Sequence[np.ndarray] | np.ndarray, trials: int, features: int, file: Path, participant: str
+) -> None:
     for number, cell in enumerate(cells, start=1):
         if cell.shape != (trials, features) or cell.dtype.kind not in "iuf":
             raise InputError(

@@ -9,8 +9,8 @@ from shortloop.errors import InputError
 from shortloop.formats.alike import check_alike, check_trials
 from shortloop.formats.files import find_files
 from shortloop.formats.summary import RecordingSummary
-from shortloop.jobs.inputs import register
-from shortloop.jobs.run import Built, Plan
+from shortloop.jobs.inputs import known_content, register
+from shortloop.jobs.run import Built, Plan, Run
 from shortloop.study.decoding import LinearSvmSettings
 from shortloop.study.inputs import SimulatedInput, ThesisInput
 from shortloop.study.load import data_folder
@@ -164,9 +164,13 @@ def check_recordings(run: Plan, imported: Sequence[Built]) -> None:
 def _contents(run: Plan, files: dict[str, dict[str, list[Path]]]) -> dict[str, dict[str, list[str]]]:
     """Content of the files of each participant and phase."""
     everything = [file for phases in files.values() for found in phases.values() for file in found]
-    # In a plan files are found, but not read yet.
-    hashes = iter([""] * len(everything) if run.planning else register(everything))
+    if isinstance(run, Run):
+        found = register(everything, run.progress.reading)
+    else:  # in a plan files are found, and not read
+        found = [""] * len(everything) if run.store is None else known_content(everything)
+        run.unread += found.count("")
+    hashes = iter(found)
     return {
-        name: {phase: [next(hashes) for _ in found] for phase, found in phases.items()}
+        name: {phase: [next(hashes) for _ in each] for phase, each in phases.items()}
         for name, phases in files.items()
     }

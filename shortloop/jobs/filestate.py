@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-__all__ = ["file_state"]
+__all__ = ["SIZE", "file_state"]
+
+SIZE = 2  # where the size of a file is in its state
 
 # Times of files are coarse (about 10 ms on local disks, up to 2 s on some), so a file that changed a
 # moment ago may change again and look the same.

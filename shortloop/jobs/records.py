@@ -17,10 +17,31 @@ from shortloop.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Array", "create_array", "noted", "reject", "save_array", "write_record"]
+    from shortloop.data import Span
+
+__all__ = ["Array", "Outside", "create_array", "noted", "reject", "save_array", "write_record"]
 
 RECORD = "record.json"
 LIBRARIES = ("accelerator", "numpy", "scipy", "scikit-learn", "numba", "mne", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Where an array lies that a job has checked but not copied: in a file of the input.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, for messages.
+    content : str
+        Its content, by which it is found; see `shortloop.jobs.inputs.locate`.
+    span : Span
+        Where in the file.
+    """
+
+    name: str
+    content: str
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -35,11 +56,14 @@ class Array:
         What it holds.
     unit : str, default ""
         Unit of its values.
+    outside : Outside, optional
+        Where it lies, if it has no ``.npy`` file.
     """
 
     axes: str
     description: str
     unit: str = ""
+    outside: Outside | None = None
 
 
 def create_array(name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
@@ -96,30 +120,45 @@ def write_record(
     participant : str or None
         Whose data; None for all.
     arrays : mapping of str to Array
-        What each ``.npy`` file is.
+        What each ``.npy`` file is, and each array outside the job.
     facts : mapping, optional
         Anything else that is plain data: class names, counts, notes.
     threads : iterable of mapping
         Thread pools as `check_single_thread` found them.
     problem : str, optional
         Why the input was rejected; there are no arrays then.
-    """
-    import numpy as np
 
-    described = {}
-    for name, array in arrays.items():
-        values = np.load(f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        described[name] = {**asdict(array), "shape": list(values.shape), "dtype": str(values.dtype)}
+    Raises
+    ------
+    InputError
+        If a file that this process has located changed since.
+    """
+    from shortloop.jobs.inputs import check_located
+
+    check_located()
     record = {
         "stage": stage,
         "participant": participant,
-        "arrays": described,
+        "arrays": {name: _described(name, array) for name, array in arrays.items()},
         "facts": dict(facts or {}),
         "threads": [dict(pool) for pool in threads],
         "versions": versions(),
         "problem": problem,
     }
     Path(RECORD).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _described(name: str, array: Array) -> dict[str, Any]:
+    import numpy as np
+
+    described = asdict(array)
+    if array.outside is None:
+        del described["outside"]
+        values = np.load(f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        shape, dtype = values.shape, values.dtype
+    else:
+        shape, dtype = array.outside.span.shape, np.dtype(array.outside.span.dtype)
+    return {**described, "shape": list(shape), "dtype": str(dtype)}
 
 
 def reject(stage: str, participant: str | None, error: InputError) -> None:

@@ -11,40 +11,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
-from shortloop.jobs.project import job_directory
+from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, job_directory
 from shortloop.jobs.records import RECORD
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
 
-__all__ = ["Arrays", "Result", "load", "open_result"]
-
-FINISHED = "post.json"  # exax writes it last
+__all__ = ["Arrays", "Result", "load", "load_ancestor", "open_result"]
 
 
 class Arrays(Mapping[str, "np.ndarray"]):
     """The arrays of a job by name, as read-only memory maps, opened when asked for."""
 
-    def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, described: Mapping[str, Mapping[str, Any]]) -> None:
         self._folder = folder
-        self._names = names
+        self._described = described
 
     def __getitem__(self, name: str) -> np.ndarray:
         import numpy as np
 
-        if name not in self._names:
-            raise KeyError(f"{name}; there are {', '.join(self._names) or 'none'}")
+        if name not in self._described:
+            raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
+        outside = self._described[name].get("outside")
+        if outside is not None:
+            return _map_outside(outside, f"{self._folder.name}, {name}")
         array: np.ndarray = np.load(self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
         return array
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._described)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._described)
 
     def __repr__(self) -> str:
-        return f"Arrays({', '.join(self._names)})"
+        return f"Arrays({', '.join(self._described)})"
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class Result:
 
     @cached_property
     def arrays(self) -> Arrays:
-        """Arrays by name, as read-only memory maps."""
-        return Arrays(self.path, tuple(self.record["arrays"]))
+        """Arrays by name, as read-only memory maps: of files of the job, or of those it was made from."""
+        return Arrays(self.path, self.record["arrays"])
 
     @property
     def stage(self) -> str:
@@ -161,8 +162,35 @@ def load(job: str) -> Result:
     """
     result = open_result(job_directory(str(job)))
     if not (result.path / FINISHED).is_file():
-        raise InputError("the job did not finish", found=result.job, hint="run again")
+        raise InputError(_why_not(result.path), found=result.job, hint="run again: it is built again")
     return result
+
+
+def load_ancestor(job: str) -> Result | None:
+    """A job that others were made from, as far as it is still there; for what made it, not for its results.
+
+    Parameters
+    ----------
+    job : str
+        Job id.
+
+    Returns
+    -------
+    Result or None
+        With a record that says no more than exax does, if its own is damaged or deleted; None if its folder
+        is gone.
+    """
+    try:
+        folder = job_directory(job)
+    except InputError:
+        return None
+    try:
+        return open_result(folder)
+    except InputError:
+        result = Result(folder.name, folder, {})
+        known = {"stage": result.method, "participant": result.options.get("participant")}
+        empty: dict[str, Any] = {"arrays": {}, "facts": {}, "threads": [], "versions": {}}
+        return Result(folder.name, folder, {**known, **empty})
 
 
 def open_result(folder: str | Path) -> Result:
@@ -187,9 +215,33 @@ def open_result(folder: str | Path) -> Result:
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        finished = (path / FINISHED).is_file()
-        problem = "the job left no record" if finished else "the job did not finish"
-        raise InputError(problem, found=path.name, hint=hint) from None
+        raise InputError(_why_not(path), found=path.name, hint=hint) from None
     except ValueError:
         raise InputError("the job's record is damaged", file=path / RECORD, hint=hint) from None
     return Result(path.name, path, record)
+
+
+def _map_outside(outside: Mapping[str, Any], what: str) -> np.ndarray:
+    from shortloop.data import Span
+    from shortloop.jobs.inputs import locate
+
+    try:
+        file = locate(outside["content"])
+    except InputError as error:
+        raise InputError(
+            "a file that holds data of a job is gone, or not what it was",
+            file=error.file or outside["name"],
+            field=what,
+            found=error.problem,
+            expected=f"{outside['name']}, content {outside['content']}",
+            hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
+        ) from None
+    return Span(**outside["span"]).map(file)
+
+
+def _why_not(folder: Path) -> str:
+    if (folder / FINISHED).is_file():
+        return "the job left no record"
+    if (folder / DELETED).is_file():
+        return "the job was deleted"
+    return "the job was found damaged" if (folder / SET_ASIDE).is_file() else "the job did not finish"

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from shortloop.data import Epochs, Features
-from shortloop.jobs.records import Array, save_array
+from shortloop.jobs.records import Array, Outside, save_array
 from shortloop.jobs.results import Result
 
 __all__ = [
@@ -95,7 +95,7 @@ def _info(phase: str) -> str:
     return f"info_{phase},"
 
 
-def feature_arrays(phase: str, unit: str, time_unit: str) -> dict[str, Array]:
+def feature_arrays(phase: str, unit: str, time_unit: str, outside: Outside | None = None) -> dict[str, Array]:
     """What the arrays of one phase of a job of features are.
 
     Parameters
@@ -106,6 +106,8 @@ def feature_arrays(phase: str, unit: str, time_unit: str) -> dict[str, Array]:
         Unit of the features.
     time_unit : str
         Unit of the bins' centres.
+    outside : Outside, optional
+        Where the features lie, if the job has no copy of them.
 
     Returns
     -------
@@ -113,7 +115,7 @@ def feature_arrays(phase: str, unit: str, time_unit: str) -> dict[str, Array]:
         By the name of the array.
     """
     return {
-        f"data_{phase}": Array("bins × trials × features", f"features of the {phase} phase", unit),
+        f"data_{phase}": Array("bins × trials × features", f"features of the {phase} phase", unit, outside),
         f"labels_{phase}": Array("trials", "class of each trial, an index into the classes"),
         f"times_{phase}": Array("bins", "centre of each bin, 0 at the event", time_unit),
     }

@@ -7,20 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.jobs.results import Result, load
+from shortloop.jobs.results import Result, load_ancestor
 from shortloop.jobs.statistics_files import load_statistics
 from shortloop.report.content import KindResult, ReportContent, Source
 
 __all__ = ["collect"]
 
 
-def collect(groups: Sequence[Result], settings: dict[str, Any]) -> ReportContent:
+def collect(groups: Sequence[Result], imported: Sequence[Result], settings: dict[str, Any]) -> ReportContent:
     """Gather what a report shows.
 
     Parameters
     ----------
     groups : sequence of Result
         Jobs of the group stage, one for each kind of features.
+    imported : sequence of Result
+        Jobs of the import stages, for their notes. Jobs that the groups were made from may be older: of
+        recordings that gave the same numbers.
     settings : dict
         The study as plain data.
 
@@ -31,7 +34,7 @@ def collect(groups: Sequence[Result], settings: dict[str, Any]) -> ReportContent
     upstream = {result.job: result for group in groups for result in _upstream(group)}
     threads = [pool for result in upstream.values() for pool in result.record["threads"]]
     widest = max((pool["threads_used"] for pool in threads), default=1)
-    notes = [note for result in upstream.values() for note in result.facts.get("notes", ())]
+    notes = [note for result in imported for note in result.facts.get("notes", ())]
     return ReportContent(
         study=settings["name"],
         settings=settings,
@@ -84,4 +87,5 @@ def _upstream(group: Result) -> Iterator[Result]:
             continue
         seen.add(result.job)
         yield result
-        waiting += [load(job) for _, job in result.sources()]
+        above = [load_ancestor(job) for _, job in result.sources()]
+        waiting += [each for each in above if each is not None]

@@ -40,9 +40,11 @@ def struct(y: np.ndarray, bins: list[np.ndarray], **more: Any) -> dict[str, Any]
     }
 
 
-def save(folder: Path, content: dict[str, Any], name: str = "Subj01_study_data") -> Path:
+def save(
+    folder: Path, content: dict[str, Any], name: str = "Subj01_study_data", compressed: bool = False
+) -> Path:
     file = folder / f"{name}.mat"
-    savemat(file, {name: content})
+    savemat(file, {name: content}, do_compression=compressed)
     return file
 
 
@@ -77,6 +79,41 @@ def test_round_trip(tmp_path_factory: Any, n_bins: int, n_features: int, repeats
     np.testing.assert_array_equal(features.labels, y)
     assert features.names == tuple(f"E0_freq_4_tpoint_{t}" for t in range(n_features))
     np.testing.assert_array_equal(features.times, np.arange(n_bins))
+
+
+def test_a_file_that_is_not_compressed_is_mapped_and_gives_the_same(
+    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]
+) -> None:
+    copied = read(save(tmp_path, struct(y, bins), compressed=True))
+    file = save(tmp_path, struct(y, bins))
+    mapped = read(file)
+    assert copied.span is None
+    assert mapped.span is not None
+    np.testing.assert_array_equal(mapped.data, copied.data)
+    np.testing.assert_array_equal(mapped.span.map(file), copied.data)
+    np.testing.assert_array_equal(mapped.labels, copied.labels)
+    assert (mapped.names, mapped.classes) == (copied.names, copied.classes)
+    with pytest.raises(ValueError, match="read-only"):
+        mapped.data[0] = 1
+
+
+def test_what_is_mapped_needs_no_memory(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
+    shapes: list[tuple[int, ...]] = []
+
+    def allocate(shape: tuple[int, ...]) -> np.ndarray:
+        shapes.append(shape)
+        return np.empty(shape)
+
+    def read_into(file: Path, classes: tuple[str, ...]) -> Features:
+        return read_features(
+            INPUT, file, kind="power", participant="Subj01", phase="study", classes=classes, allocate=allocate
+        )
+
+    file = save(tmp_path, struct(y, bins))
+    assert read_into(file, ("Face", "Landmark", "Object")).span is not None
+    assert shapes == []
+    assert read_into(file, ("Face", "Object")).span is None
+    assert shapes == [(4, 5, 5)]
 
 
 def test_units_and_kinds(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
@@ -145,25 +182,38 @@ def test_a_bin_of_another_shape_is_named(tmp_path: Path, y: np.ndarray, bins: li
     expect(save(tmp_path, struct(y, bins)), "do not fit together", "bin 3", "6 × 5", "7 trials")
 
 
-def test_category_and_name_must_agree(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
+@pytest.mark.parametrize("compressed", [False, True])
+def test_category_and_name_must_agree(
+    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], compressed: bool
+) -> None:
     category = (y + 1).astype(float)
     category[0] = 1
-    expect(save(tmp_path, struct(y, bins, category=category)), "do not agree", "1 Object")
+    expect(
+        save(tmp_path, struct(y, bins, category=category), compressed=compressed), "do not agree", "1 Object"
+    )
 
 
+@pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_value_that_is_no_number_is_placed(
-    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], bad: float
+    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], bad: float, compressed: bool
 ) -> None:
     bins[1][4, 3] = bad
-    expect(save(tmp_path, struct(y, bins)), "not finite", "bin 2, trial 5", "tpoint_3", "1 of 35")
+    expect(
+        save(tmp_path, struct(y, bins), compressed=compressed),
+        "not finite",
+        "bin 2, trial 5",
+        "tpoint_3",
+        "1 of 35",
+    )
 
 
+@pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.99])
 def test_a_truncated_file_is_named(
-    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], share: float
+    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], share: float, compressed: bool
 ) -> None:
-    file = save(tmp_path, struct(y, bins))
+    file = save(tmp_path, struct(y, bins), compressed=compressed)
     whole = file.read_bytes()
     file.write_bytes(whole[: int(share * len(whole))])
     expect(file, "cannot be read|no struct")
@@ -182,3 +232,11 @@ def test_epochs_and_features_have_their_own_door(tmp_path: Path) -> None:
         read_features(edf, tmp_path / "x", kind="power", participant="S1", phase="study", classes=("a",))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no files of the study phase"):
         read_epochs(edf, [], participant="S1", phase="study", classes=("a", "b"))
+
+
+def test_a_file_cut_short_anywhere_is_named(tmp_path: Path) -> None:
+    file = save(tmp_path, struct(np.array([0, 1, 2]), [np.eye(3)] * 2))
+    whole = file.read_bytes()
+    for size in range(0, len(whole), 4):
+        file.write_bytes(whole[:size])
+        expect(file, "cannot be read|no struct|no field|fit together")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     read: list[Path] = []
     real = inputs._hash
 
-    def counted(file: Path) -> str:
+    def counted(file: Path, step: Callable[[int], None]) -> str:
         read.append(file)
-        return real(file)
+        return real(file, step)
 
     monkeypatch.setattr(inputs, "_hash", counted)
     return read
@@ -209,3 +210,55 @@ def test_a_damaged_store_is_made_again(project: Path, settled: None, damage: str
     assert register([file]) == [expected(b"one")]
     assert isinstance(json.loads(store.read_text(encoding="utf-8")), dict)
     assert locate(expected(b"one")) == file
+
+
+def test_how_far_reading_is_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "TELL_EVERY", 0.001)
+    files = [project / name for name in ("a", "b")]
+    for file in files:
+        file.write_bytes(bytes(20_000_000))
+    told: list[tuple[int, int, int, float]] = []
+    content_of(files, lambda *far: told.append(far))
+    assert {(number, total) for number, _, total, _ in told} == {(2, 40_000_000)}
+    done = [far[1] for far in told]
+    assert done == sorted(done)
+    assert done[0] < done[-1] == 40_000_000
+    assert all(seconds >= 0 for *_, seconds in told)
+
+
+def test_nothing_is_told_of_files_that_are_known(project: Path, settled: None) -> None:
+    file = project / "a"
+    file.write_bytes(b"one")
+    content_of([file])
+    content_of([file], lambda *far: pytest.fail(str(far)))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_is_hashed_before_an_interruption_is_kept(
+    project: Path,
+    settled: None,
+    reads: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[BaseException],
+) -> None:
+    monkeypatch.setattr(inputs, "TELL_EVERY", 0.05)
+    small = [project / f"{number}" for number in range(4)]
+    for file in small:
+        file.write_bytes(file.name.encode())
+    huge = project / "huge"  # all zeros that take no place on disk, for an hour or so
+    with huge.open("wb") as stream:
+        stream.truncate(10**13)
+    calls = 0
+
+    def interrupt(*far: object) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 3:
+            raise error
+
+    with pytest.raises(error):
+        content_of([*small, huge], interrupt)
+    assert set(reads) == {*small, huge}
+    reads.clear()
+    assert content_of(small) == [expected(file.name.encode()) for file in small]
+    assert reads == []

@@ -1,0 +1,82 @@
+"""Files in a plan: their contents where they are known, and never read."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project, own_package, write
+from jobs_sealed import sealed_job
+
+from shortloop.jobs import inputs
+from shortloop.jobs.inputs import content_of, known_content, name_of, register
+from shortloop.jobs.keys import parts_of
+from shortloop.jobs.plan import BUILD, PERHAPS, REUSE, Plan
+from shortloop.jobs.store import Store
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that was read some time ago."""
+    project = empty_project(tmp_path, monkeypatch)
+    own_package(project, monkeypatch)
+    write(project, "methods/a_first.py", "def synthesis():\n    pass\n")
+    file = write(project, "a.npz", "one")
+    monkeypatch.setattr("shortloop.jobs.filestate.SETTLED_NS", 0)
+    time.sleep(0.01)
+    register([file])
+    return file
+
+
+@pytest.fixture
+def no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "_hash", lambda *args: pytest.fail("read it"))
+
+
+def test_what_was_read_before_is_known(file: Path, no_reading: None) -> None:
+    (content,) = content_of([file])
+    assert known_content([file]) == [content]
+    assert name_of(content) == "a.npz"
+
+
+def test_what_is_new_or_changed_is_not_known(file: Path, no_reading: None) -> None:
+    other = file.with_name("b.npz")
+    assert known_content([other]) == [""]
+    other.write_text("one", encoding="utf-8")
+    file.write_text("two!", encoding="utf-8")
+    assert known_content([other, file]) == ["", ""]
+
+
+def test_a_touched_file_is_not_known(file: Path, no_reading: None) -> None:
+    os.utime(file, (0, 0))
+    assert known_content([file]) == [""]
+
+
+def test_a_content_that_nobody_registered_has_no_name(file: Path) -> None:
+    assert name_of("0123456789abcdef") == "0123456789ab…"
+
+
+def planned(contents: list[str]) -> tuple[str, str]:
+    with Store() as store:
+        job = Plan(None, Path(), store, "p").build("first", "A", options={"files": {"study": contents}})
+    return job.plan, job.reason
+
+
+def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
+    contents = known_content([file])
+    assert planned(contents) == (BUILD, "new")
+    assert planned([""]) == (BUILD, "new")
+
+    options = {"files": {"study": contents}, "participant": "A"}
+    seal = sealed_job(Path.cwd(), "main-0", parts_of("first", options, {}))
+    with Store() as store:
+        store.index.insert(seal, [])
+        store.index.put_in_slots({"p|first|A|1": "main-0"})
+    assert planned(contents) == (REUSE, "")
+    assert planned([""]) == (PERHAPS, "if its files, which are not read yet, hold something else")
+    file.write_text("two!", encoding="utf-8")
+    (changed,) = register([file])
+    assert planned([changed]) == (BUILD, "file a.npz was changed")
+    assert planned([*contents, ""]) == (BUILD, "a file more")

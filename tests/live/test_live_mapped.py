@@ -1,0 +1,145 @@
+"""Ready-made features that are mapped from their files give the bits that copies of them give."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from live_project import LiveProject
+from scipy.io import savemat
+
+pytestmark = pytest.mark.live
+
+STUDY = """\
+name = "live"
+participants = ["A", "B"]
+classes = ["left", "right"]
+phases = {train = "study", decode = "test"}
+
+[input]
+format = "thesis"
+folder = "data"
+power.study = "{participant}_study.mat"
+power.test = "{participant}_test.mat"
+
+[features.power]
+
+[decoding]
+folds = 3
+
+[estimator]
+kind = "linear-svm"
+inner_folds = 2
+
+[permutations]
+count = 39
+"""
+LDA = (
+    STUDY.replace("folds = 3\n", "folds = 3\nselect_alpha = 1\n", 1)
+    .replace('kind = "linear-svm"\ninner_folds = 2', 'kind = "lda"')
+    .replace("count = 39", 'count = 39\nnull = "training-labels"')
+)
+SKLEARN = STUDY.replace(
+    'kind = "linear-svm"\ninner_folds = 2', 'kind = "sklearn"\npath = "sklearn.naive_bayes.GaussianNB"'
+)
+STUDIES = {"linear-svm": STUDY, "lda, training labels shuffled": LDA, "sklearn, not linear": SKLEARN}
+CORE = """
+import json
+
+from build_scripts.build_pipeline import decode
+from shortloop.jobs.run import run_study
+
+
+def main(urd):
+    return run_study(urd, lambda run: decode(run)[-1], note)
+
+
+def note(run, last, seconds):
+    jobs = [(job.stage, job.participant, job.job) for job in run.jobs]
+    (run.study_file.parent / "jobs.json").write_text(json.dumps(jobs))
+"""
+Jobs = dict[tuple[str, str | None], Path]
+
+
+def write_data(folder: Path, compressed: bool) -> None:
+    rng = np.random.default_rng(5)
+    y = np.tile([0, 1], 15)
+    for participant in "AB":
+        for phase in ("study", "test"):
+            bins = np.empty(4, dtype=object)
+            for number in range(4):
+                bins[number] = rng.standard_normal((30, 40)) + (number > 1) * y[:, np.newaxis]
+            content = {
+                "category": y + 1.0,
+                "category_name": np.array(["left", "right"], dtype=object)[y],
+                "feature_name": np.array([f"E{number}" for number in range(40)], dtype=object),
+                "feature": bins,
+            }
+            name = f"{participant}_{phase}"
+            savemat(folder / f"{name}.mat", {name: content}, do_compression=compressed)
+
+
+@pytest.fixture(scope="module")
+def jobs(project: LiveProject) -> dict[str, dict[str, Jobs]]:
+    """Folders of jobs by the data's folder and study."""
+    (project.folder / "dev" / "build_core.py").write_text(CORE, encoding="utf-8")
+    found: dict[str, dict[str, Jobs]] = {}
+    for data in ("copied", "mapped"):
+        (project.folder / data).mkdir()
+        write_data(project.folder / data, compressed=data == "copied")
+        found[data] = {}
+        for name, study in STUDIES.items():
+            project.write_study(study.replace('"data"', f'"{data}"'))
+            project.run("core")
+            noted = json.loads((project.folder / "jobs.json").read_text())
+            workdir = project.folder / "workdirs" / "main"
+            found[data][name] = {(stage, participant): workdir / job for stage, participant, job in noted}
+    return found
+
+
+def digests(jobs: Jobs) -> dict[tuple[str, str | None, str], str]:
+    return {
+        (*key, file.name): hashlib.sha256(file.read_bytes()).hexdigest()
+        for key, folder in jobs.items()
+        for file in folder.glob("*.npy")
+        if not file.name.startswith("data_")
+    }
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_copies_and_maps_give_the_same_bits(jobs: dict[str, dict[str, Jobs]], study: str) -> None:
+    copied, mapped = (digests(jobs[data][study]) for data in ("copied", "mapped"))
+    for array in (
+        ("train", "A", "predicted.npy"),
+        ("apply", "B", "votes.npy"),
+        ("permute", "A", "plane_null.npy"),
+    ):
+        assert array in copied
+    assert jobs["copied"][study]["train", "A"] != jobs["mapped"][study]["train", "A"]
+    assert copied == mapped
+
+
+def test_only_copies_take_place(jobs: dict[str, dict[str, Jobs]]) -> None:
+    for data, names in (("copied", {"data_study.npy", "data_test.npy"}), ("mapped", set())):
+        folder = jobs[data]["linear-svm"]["import_features", "A"]
+        assert {file.name for file in folder.glob("data_*.npy")} == names
+        described = json.loads((folder / "record.json").read_text())["arrays"]["data_test"]
+        assert described["shape"] == [4, 30, 40]
+        assert ("outside" in described) is (not names)
+
+
+def test_a_year_later(jobs: dict[str, dict[str, Jobs]], project: LiveProject) -> None:
+    job = jobs["mapped"]["linear-svm"]["import_features", "B"].name
+    project.stop_server()
+    assert "in B_test.mat, from byte" in project.shortloop("show", job, COLUMNS="200").stdout
+    code = f"import shortloop; print(shortloop.load({job!r}).arrays['data_test'].shape)"
+    done = project.shell(sys.executable, "-c", code)
+    assert done.stdout == "(4, 30, 40)\n", done.stderr
+    (project.folder / "mapped" / "B_test.mat").unlink()
+    done = project.shell(sys.executable, "-c", code)
+    assert "B_test.mat" in done.stderr
+    assert "put the file back as it was and run again" in done.stderr

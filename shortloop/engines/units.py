@@ -3,17 +3,24 @@ largest first, so that none idles while another has a queue."""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
+import os
+import sys
 from collections.abc import Iterator, Sequence
 
-__all__ = ["Units"]
+__all__ = ["PROGRESS", "Units"]
+
+PROGRESS = ".progress"
+"""File in the folder of a job that runs: the share of its units that is done, from 0.000 to 1.000."""
 
 
 class Units:
     """Units of work, each drawn once by whoever iterates next.
 
     Make it before the workers fork (in ``prepare`` of an exax method): what they inherit is one counter.
-    In a single process, iterating simply gives every unit.
+    In a single process, iterating simply gives every unit. In an exax job, a small file tells others how far
+    it is.
 
     Parameters
     ----------
@@ -24,16 +31,48 @@ class Units:
     def __init__(self, costs: int | Sequence[float]) -> None:
         costs = [1.0] * costs if isinstance(costs, int) else list(costs)
         self._order = sorted(range(len(costs)), key=lambda unit: (-costs[unit], unit))
-        self._next = multiprocessing.get_context("fork").Value("q", 0)
+        total = sum(costs)
+        self._shares = [float(cost / total) for cost in costs] if total else [1 / len(costs) for _ in costs]
+        fork = multiprocessing.get_context("fork")
+        self._next = fork.Value("q", 0)
+        self._done = fork.RawValue("d", 0.0)
+        self._file = _progress_file()
+        self._tell()
 
     def __len__(self) -> int:
         return len(self._order)
 
     def __iter__(self) -> Iterator[int]:
+        mine = None
         while True:
             with self._next.get_lock():
+                if mine is not None:
+                    self._finished(mine)
                 drawn = self._next.value
                 self._next.value = drawn + 1
             if drawn >= len(self._order):
                 return
-            yield self._order[drawn]
+            mine = self._order[drawn]
+            yield mine
+
+    def _finished(self, unit: int) -> None:
+        before = self._done.value
+        self._done.value = before + self._shares[unit]
+        if round(1000 * before) != round(1000 * self._done.value):  # tiny units are not worth a note each
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._file is not None:
+            # Nobody's work stops because the disk is full of it.
+            with contextlib.suppress(OSError):
+                os.pwrite(self._file, f"{min(self._done.value, 1):.3f}".encode(), 0)
+
+
+def _progress_file() -> int | None:
+    exax = sys.modules.get("accelerator.g")
+    if exax is None or exax.running not in ("prepare", "synthesis"):
+        return None
+    try:
+        return os.open(f"{exax.job.path}/{PROGRESS}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    except OSError:
+        return None

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from shortloop.jobs.estimate import Estimate
+from shortloop.jobs.plan import REUSE, Built
+
 __all__ = ["Progress", "terminal_width"]
+
+REFRESH = 4  # times a second
+# Seconds that reading files takes before it is worth a word, and between such lines off a terminal.
+WORTH_A_WORD = 2.0
+LINE_EVERY = 10.0
 
 
 def terminal_width() -> int | None:
@@ -20,18 +28,21 @@ def terminal_width() -> int | None:
     int or None
         None where it is no terminal.
     """
-    return _WIDTH
-
-
-def _width() -> int | None:
     try:
-        return os.get_terminal_size(1).columns or 80 if os.isatty(1) else None
+        return None if _TERMINAL is None else os.get_terminal_size(_TERMINAL).columns or 80
     except OSError:
         return None
 
 
-# exax gives a build script a pseudo-terminal for its output, so the real one is asked for on import.
-_WIDTH = _width()
+def _terminal() -> int | None:
+    try:
+        return os.dup(1) if os.isatty(1) else None
+    except OSError:
+        return None
+
+
+# exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
+_TERMINAL = _terminal()
 
 
 class Progress:
@@ -39,40 +50,30 @@ class Progress:
 
     Parameters
     ----------
-    stages : sequence of str
-        Stage of each job to come, in order.
+    jobs : sequence of Built
+        Its plan.
     history : mapping of str to float
         Seconds that a job of each stage took before.
+    fraction : callable
+        Share of the running job's units that is done, or None.
     """
 
-    def __init__(self, stages: Sequence[str], history: Mapping[str, float]) -> None:
-        self._left = list(stages)
-        self._total = len(stages)
-        self._history = dict(history)
-        self._seen: dict[str, list[float]] = defaultdict(list)
-        self._built: dict[str, bool] = {}
-        self._building = False
+    def __init__(
+        self,
+        jobs: Sequence[Built],
+        history: Mapping[str, float],
+        fraction: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        self._estimate = Estimate(jobs, history)
+        self._fraction = fraction
+        self._started = time.monotonic()
+        self._what = ""
+        self._reading = ""
+        self._console: Any = None
         self._bar: Any = None
+        self._said = -LINE_EVERY
 
     def __enter__(self) -> Progress:
-        width = terminal_width()
-        if width is not None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=None),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[left]}"),
-                console=Console(file=sys.stdout, force_terminal=True, width=width),
-                transient=True,
-                refresh_per_second=4,
-            )
-            self._task = self._bar.add_task("starting", total=self._total, left="")
-            self._bar.start()
         return self
 
     def __exit__(
@@ -94,56 +95,122 @@ class Progress:
         participant : str or None
             Whose data; None: everybody's.
         """
-        if self._bar is not None:
-            what = f"{stage} {participant}" if participant else stage
-            self._bar.update(self._task, description=f"{what:<26}", left=self._time_left())
+        job = self._estimate.begin(stage, participant)
+        self._what, self._reading = f"{stage} {participant}" if participant else stage, ""
+        if job.plan != REUSE:  # a run that builds nothing draws nothing
+            self._show()
 
-    def end(self, stage: str, seconds: float, line: str | None) -> None:
-        """A job is there.
+    def end(self, line: str | None) -> None:
+        """The job is there.
 
         Parameters
         ----------
-        stage : str
-            Its stage.
-        seconds : float
-            How long it took to get it.
         line : str or None
             What to print; None if it was not built but reused.
         """
-        if stage in self._left:
-            self._left.remove(stage)
-        self._building = line is not None
-        if self._built.setdefault(stage, self._building) is not self._building:
-            self._seen[stage].clear()  # a reused job says nothing of one that is built
-        self._built[stage] = self._building
-        self._seen[stage].append(seconds)
+        self._estimate.end(line is not None)
+        if line is None:
+            return
+        self._show()
         if self._bar is not None:
-            if line is not None:
-                self._bar.console.print(line, highlight=False, markup=False)
-            self._bar.update(self._task, advance=1, left=self._time_left())
-        elif line is not None:
-            print(f"[{self._total - len(self._left)}/{self._total}] {line}", flush=True)
+            self._fit()
+            self._console.print(line, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
+        else:
+            print(f"[{self._estimate.done}/{self._estimate.total}] {line}", flush=True)
 
-    def seconds_left(self) -> float:
-        """Expected seconds of the jobs to come.
+    def reading(self, files: int, done: int, total: int, seconds: float) -> None:
+        """Files are being read, before the jobs that are made from them.
 
-        A stage that this run has seen goes on as its last jobs did; one that is still to come takes what
-        it took before, if jobs are being built now, and nothing if they are reused.
+        Parameters
+        ----------
+        files : int
+            How many.
+        done, total : int
+            Bytes that are read, and of all.
+        seconds : float
+            How long it took so far.
+        """
+        if seconds < WORTH_A_WORD:
+            self._said = -LINE_EVERY
+        if seconds < WORTH_A_WORD or not 0 < done < total:
+            self._reading = ""
+            return
+        unit, scale = ("GB", 1e9) if total >= 1e9 else ("MB", 1e6)
+        left = _in_words(seconds * (total - done) / done)
+        text = f"reading {files} files, {done / scale:.1f} of {total / scale:.1f} {unit}"
+        text = f"{text}, {left}" if left else text
+        self._show()
+        if self._bar is not None:
+            self._reading = text
+        elif seconds - self._said >= LINE_EVERY:
+            self._said = seconds
+            print(text, flush=True)
+
+    def time_left(self) -> str:
+        """Time until all jobs are there, in words.
 
         Returns
         -------
-        float
+        str
+            Empty if it is hardly any, or if nothing is known.
         """
-        total = 0.0
-        for stage in self._left:
-            if self._seen[stage]:
-                total += sum(self._seen[stage]) / len(self._seen[stage])
-            elif self._building:
-                total += self._history.get(stage, 1.0)
-        return total
+        seconds, all_known = self._estimate.left(self._fraction())
+        words = _in_words(seconds)
+        return f"over {words}" if words and not all_known else words
 
-    def _time_left(self) -> str:
-        left = self.seconds_left()
-        if left < 1:
-            return ""
-        return f"{left:.0f} s left" if left < 100 else f"{left / 60:.0f} min left"
+    def _show(self) -> None:
+        """Start the bar, if there is a terminal and it is not there yet."""
+        width = terminal_width()
+        if self._bar is not None or width is None:
+            return
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(file=sys.stdout, force_terminal=True, width=width)
+        self._bar = Live(
+            get_renderable=self._line,
+            console=self._console,
+            transient=True,
+            refresh_per_second=REFRESH,
+        )
+        self._bar.start()
+
+    def _fit(self) -> None:
+        """Windows are made wider and narrower while a run goes on."""
+        self._console.width = terminal_width() or 80
+
+    def _line(self) -> Any:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        self._fit()
+        if self._reading:
+            return Text(self._reading, no_wrap=True, overflow="ellipsis")
+        done, total = self._estimate.done, self._estimate.total
+        share = self._estimate.of_running(self._fraction())
+        line = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        line.add_column(no_wrap=True, overflow="ellipsis", width=21)
+        line.add_column(no_wrap=True, justify="right", width=4)
+        line.add_column(ratio=1)
+        for _ in range(3):
+            line.add_column(no_wrap=True, justify="right")
+        elapsed = time.monotonic() - self._started
+        line.add_row(
+            Text(self._what, no_wrap=True, overflow="ellipsis"),
+            "" if share is None else f"{100 * share:.0f} %",
+            ProgressBar(total, done + (share or 0)),
+            f"{done}/{total}",
+            f"{elapsed // 3600:.0f}:{elapsed // 60 % 60:02.0f}:{elapsed % 60:02.0f}",
+            f"{self.time_left():>15}",
+        )
+        return line
+
+
+def _in_words(seconds: float) -> str:
+    if seconds < 1:
+        return ""
+    for unit, size in (("s", 1), ("min", 60)):
+        if seconds < 100 * size:
+            return f"{seconds / size:.0f} {unit} left"
+    return f"{seconds / 3600:.1f} h left"

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import time
 from itertools import pairwise
 from multiprocessing.queues import Queue
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortloop.engines.units import Units
+from shortloop.engines.units import PROGRESS, Units
 
 FORK = multiprocessing.get_context("fork")
 
@@ -105,3 +108,65 @@ def test_worker_that_dies_loses_only_its_own_unit() -> None:
     process.start()
     process.join(60)
     assert list(units) == [1, 2, 3, 4, 5]
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, in a process that exax runs the prepare of a job in."""
+    exax = SimpleNamespace(running="prepare", job=SimpleNamespace(path=str(tmp_path)))
+    monkeypatch.setitem(sys.modules, "accelerator.g", exax)
+    return tmp_path
+
+
+def test_a_job_tells_what_share_of_the_cost_is_done(job: Path) -> None:
+    told = []
+    for _ in Units([2.0, 1.0, 5.0]):
+        told.append((job / PROGRESS).read_text(encoding="ascii"))
+    # A unit is done when the next one is asked for, not when it is drawn.
+    assert told == ["0.000", "0.625", "0.875"]
+    assert (job / PROGRESS).read_text(encoding="ascii") == "1.000"
+
+
+def test_all_workers_of_a_job_tell_together(job: Path) -> None:
+    units = Units(2000)
+    processes = [FORK.Process(target=lambda: list(units)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert (job / PROGRESS).read_text(encoding="ascii") == "1.000"
+
+
+def test_a_worker_that_dies_has_not_done_its_unit(job: Path) -> None:
+    units = Units(4)
+
+    def die() -> None:
+        next(iter(units))
+        os._exit(1)
+
+    process = FORK.Process(target=die)
+    process.start()
+    process.join(60)
+    assert len(list(units)) == 3
+    assert (job / PROGRESS).read_text(encoding="ascii") == "0.750"
+
+
+@pytest.mark.parametrize("costs", [0, [], [0.0, 0.0]])
+def test_a_job_with_nothing_to_weigh(job: Path, costs: int | list[float]) -> None:
+    units = Units(costs)
+    assert len(list(units)) == len(units)
+    assert float((job / PROGRESS).read_text(encoding="ascii")) == (1 if len(units) else 0)
+
+
+def test_work_goes_on_where_nothing_can_be_told(job: Path) -> None:
+    job.rmdir()
+    assert list(Units(3)) == [0, 1, 2]
+
+
+def test_outside_a_job_nothing_is_written(job: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    sys.modules["accelerator.g"].running = "build"  # type: ignore[attr-defined]
+    assert list(Units(3)) == [0, 1, 2]
+    monkeypatch.delitem(sys.modules, "accelerator.g")
+    assert list(Units(3)) == [0, 1, 2]
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""How far a run is: an honest time left, a bar on a terminal, plain lines elsewhere."""
+"""How far a run is: a bar with the time left on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,85 +15,42 @@ import pytest
 from jobs_project import ROOT, fresh_python
 
 from shortloop.jobs import progress as room
+from shortloop.jobs.plan import BUILD, Built
 from shortloop.jobs.progress import Progress
 
-STAGES = ["import_epochs"] * 2 + ["train"] * 3 + ["group"]
-HISTORY = {"import_epochs": 2.0, "train": 100.0, "group": 30.0}
-
-
-def test_nothing_is_known_before_the_first_job() -> None:
-    assert Progress(STAGES, HISTORY).seconds_left() == 0
-
-
-def test_what_is_still_to_come_takes_what_it_took_before() -> None:
-    progress = Progress(STAGES, HISTORY)
-    progress.end("import_epochs", 4.0, "built")
-    assert progress.seconds_left() == pytest.approx(4 + 3 * 100 + 30)
-
-
-def test_what_this_run_has_seen_counts_more_than_history() -> None:
-    progress = Progress(STAGES, HISTORY)
-    for seconds in (4.0, 6.0):
-        progress.end("import_epochs", seconds, "built")
-    progress.end("train", 10.0, "built")
-    assert progress.seconds_left() == pytest.approx(2 * 10 + 30)
-    progress.end("train", 20.0, "built")
-    assert progress.seconds_left() == pytest.approx(15 + 30)
-
-
-def test_a_stage_without_history_counts_a_second() -> None:
-    progress = Progress(STAGES, {})
-    progress.end("import_epochs", 4.0, "built")
-    assert progress.seconds_left() == pytest.approx(4 + 3 * 1 + 1)
-
-
-def test_as_long_as_all_is_reused_nothing_takes_time() -> None:
-    progress = Progress(STAGES, HISTORY)
-    for stage in STAGES[:3]:
-        progress.end(stage, 0.001, None)
-        assert progress.seconds_left() < 0.1
-
-
-def test_reused_jobs_say_nothing_of_those_that_are_built() -> None:
-    """A participant more, at the end of the list: the others' jobs are there already."""
-    progress = Progress(["train"] * 12, {})
-    for _ in range(8):
-        progress.end("train", 0.001, None)
-    assert progress.seconds_left() < 0.1
-    progress.end("train", 60.0, "built")
-    assert progress.seconds_left() == pytest.approx(3 * 60)
-    progress.end("train", 0.001, None)
-    assert progress.seconds_left() < 0.1
-
-
-def test_nothing_is_left_at_the_end() -> None:
-    progress = Progress(STAGES, HISTORY)
-    for stage in STAGES:
-        progress.end(stage, 5.0, "built")
-    assert progress.seconds_left() == 0
-    progress.end("one that was not planned", 5.0, "built")
-    assert progress.seconds_left() == 0
+TRAIN = Built("", "train", "S01", plan=BUILD)
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.4, ""), (1.4, "1 s left"), (99, "99 s left"), (100, "2 min left"), (3600, "60 min left")],
+    [
+        (0.4, ""),
+        (1.4, "1 s left"),
+        (99, "99 s left"),
+        (100, "2 min left"),
+        (3600, "60 min left"),
+        (9000, "2.5 h left"),
+    ],
 )
 def test_the_time_left_in_words(seconds: float, text: str) -> None:
-    progress = Progress(["train"] * 2, {})
-    progress.end("train", seconds, "built")
-    assert progress._time_left() == text
+    assert Progress([TRAIN], {"train": seconds}).time_left() == text
+
+
+def test_the_time_left_may_be_known_in_part() -> None:
+    jobs = [TRAIN, Built("", "new", None, plan=BUILD)]
+    assert Progress(jobs, {"train": 30}).time_left() == "over 30 s left"
 
 
 def test_off_a_terminal_built_jobs_are_plain_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(room, "_WIDTH", None)
-    with Progress(STAGES[:3], HISTORY) as progress:
-        for stage, line in zip(STAGES[:3], ("built [a]", None, "built B")):
-            progress.begin(stage, "S01")
-            progress.end(stage, 1.0, line)
-    assert capsys.readouterr().out == "[1/3] built [a]\n[3/3] built B\n"
+    monkeypatch.setattr(room, "_TERMINAL", None)
+    long = "built B " + "because " * 50
+    with Progress([TRAIN] * 3, {}) as progress:
+        for line in ("built [a]", None, long):
+            progress.begin("train", "S01")
+            progress.end(line)
+    assert capsys.readouterr().out == f"[1/3] built [a]\n[3/3] {long}\n"
 
 
 def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
@@ -103,15 +60,18 @@ def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
 
 RUN = """
 import time
+from shortloop.jobs.plan import BUILD, REUSE, Built
 from shortloop.jobs.progress import Progress, terminal_width
 print("width", terminal_width())
-with Progress(["train"] * 3 + ["group"], {"group": 50.0}) as progress:
-    for number in range(4):
-        stage = "train" if number < 3 else "group"
-        progress.begin(stage, "[S01]")
+jobs = [Built("", "train", f"[S{number}]", plan=BUILD, seconds=70.0) for number in range(3)]
+jobs.append(Built("", "group", None, plan=BUILD, seconds=50.0))
+with Progress(jobs, {}, lambda: 0.25) as progress:
+    for number, job in enumerate(jobs):
+        progress.begin(job.stage, job.participant)
         time.sleep(0.15)
-        progress.end(stage, 70.0, f"built job [no{number}]")
         progress._bar.refresh()
+        progress.end(f"built job [no{number}] because" + " of this" * 30)
+    progress._bar.refresh()
 print("the end")
 """
 
@@ -137,18 +97,52 @@ def on_a_terminal(code: str, columns: int) -> str:
     return said.decode()
 
 
-@pytest.mark.parametrize("columns", [90, 140])
+@pytest.mark.parametrize("columns", [60, 80, 120])
 def test_on_a_terminal_a_bar_comes_and_goes(columns: int) -> None:
     said = on_a_terminal(RUN, columns)
     assert f"width {columns}" in said
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said)
-    shown = ("train [S01]", "group [S01]", "━", "0/4", "1/4", "4/4", "3 min left", "2 min left", "50 s left")
+    shown = ["train [S0]", "group", "0/4", "1/4", "4/4", "3 min left", "50 s left", "25 %"]
+    shown += ["━"] if columns >= 80 else []  # where it is narrow, numbers say more
     assert [expected for expected in shown if expected not in plain] == []
-    # Lines of built jobs stay, above the bar.
-    assert re.findall(r"built job \[no(\d)\]", plain) == ["0", "1", "2", "3"]
+    # Lines of built jobs stay, above the bar, and none is longer than the terminal is wide.
+    assert re.findall(r"built job \[no(\d)\] because of.*…", plain) == ["0", "1", "2", "3"]
+    assert max(len(line) for line in re.split(r"[\r\n]+", plain)) <= columns
     # The bar itself is wiped: its line is erased, and the cursor is shown again.
     end = said[said.rindex("4/4") :]
     assert "\x1b[2K" in end
     assert "\x1b[?25h" in said[said.rindex("\x1b[?25l") :]
     assert "/4" not in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", end[end.index("\x1b[2K") :])
     assert plain.rstrip().endswith("the end")
+
+
+NOTHING = """
+import sys
+from shortloop.jobs.plan import REUSE, Built
+from shortloop.jobs.progress import Progress
+with Progress([Built("", "train", "A", plan=REUSE)] * 3, {"train": 70.0}) as progress:
+    for _ in range(3):
+        progress.begin("train", "A")
+        progress.end(None)
+print("rich" in sys.modules)
+"""
+
+
+def test_a_run_that_builds_nothing_draws_nothing() -> None:
+    assert on_a_terminal(NOTHING, 80) == "False\r\n"
+
+
+WIDER = """
+import fcntl, struct, termios
+from shortloop.jobs.plan import BUILD, Built
+from shortloop.jobs.progress import Progress
+with Progress([Built("", "train", "A", plan=BUILD)], {}) as progress:
+    progress.begin("train", "A")
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 50, 0, 0))
+    progress.end("built " + "x" * 70)
+"""
+
+
+def test_lines_fit_a_window_that_was_made_narrower() -> None:
+    said = on_a_terminal(WIDER, 80)
+    assert re.findall(r"built x+…", said) == ["built " + "x" * 43 + "…"]

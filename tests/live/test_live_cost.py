@@ -1,0 +1,121 @@
+"""What jobs of a real server cost is measured as it is, and kept with them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_project import LiveProject
+
+MB = 2**20
+
+METHOD = f"""\
+import os
+import time
+
+options = {{"burn": 0.0, "units": 0, "shared": 0, "own": 0, "write": 0}}
+
+
+def burn(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+def prepare():
+    from shortloop.engines.units import Units
+
+    burn(options["burn"])
+    return bytearray(b"x") * (options["shared"] * {MB}), Units(options["units"])
+
+
+def analysis(sliceno, prepare_res):
+    shared, units = prepare_res
+    own = bytearray(b"x") * (options["own"] * {MB})
+    burn(options["burn"])
+    for _ in units:
+        time.sleep(0.02)
+    time.sleep(1.5 if own else 0)
+
+
+def synthesis():
+    from shortloop.jobs.records import write_record
+
+    burn(options["burn"])
+    with open("file", "wb") as stream:
+        stream.write(bytes(options["write"] * {MB}))
+    write_record("hog", None, {{}})
+    assert float(open(".progress").read()) == bool(options["units"])
+"""
+SCRIPT = """\
+from shortloop.jobs.run import run_pipeline
+
+CASES = {"idle": {}, "busy": {"burn": 0.25}, "big": {"shared": 60, "own": 30}, "writer": {"write": 40}}
+CASES["units"] = {"units": 20}
+
+
+def main(urd):
+    return run_pipeline(urd, pipeline, name="hogs")
+
+
+def pipeline(run):
+    for name, options in CASES.items():
+        last = run.build("hog", options=options)
+    return last
+"""
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folder of each job, by what it does."""
+    project = LiveProject(tmp_path_factory.mktemp("cost"))
+    for name in ("methods", "build_scripts", "dev"):
+        for file in (project.folder / name).glob("[ab]*.py"):
+            file.unlink()
+    (project.folder / "methods" / "a_hog.py").write_text(METHOD, encoding="utf-8")
+    (project.folder / "build_scripts" / "build_hogs.py").write_text(SCRIPT, encoding="utf-8")
+    project.start_server()
+    try:
+        jobs = project.run("hogs")
+        done = project.ax("run", "hogs")
+        assert "0 jobs built, 5 reused" in done.stdout
+    finally:
+        project.stop_server()
+    assert jobs  # the last of them, as they have one stage
+    workdir = project.folder / "workdirs" / "main"
+    names = ("idle", "busy", "big", "writer", "units")
+    return {name: workdir / f"main-{number}" for number, name in enumerate(names, 1)}
+
+
+def cost(folder: Path) -> dict[str, Any]:
+    seal: dict[str, Any] = json.loads((folder / "seal.json").read_text(encoding="utf-8"))
+    return dict(seal["cost"])
+
+
+def test_processor_time_is_of_all_phases_and_slices(folders: dict[str, Path]) -> None:
+    busy = cost(folders["busy"])
+    assert 1.0 <= busy["cpu_seconds"] < 1.4
+    cores = min(2, len(os.sched_getaffinity(0)))
+    # exax's own time for starting the job is in the one and not in the other.
+    assert 0 < busy["utilisation"] <= 1.01 * busy["cpu_seconds"] / (busy["seconds"] * cores)
+
+
+def test_memory_is_that_of_all_slices_together(folders: dict[str, Path]) -> None:
+    assert 120 * MB < cost(folders["big"])["peak_bytes"] < 165 * MB
+
+
+def test_bytes_are_those_that_were_written(folders: dict[str, Path]) -> None:
+    idle, writer = cost(folders["idle"]), cost(folders["writer"])
+    assert 40 * MB <= writer["written_bytes"] < 40.5 * MB
+    assert idle["written_bytes"] < 0.5 * MB
+    assert writer["bytes"] - idle["bytes"] == pytest.approx(40 * MB, abs=1000)
+
+
+def test_the_note_on_progress_is_gone_when_the_job_is_done(folders: dict[str, Path]) -> None:
+    left = [path.name for folder in folders.values() for path in folder.iterdir()]
+    assert [name for name in left if name.startswith(".")] == []
+    post = json.loads((folders["units"] / "post.json").read_text(encoding="utf-8"))
+    assert post["files"] == ["file", "record.json"]

@@ -23,6 +23,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+Script = Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")]
+StudyFile = Annotated[
+    Path | None,
+    typer.Option("--study", help="Study file; default: STUDY, else the embedded study."),
+]
+StudyName = Annotated[str | None, typer.Option("--study", help="Name of a study.")]
+Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.g. 12h, 30d, 2w.")]
+
 
 def main() -> None:
     """Entry point: errors that are a user's to mend are one message and status 1."""
@@ -36,14 +44,10 @@ def main() -> None:
 
 
 @app.command()
-def run(
-    script: Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")] = "build_pipeline",
-    study: Annotated[
-        Path | None, typer.Option(help="Study file; default: the variable STUDY, else the embedded study.")
-    ] = None,
-) -> None:
+def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
     """Run a build script, with a server of its own if none answers."""
     from shortloop.jobs.locks import HELD, only_run
+    from shortloop.jobs.mending import ended_with_this
     from shortloop.jobs.project import configuration_file
     from shortloop.jobs.server import running_server
     from shortloop.study.load import STUDY_VARIABLE
@@ -60,7 +64,8 @@ def run(
         quick = ["--quick"] if fresh else []
         # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
         signal.signal(signal.SIGINT, lambda number, frame: None)
-        status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ))
+        ended = ended_with_this()  # even by kill -9
+        status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=ended))
     raise typer.Exit(status if status >= 0 else 128 - status)
 
 
@@ -74,11 +79,100 @@ def _wait(run: subprocess.Popen[bytes]) -> int:
 
 
 @app.command()
+def plan(
+    script: Script = "build_pipeline",
+    study: StudyFile = None,
+    every: Annotated[bool, typer.Option("--all", help="List each job.")] = False,
+) -> None:
+    """What a run would build and reuse, why, and how long that would take. Runs nothing."""
+    from shortloop.cli.plan import print_plan
+    from shortloop.study.load import STUDY_VARIABLE
+
+    if study is not None:
+        os.environ[STUDY_VARIABLE] = str(study.absolute())
+    print_plan(script, every)
+
+
+@app.command()
+def why(
+    job: Annotated[str, typer.Argument(help="Job id, e.g. main-12, or a stage, e.g. train.")],
+    study: StudyName = None,
+    full: Annotated[bool, typer.Option("--full", help="Print all of long differences of code.")] = False,
+) -> None:
+    """What made a job, or the jobs of a stage in the last run, others than before."""
+    from shortloop.cli.why import print_why
+
+    print_why(job, study, full)
+
+
+@app.command()
 def show(job: Annotated[str, typer.Argument(help="Job id, e.g. main-12.")]) -> None:
-    """What made a job, from what, with which options, what it holds."""
+    """What made a job, why, from what, with which options, what it cost and what it holds."""
     from shortloop.cli.show import show_job
 
     show_job(job)
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(help="Job id, e.g. main-12.")],
+    second: Annotated[str, typer.Argument(help="Another of the same kind, e.g. main-31.")],
+    figure: Annotated[
+        Path | None, typer.Option(help="Where to write the figure; default: compare/ in the results folder.")
+    ] = None,
+) -> None:
+    """What differs between two jobs: what they were made of, and what came out."""
+    from shortloop.cli.compare import compare_jobs
+
+    compare_jobs(first, second, figure)
+
+
+@app.command()
+def jobs(
+    stage: Annotated[str | None, typer.Option(help="Only jobs of this stage.")] = None,
+    participant: Annotated[str | None, typer.Option(help="Only jobs of this participant.")] = None,
+    study: StudyName = None,
+    state: Annotated[str | None, typer.Option(help="Only jobs in this state, e.g. superseded.")] = None,
+    older: Older = None,
+    newer: Annotated[str | None, typer.Option(help="Only jobs younger than this, e.g. 2h.")] = None,
+    larger: Annotated[str | None, typer.Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
+    scripts: Annotated[bool, typer.Option("--scripts", help="Also jobs of build scripts.")] = False,
+    sort: Annotated[str, typer.Option(help="id, made, seconds, size, stage or participant.")] = "id",
+    reverse: Annotated[bool, typer.Option("--reverse", help="The other way round.")] = False,
+) -> None:
+    """List jobs: which stage and participant, what they took, whether anybody needs them."""
+    from shortloop.cli.jobs import Filter, print_jobs
+
+    print_jobs(Filter(stage, participant, study, state, older, newer, larger, scripts), sort, reverse)
+
+
+@app.command()
+def verify(
+    set_aside: Annotated[
+        bool, typer.Option("--set-aside", help="Take damaged jobs out of use; their files stay.")
+    ] = False,
+) -> None:
+    """Read all bytes of all jobs and report what is not as it was. Status 1 if anything is not."""
+    from shortloop.cli.verify import verify_jobs
+
+    raise typer.Exit(verify_jobs(set_aside))
+
+
+@app.command()
+def gc(
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them; otherwise only count.")] = False,
+    older: Older = None,
+    to: Annotated[
+        str | None, typer.Option(help="Only as many as it takes for all jobs to fit, e.g. 20GB.")
+    ] = None,
+    forget: Annotated[
+        str | None, typer.Option(metavar="STUDY", help="A study whose last run is not needed any more.")
+    ] = None,
+) -> None:
+    """Delete jobs that nothing rests on, the oldest first, and leftovers. Their ids stay taken."""
+    from shortloop.cli.gc import collect_garbage
+
+    collect_garbage(delete, older, to, forget)
 
 
 @app.command()

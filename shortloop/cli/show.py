@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from shortloop.cli.tables import amount
 from shortloop.errors import InputError
+from shortloop.jobs.inventory import STATES, inventory, setup_of, sources_of
+from shortloop.jobs.project import job_directory
+from shortloop.jobs.results import Result, load
+from shortloop.jobs.seal import Seal, read_seal
+from shortloop.jobs.store import Store
+from shortloop.jobs.why import option_rows
 
-__all__ = ["show_job"]
+__all__ = ["cost_rows", "show_job"]
+
+Rows = Iterator[tuple[str, str]]
 
 
 def show_job(job: str) -> None:
-    """Print what made a job, from what, with which options, what it holds.
+    """Print what made a job, why, from what, with which options, what it cost and what it holds.
 
     Parameters
     ----------
@@ -25,35 +37,31 @@ def show_job(job: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from shortloop.jobs.results import load
-
-    result = load(job)
+    folder = job_directory(job)
+    with Store() as store:
+        (state,) = [each.state for each in inventory(store) if each.folder == folder]
+    result = None if state == "deleted" else load(job)
+    setup, seal = setup_of(folder), read_seal(folder)
     # No markup: names of files and values of options may have brackets.
     console = Console(highlight=False, markup=False)
-    who = f" of {result.participant}" if result.participant else ""
-    console.print(f"{result.job}: {result.stage}{who}", style="bold", soft_wrap=True)
-    if result.problem:
+    who = setup.get("options", {}).get("participant") if result is None else result.participant
+    stage = setup.get("method") if result is None else result.stage
+    console.print(f"{folder.name}: {stage}{f' of {who}' if who else ''}", style="bold", soft_wrap=True)
+    if result is not None and result.problem:
         console.print(f"rejected: {result.problem}", soft_wrap=True)
 
     facts = Table(show_header=False, box=None, pad_edge=False)
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")
-    facts.add_row("made", f"{result.made:%Y-%m-%d %H:%M:%S}, in {result.seconds:.2f} s")
-    facts.add_row("by", f"{result.setup['package']}.a_{result.method}, code {result.setup['hash']}")
-    facts.add_row("folder", str(result.path))
-    for name, source in result.sources():
-        facts.add_row(f"from {name}", _source(source))
-    for phase, files in result.facts.get("files", {}).items():
-        for file in files:
-            facts.add_row(f"file, {phase}", f"{file['name']} (content {file['content']})")
-    for name, value in _flat(result.options):
-        facts.add_row(f"option {name}", value)
-    facts.add_row("versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items()))
-    for pool in result.record["threads"]:
-        facts.add_row("threads", f"{pool['library']} {pool['version']}: {pool['threads_used']}")
+    made = datetime.fromtimestamp(setup["starttime"]).astimezone()
+    facts.add_row("made", f"{made:%Y-%m-%d %H:%M:%S}, in {setup['exectime']['total']:.2f} s")
+    facts.add_row("state", f"{state}: {STATES[state]}")
+    for rows in (_made_by(setup, seal, folder), _from(setup, result), _how(setup, result)):
+        for row in rows:
+            facts.add_row(*row)
     console.print(facts)
 
-    if result.arrays:
+    if result is not None and result.arrays:
         table = Table(title="arrays", title_justify="left", box=None, pad_edge=False)
         for column in ("name", "shape", "type", "unit", "axes", "what"):
             table.add_column(column, overflow="fold")
@@ -61,25 +69,79 @@ def show_job(job: str) -> None:
             shape = " × ".join(map(str, array["shape"]))
             table.add_row(name, shape, array["dtype"], array["unit"], array["axes"], array["description"])
         console.print(table)
-    files = sorted(str(p.relative_to(result.path)) for p in result.path.rglob("*") if p.is_file())
-    console.print(f"files: {', '.join(files)}", soft_wrap=True)
+    files = sorted((str(p.relative_to(folder)), p.stat().st_size) for p in folder.rglob("*") if p.is_file())
+    console.print(f"files: {', '.join(f'{name} ({amount(size)})' for name, size in files)}", soft_wrap=True)
+
+
+def cost_rows(cost: dict[str, Any]) -> Rows:
+    """What a job took, with units.
+
+    Parameters
+    ----------
+    cost : dict
+        As of its seal.
+
+    Yields
+    ------
+    name : str
+    amount : str
+    """
+    for name, value in cost.items():
+        words = name.replace("_", " ")
+        if not isinstance(value, int | float):
+            yield words, str(value)
+        elif name == "bytes":
+            yield "left", amount(value)
+        elif name.endswith("bytes"):
+            yield words.removesuffix(" bytes"), amount(value)
+        elif name.endswith("seconds"):
+            yield words.removesuffix(" seconds").replace("seconds", "time"), f"{value:.2f} s"
+        elif name == "utilisation":
+            yield words, f"{100 * value:.0f} %"
+        else:
+            yield words, f"{value:g}"
+
+
+def _made_by(setup: dict[str, Any], seal: Seal | None, folder: Path) -> Rows:
+    yield "by", f"{setup['package']}.a_{setup['method']}, code {setup['hash']}"
+    if seal is not None:
+        yield "for", seal.pipeline
+        previous = f" (in its place before: {seal.previous})" if seal.previous else ""
+        yield "because", f"{seal.reason or 'no reason is kept'}{previous}"
+        yield "cost", ", ".join(f"{name} {value}" for name, value in cost_rows(seal.cost))
+        parts = seal.parts
+        yield "key", f"{seal.key}, of {len(parts.code)} modules and {len(parts.versions)} versions"
+        yield "content", seal.content
+    yield "folder", str(folder)
+
+
+def _from(setup: dict[str, Any], result: Result | None) -> Rows:
+    for name, source in sources_of(setup):
+        yield f"from {name}", _source(source)
+    if result is None:
+        return
+    for phase, files in result.facts.get("files", {}).items():
+        for file in files:
+            yield f"file, {phase}", f"{file['name']} (content {file['content']})"
+    for name, array in result.record["arrays"].items():
+        if "outside" in array:
+            outside = array["outside"]
+            where = f"in {outside['name']}, from byte {outside['span']['offset']} on; no copy is kept"
+            yield f"array {name}", where
+
+
+def _how(setup: dict[str, Any], result: Result | None) -> Rows:
+    for name, value in option_rows(setup["options"]):
+        yield f"option {name}", str(value)
+    if result is not None:
+        yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())
+        for pool in result.record["threads"]:
+            yield "threads", f"{pool['library']} {pool['version']}: {pool['threads_used']}"
 
 
 def _source(job: str) -> str:
-    from shortloop.jobs.results import load
-
     try:
-        source = load(job)
-        return f"{job}: {source.stage} {source.participant or ''}".rstrip()
+        source = setup_of(job_directory(job))
     except InputError as error:
         return f"{job}: {error.problem}"
-
-
-def _flat(options: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    rows = []
-    for name, value in options.items():
-        if isinstance(value, dict) and value:
-            rows += _flat(value, f"{prefix}{name}.")
-        else:
-            rows.append((f"{prefix}{name}", str(value)))
-    return rows
+    return f"{job}: {source['method']} {source['options'].get('participant') or ''}".rstrip()

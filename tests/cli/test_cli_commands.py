@@ -97,13 +97,23 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
     done = shortloop(tmp_path, *arguments)
     said = done.stdout + done.stderr
     assert done.returncode == (0 if arguments else 2)
-    for command in ("run", "show", "study"):
+    for command in ("run", "plan", "why", "show", "compare", "jobs", "verify", "gc", "study"):
         assert re.search(rf"\b{command}\b", said)
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [("run", ("--study", "build_pipeline")), ("show", ("JOB", "main-12")), ("study", ("FILE",))],
+    [
+        ("run", ("--study", "build_pipeline")),
+        ("plan", ("--study", "--all", "build_pipeline")),
+        ("why", ("JOB", "--full")),
+        ("show", ("JOB", "main-12")),
+        ("compare", ("FIRST", "SECOND", "--figure")),
+        ("jobs", ("--stage", "--older", "--larger")),
+        ("verify", ("--set-aside",)),
+        ("gc", ("--delete", "--older", "--to", "--forget")),
+        ("study", ("FILE",)),
+    ],
 )
 def test_each_command_explains_itself(tmp_path: Path, command: str, words: tuple[str, ...]) -> None:
     done = shortloop(tmp_path, command, "--help")

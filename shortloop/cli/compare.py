@@ -1,0 +1,121 @@
+"""``shortloop compare``: what differs between two jobs, in what they were made of and in what came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shortloop.cli.tables import print_lines, print_table
+from shortloop.cli.why import print_causes
+from shortloop.errors import InputError
+from shortloop.jobs.project import configuration
+from shortloop.jobs.results import Result, load
+from shortloop.jobs.store import Store
+
+if TYPE_CHECKING:
+    from shortloop.report.comparison import Scores
+
+__all__ = ["compare_jobs"]
+
+
+def compare_jobs(first: str, second: str, figure: Path | None) -> None:
+    """Print what differs between two jobs, and draw their scores.
+
+    Parameters
+    ----------
+    first, second : str
+        Job ids.
+    figure : Path or None
+        Where to write the figure. Default: into the results folder.
+
+    Raises
+    ------
+    InputError
+        If there are no such jobs, or they are of different stages.
+    """
+    from shortloop.report.comparison import scores_in
+
+    one, other = load(first), load(second)
+    if one.stage != other.stage:
+        raise InputError(
+            "jobs of different stages cannot be compared",
+            found=f"{first}: {one.stage}, {second}: {other.stage}",
+            expected="two jobs of one stage",
+            hint="`shortloop jobs --stage …` lists them",
+        )
+    rows = [
+        (each.job, each.stage, each.participant or "", f"{each.made:%Y-%m-%d %H:%M}", f"{each.seconds:.1f}")
+        for each in (one, other)
+    ]
+    print_table(("job", "stage", "participant", "made", "seconds"), rows, right=("seconds",))
+    _print_parts(one, other)
+    _print_arrays(one, other)
+    found = scores_in(one), scores_in(other)
+    pairs = {shape: (found[0][shape], found[1][shape]) for shape in found[0] if shape in found[1]}
+    if pairs:
+        _print_scores(one, other, pairs)
+        print_lines("", f"figure: {_draw(one, other, pairs, figure)}")
+
+
+def _print_parts(one: Result, other: Result) -> None:
+    from shortloop.jobs.causes import explain
+
+    print_lines("")
+    with Store() as store:
+        if store.seal_of(one.job) is None or store.seal_of(other.job) is None:
+            print_lines("what they were made of is not known, as one of them is not sealed")
+            return
+        causes = explain(store, other.job, against=one.job).causes
+    print_lines("made of the same" if not causes else f"from {one.job} to {other.job}:")
+    print_causes(causes)
+
+
+def _print_arrays(one: Result, other: Result) -> None:
+    from shortloop.report.comparison import array_differences
+
+    rows = []
+    for each in array_differences(one, other):
+        if each.differ is None:
+            what = "shapes differ" if each.first and each.second else "only in one"
+        else:
+            what = f"{each.differ:,} values differ" if each.differ else "the same"
+        largest = "" if each.largest is None else f"{each.largest:.3g}"
+        rows.append((each.name, each.first, each.second, what, largest))
+    if rows:
+        print_lines("")
+        columns = ("array", one.job, other.job, "", "largest difference")
+        print_table(columns, rows, right=columns[-1:])
+
+
+def _print_scores(one: Result, other: Result, pairs: dict[str, tuple[Scores, Scores]]) -> None:
+    import numpy as np
+
+    rows = []
+    for shape, (first, second) in pairs.items():
+        name = "over time" if shape == "curve" else "generalization"
+        for what, of in (("mean", np.nanmean), ("peak", np.nanmax)):
+            values = [float(of(each.values)) for each in (first, second)]
+            cells = [f"{value:.3f}" for value in (*values, values[1] - values[0])]
+            rows.append((name, first.label, what, *cells))
+    print_lines("")
+    columns = (one.job, other.job, "difference")
+    print_table(("scores", "", "", *columns), rows, right=columns)
+
+
+def _draw(one: Result, other: Result, pairs: dict[str, tuple[Scores, Scores]], file: Path | None) -> Path:
+    from shortloop.report.comparison import comparison_figure
+    from shortloop.report.style import styled
+
+    if file is None:
+        file = Path(configuration().result_directory) / "compare" / f"{one.job}_{other.job}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+    who = {result.participant for result in (one, other)} - {None}
+    kind = str(one.facts.get("kind", "")).capitalize()
+    title = ", ".join(filter(None, [kind, one.stage, *sorted(map(str, who))]))
+    with styled():
+        figure = comparison_figure(title, (one.job, other.job), pairs)
+        try:
+            figure.savefig(file)
+        except (OSError, ValueError) as error:
+            raise InputError("the figure cannot be written", file=file, found=error) from None
+    return file

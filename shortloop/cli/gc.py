@@ -1,0 +1,89 @@
+"""``shortloop gc``: deleting what nobody needs any more."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+
+from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
+from shortloop.jobs.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
+from shortloop.jobs.inventory import Entry, inventory
+from shortloop.jobs.store import Store
+
+__all__ = ["collect_garbage"]
+
+
+def collect_garbage(really: bool, older: str | None, to: str | None, study: str | None) -> None:
+    """Delete superseded jobs, or say which would be.
+
+    Parameters
+    ----------
+    really : bool
+        Whether to delete them.
+    older : str or None
+        Only those at least this old, e.g. ``"30d"``.
+    to : str or None
+        Only as many as it takes until all jobs fit into this, e.g. ``"20GB"``.
+    study : str or None
+        A study whose last run is needed no more.
+
+    Raises
+    ------
+    InputError
+        If a run is in progress, or what is asked for makes no sense.
+    """
+    age = None if older is None else parse_age(older)
+    size = None if to is None else parse_size(to)
+    if really:
+        with idle_project(), Store() as store:
+            for name in pipelines_of(store, study) if study is not None else ():
+                store.index.ended(name, ())
+            entries = inventory(store)
+            chosen = to_delete(entries, age, size)
+            _print(chosen)
+            freed = delete(store, chosen)
+            total = sum(each.size for each in entries)
+            print_lines(
+                f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {amount(total - freed)} left"
+            )
+            _say_if_too_much(total - freed, size)
+        return
+    with Store() as store:
+        entries = inventory(store, without=pipelines_of(store, study) if study is not None else ())
+    chosen = to_delete(entries, age, size)
+    _print(chosen)
+    total, gone = sum(each.size for each in entries), sum(each.size for each in chosen)
+    print_lines(
+        f"{len(chosen)} of {counted(len(entries), 'job')} would go: {amount(gone)} of {amount(total)}"
+    )
+    if old_parts():
+        print_lines(f"and {len(old_parts())} files that were begun and never finished")
+    _say_if_too_much(total - gone, size)
+    if chosen:
+        print_lines("nothing is deleted yet: --delete does it")
+
+
+def _print(chosen: list[Entry]) -> None:
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for each in chosen:
+        groups[each.state, each.stage].append(each)
+    now = time.time()
+    rows = [
+        (
+            state,
+            stage,
+            str(len(group)),
+            amount(sum(each.size for each in group)),
+            ago(now - max(each.made for each in group)),
+            ago(now - min(each.made for each in group)),
+        )
+        for (state, stage), group in sorted(groups.items())
+    ]
+    if rows:
+        numbers = ("jobs", "size", "youngest", "oldest")
+        print_table(("state", "stage", *numbers), rows, right=numbers)
+
+
+def _say_if_too_much(left: int, size: int | None) -> None:
+    if size is not None and left > size:
+        print_lines(f"{amount(left)} are in use or younger: that is more than {amount(size)}")

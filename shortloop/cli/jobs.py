@@ -1,0 +1,137 @@
+"""``shortloop jobs``: a list of jobs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from shortloop.cli.tables import amount, counted, duration, parse_age, parse_size, print_lines, print_table
+from shortloop.errors import InputError
+from shortloop.jobs.inventory import STATES, Entry, inventory
+from shortloop.jobs.store import Store
+
+__all__ = ["ORDERS", "Filter", "print_jobs"]
+
+ORDERS = {
+    "id": lambda each: (each.job.rpartition("-")[0], int(each.job.rpartition("-")[2])),
+    "made": lambda each: each.made,
+    "seconds": lambda each: each.seconds,
+    "size": lambda each: each.size,
+    "stage": lambda each: (each.stage, each.participant),
+    "participant": lambda each: (each.participant, each.stage),
+}
+STYLES = {"current": "", "damaged": "red"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which jobs to list; None: whatever it is.
+
+    Parameters
+    ----------
+    stage, participant, study, state : str or None
+        As they are called.
+    older, newer : str or None
+        Ages, e.g. ``"2d"``.
+    larger : str or None
+        A size, e.g. ``"100MB"``.
+    scripts : bool
+        Whether to list the jobs of build scripts too.
+    """
+
+    stage: str | None = None
+    participant: str | None = None
+    study: str | None = None
+    state: str | None = None
+    older: str | None = None
+    newer: str | None = None
+    larger: str | None = None
+    scripts: bool = False
+
+    def apply(self, entries: list[Entry]) -> list[Entry]:
+        """The jobs that are asked for.
+
+        Parameters
+        ----------
+        entries : list of Entry
+
+        Returns
+        -------
+        list of Entry
+
+        Raises
+        ------
+        InputError
+            If an age, a size or a state is none.
+        """
+        if self.state is not None and self.state not in STATES:
+            raise InputError("there is no such state", found=self.state, expected=", ".join(STATES))
+        now = time.time()
+        latest = now - parse_age(self.older) if self.older else now
+        earliest = now - parse_age(self.newer) if self.newer else 0.0
+        smallest = parse_size(self.larger) if self.larger else 0
+        return [
+            each
+            for each in entries
+            if earliest <= each.made <= latest
+            and each.size >= smallest
+            and (self.scripts or not each.script)
+            and self.stage in (None, each.stage)
+            and self.participant in (None, each.participant)
+            and self.state in (None, each.state)
+            and (self.study is None or any(self.study in _names(name) for name in each.pipelines))
+        ]
+
+
+def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
+    """Print a list of jobs.
+
+    Parameters
+    ----------
+    wanted : Filter
+        Which.
+    order : str
+        One of `ORDERS`.
+    reverse : bool
+        Whether to begin with the last.
+
+    Raises
+    ------
+    InputError
+        If the order is none.
+    """
+    if order not in ORDERS:
+        raise InputError("jobs cannot be sorted by that", found=order, expected=", ".join(ORDERS))
+    with Store() as store:
+        entries = wanted.apply(inventory(store))
+    entries.sort(key=ORDERS[order], reverse=reverse)
+    columns = ("job", "stage", "participant", "study", "made", "seconds", "size", "state")
+    print_table(
+        columns,
+        [_row(each) for each in entries],
+        right=("seconds", "size"),
+        styles=[STYLES.get(each.state, "dim") for each in entries],
+    )
+    total = amount(sum(each.size for each in entries))
+    seconds = duration(sum(each.seconds for each in entries))
+    print_lines(f"{counted(len(entries), 'job')}, {total}, {seconds}")
+
+
+def _row(each: Entry) -> tuple[str, ...]:
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.made)) if each.made else "?"
+    studies = ", ".join(dict.fromkeys(_names(name)[-1] for name in each.pipelines))
+    return (
+        each.job,
+        each.stage,
+        each.participant,
+        studies,
+        made,
+        f"{each.seconds:.1f}",
+        amount(each.size),
+        each.state,
+    )
+
+
+def _names(pipeline: str) -> tuple[str, str]:
+    """What a pipeline is called: build script and study, or the study alone."""
+    return pipeline, pipeline.rpartition(" ")[2]

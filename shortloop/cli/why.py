@@ -1,0 +1,134 @@
+"""``shortloop why``: what made a job another one than the one before."""
+
+from __future__ import annotations
+
+import re
+
+from shortloop.cli.tables import print_lines
+from shortloop.errors import InputError
+from shortloop.jobs.causes import Cause, Explained, explain, same_cause
+from shortloop.jobs.store import Store
+
+__all__ = ["print_causes", "print_why"]
+
+LINES, FEWER = 40, 10  # of a diff, where it is the subject and where it is not
+
+
+def print_why(what: str, study: str | None, full: bool) -> None:
+    """Print why a job, or the jobs of a stage, were built.
+
+    Parameters
+    ----------
+    what : str
+        Job id, or name of a stage.
+    study : str or None
+        Of a stage, only jobs of this study.
+    full : bool
+        Whether to print the whole of long differences.
+
+    Raises
+    ------
+    InputError
+        If there is no such job or stage.
+    """
+    with Store() as store:
+        if re.fullmatch(r".+-\d+", what):
+            from shortloop.jobs.project import job_directory
+
+            job_directory(what)
+            groups = [[explain(store, what)]]
+        else:
+            groups = same_cause([explain(store, job) for job in _of_stage(store, what, study)])
+    printer = _Printer(None if full else LINES)
+    for place, group in enumerate(groups):
+        print_lines(*([""] if place else []))
+        printer.group(group)
+
+
+def _of_stage(store: Store, stage: str, study: str | None) -> list[str]:
+    """Its jobs in the last runs."""
+    found, stages = [], set()
+    for slot, job in store.index.slots().items():
+        if job:
+            pipeline, method, *_ = slot.split("|")
+            stages.add(method)
+            if method == stage and (study is None or study in (pipeline, pipeline.rpartition(" ")[2])):
+                found.append(job)
+    if not found:
+        raise InputError(
+            "no such stage was run",
+            found=stage,
+            expected=f"a job id, or {', '.join(sorted(stages)) or 'a run'}",
+        )
+    return sorted(set(found), key=lambda job: (job.rpartition("-")[0], int(job.rpartition("-")[2])))
+
+
+def print_causes(causes: list[Cause]) -> None:
+    """Print what differs between two jobs.
+
+    Parameters
+    ----------
+    causes : list of Cause
+    """
+    _Printer(FEWER).causes(causes, "  ")
+
+
+class _Printer:
+    """Prints causes, each difference of code and each job above once."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._seen: set[object] = set()
+
+    def group(self, group: list[Explained]) -> None:
+        first = group[0]
+        seal = first.seal
+        stage = _stage(first)
+        if len(group) == 1:
+            print_lines(f"{seal.job}: {stage} {seal.participant or ''}".rstrip())
+        else:
+            print_lines(f"{len(group)} × {stage}: {', '.join(_of_whom(each) for each in group)}")
+        print_lines(f"  built for {seal.pipeline}: {seal.reason}")
+        if not first.before:
+            print_lines("  there is no older job of its kind to compare it with")
+            return
+        how = "in its place before" if first.in_place else "the most similar older one"
+        of = "" if len(group) == 1 else f"{seal.job} is "
+        print_lines(f"  {of}compared with {first.before}, {how}")
+        if not first.causes:
+            print_lines("  both were made of the same")
+        self.causes(first.causes, "  ")
+
+    def causes(self, causes: list[Cause], indent: str) -> None:
+        for cause in causes:
+            again = self._again(cause.difference) if cause.diff else ""
+            print_lines(f"{indent}· {cause.words}{again}")
+            if not again:
+                self._diff(cause.diff, f"{indent}    ")
+            for each, number in zip(cause.above, cause.alike):
+                more = f", and {number - 1} more like it" if number > 1 else ""
+                again = self._again((each.seal.job, each.before))
+                end = again if each.causes else f", made of the same as {each.before}, and yet different"
+                print_lines(f"{indent}    {_of_whom(each)} ({_stage(each)}){more}{end}")
+                if not again:
+                    self.causes(each.causes, f"{indent}      ")
+
+    def _diff(self, lines: list[str], indent: str) -> None:
+        shown = lines[: self._most]
+        print_lines(*(f"{indent}{line}" for line in shown))
+        if len(shown) < len(lines):
+            print_lines(f"{indent}… {len(lines) - len(shown)} more lines; `shortloop why --full` prints them")
+
+    def _again(self, what: object) -> str:
+        if what in self._seen:
+            return ", as above"
+        self._seen.add(what)
+        return ""
+
+
+def _stage(each: Explained) -> str:
+    return each.seal.parts.method.rpartition(".")[2]
+
+
+def _of_whom(each: Explained) -> str:
+    return f"{each.seal.job} {each.seal.participant}" if each.seal.participant else each.seal.job

@@ -1,0 +1,215 @@
+"""Why a job was built, in full: what differs from the job before, followed up through the jobs above it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.changes import changed_names, kept_code, text_diff
+from shortloop.jobs.inventory import setup_of, sources_of
+from shortloop.jobs.reasons import code_words, file_words
+from shortloop.jobs.seal import Seal
+from shortloop.jobs.store import Store
+from shortloop.jobs.why import Difference, differences
+
+__all__ = ["Cause", "Explained", "explain", "same_cause"]
+
+RECENT = 100  # older jobs that are looked at for the most similar one
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One thing that made a job another one.
+
+    Parameters
+    ----------
+    difference : Difference
+        What differs.
+    words : str
+        The same in a line.
+    diff : list of str
+        Of code, the lines that differ.
+    above : list of Explained
+        Of an input, the jobs that came out different, one for each cause that they have.
+    alike : list of int
+        How many jobs have the cause of each of these.
+    """
+
+    difference: Difference
+    words: str
+    diff: list[str] = field(default_factory=list)
+    above: list[Explained] = field(default_factory=list)
+    alike: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A job and what made it another one than the job that it is compared with.
+
+    Parameters
+    ----------
+    seal : Seal
+        Of the job.
+    before : str
+        The job that it is compared with; empty if there is none.
+    in_place : bool
+        Whether that was in its place before; else it is the most similar older one.
+    causes : list of Cause
+        Empty if both were made of the same.
+    """
+
+    seal: Seal
+    before: str = ""
+    in_place: bool = False
+    causes: list[Cause] = field(default_factory=list)
+
+    def roots(self) -> frozenset[str]:
+        """What is behind it, whatever the jobs between are: the same for jobs with the same cause."""
+        return frozenset(self._roots())
+
+    def _roots(self) -> Iterator[str]:
+        for cause in self.causes:
+            if cause.difference.kind == "input":
+                for each in cause.above:
+                    yield from each.roots()
+            else:
+                yield str(cause.difference)
+
+
+def explain(store: Store, job: str, against: str = "") -> Explained:
+    """Why a job was built.
+
+    Parameters
+    ----------
+    store : Store
+        The project's.
+    job : str
+        Job id.
+    against : str, optional
+        The job to compare it with. Default: the one in its place before, else the most similar older one.
+
+    Returns
+    -------
+    Explained
+
+    Raises
+    ------
+    InputError
+        If the job has no seal.
+    """
+    seal = store.seal_of(job)
+    if seal is None:
+        raise InputError(
+            "nothing is known of how the job was made",
+            found=job,
+            expected="the id of a finished job of a pipeline",
+            hint="`shortloop jobs` lists them",
+        )
+    before = store.seal_of(against or seal.previous)
+    if before is None:
+        before = _most_similar(store, seal)
+    if before is None:
+        return Explained(seal)
+    causes = [_cause(store, seal, before, each) for each in differences(before.parts, seal.parts)]
+    return Explained(seal, before.job, bool(against) or before.job == seal.previous, causes)
+
+
+def same_cause(explained: list[Explained]) -> list[list[Explained]]:
+    """Jobs together that have the same cause.
+
+    Parameters
+    ----------
+    explained : list of Explained
+
+    Returns
+    -------
+    list of list of Explained
+    """
+    found: dict[tuple[str, frozenset[str]], list[Explained]] = {}
+    for each in explained:
+        found.setdefault((each.seal.parts.method, each.roots()), []).append(each)
+    return list(found.values())
+
+
+def _cause(store: Store, seal: Seal, before: Seal, each: Difference) -> Cause:
+    if each.kind == "file":
+        return Cause(each, file_words(each))
+    if each.kind == "code":
+        return _code_cause(_folder(store, before), _folder(store, seal), each)
+    if each.kind == "input":
+        return _input_cause(store, seal, before, each)
+    return Cause(each, f"{each.kind} {each.name}: {_whole(each.old)} → {_whole(each.new)}")
+
+
+def _code_cause(before: Path, folder: Path, each: Difference) -> Cause:
+    old, new = kept_code(before).get(each.name), kept_code(folder).get(each.name)
+    if old is None or new is None:
+        return Cause(each, code_words(each, None))
+    diff = text_diff(old, new, f"{before.name}: {each.name}", f"{folder.name}: {each.name}")
+    return Cause(each, code_words(each, changed_names(old, new)), diff)
+
+
+def _input_cause(store: Store, seal: Seal, before: Seal, each: Difference) -> Cause:
+    old, new = _sources(store, before, each.name), _sources(store, seal, each.name)
+    contents_old, contents_new = _listed(each.old), _listed(each.new)
+    if each.old is None or each.new is None:
+        return Cause(each, f"{each.name} is {'given now' if each.old is None else 'not given any more'}")
+    gone = len([content for content in contents_old if content not in contents_new])
+    added = len([content for content in contents_new if content not in contents_old])
+    if not len(old) == len(new) == len(contents_old) == len(contents_new):
+        how = f"{gone} are gone or different, {added} are new or different"
+        return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs; {how}")
+    pairs = [
+        (one, other)
+        for one, other, was, now in zip(old, new, contents_old, contents_new)
+        if was != now and store.seal_of(one) is not None and store.seal_of(other) is not None
+    ]
+    groups = same_cause([explain(store, other, against=one) for one, other in pairs])
+    differ = sum(was != now for was, now in zip(contents_old, contents_new))
+    if len(new) == 1:
+        words = f"{each.name}: {old[0]} → {new[0]} came out different"
+    else:
+        words = f"{each.name}: {differ} of {len(new)} jobs came out different"
+    return Cause(each, words, above=[group[0] for group in groups], alike=[len(group) for group in groups])
+
+
+def _most_similar(store: Store, seal: Seal) -> Seal | None:
+    """The older job of the same method and participant that differs in the fewest things."""
+    jobs = store.index.of_method(seal.parts.method, seal.participant)
+    number = _number(seal.job)
+    older = sorted((job for job in jobs if _number(job) < number), key=_number, reverse=True)[:RECENT]
+    found = [each for job in older if (each := store.seal_of(job)) is not None]
+    kin = _kin(store, seal)
+    return min(
+        found,
+        key=lambda each: (_kin(store, each) != kin, len(differences(each.parts, seal.parts))),
+        default=None,
+    )
+
+
+def _kin(store: Store, seal: Seal) -> list[str]:
+    """Methods of the jobs that a job was made from: amplitude or power, say."""
+    sources = [job for _, job in sources_of(setup_of(_folder(store, seal)))]
+    return sorted({str(setup_of(folder).get("method")) for job in sources if (folder := store.folder(job))})
+
+
+def _sources(store: Store, seal: Seal, name: str) -> list[str]:
+    return [job for of, job in sources_of(setup_of(_folder(store, seal))) if of == name]
+
+
+def _folder(store: Store, seal: Seal) -> Path:
+    return store.folder(seal.job) or Path()
+
+
+def _listed(contents: object) -> list[str]:
+    return [str(each) for each in contents] if isinstance(contents, list) else [str(contents)]
+
+
+def _number(job: str) -> int:
+    return int(job.rpartition("-")[2])
+
+
+def _whole(value: object) -> str:
+    return "none" if value is None else str(value)

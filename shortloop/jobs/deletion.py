@@ -1,0 +1,173 @@
+"""Deleting what nobody needs any more: superseded jobs, and what jobs left that did not finish.
+
+A deleted job leaves its folder, with what it was made of, so that its id is never given to another job.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.exax import is_idle
+from shortloop.jobs.inventory import Entry
+from shortloop.jobs.locks import only_run
+from shortloop.jobs.project import DELETED, FINISHED, cache_directory
+from shortloop.jobs.seal import SEAL
+from shortloop.jobs.server import answers
+from shortloop.jobs.store import Store
+
+__all__ = ["deletable", "delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
+
+KEPT = {"setup.json", SEAL, DELETED}
+OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
+
+
+def deletable(each: Entry) -> bool:
+    """Whether nothing is lost with a job.
+
+    Parameters
+    ----------
+    each : Entry
+        A job.
+
+    Returns
+    -------
+    bool
+        Whether it is superseded, was found damaged or did not finish, or its deletion was cut off. The job
+        of a build script that has not ended may be running.
+    """
+    if each.state == "deleted":
+        return any(file.name not in KEPT for file in each.folder.iterdir())
+    if each.state == "unfinished":
+        return not each.script
+    return each.state in ("superseded", "damaged")
+
+
+def to_delete(entries: Iterable[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
+    """Jobs to delete, the oldest first.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        All jobs.
+    older : float, optional
+        Only those begun this many seconds ago or before.
+    total : int, optional
+        Only as many as it takes until all jobs together take this many bytes.
+
+    Returns
+    -------
+    list of Entry
+    """
+    entries = list(entries)
+    latest = time.time() - (older or 0)
+    found = sorted((each for each in entries if deletable(each)), key=lambda each: each.made)
+    found = [each for each in found if each.made <= latest]
+    if total is None:
+        return found
+    left = sum(each.size for each in entries)
+    chosen = []
+    for each in found:
+        if left <= total:
+            break
+        chosen.append(each)
+        left -= each.size
+    return chosen
+
+
+def delete(store: Store, entries: Iterable[Entry]) -> int:
+    """Delete the results of jobs. No run may be in progress, see `idle_project`.
+
+    Parameters
+    ----------
+    store : Store
+        The project's.
+    entries : iterable of Entry
+        The jobs.
+
+    Returns
+    -------
+    int
+        How many bytes that freed.
+    """
+    freed = 0
+    for each in entries:
+        # In this order nobody uses a job of which some is gone, wherever this is interrupted.
+        finished, deleted = each.folder / FINISHED, each.folder / DELETED
+        if finished.is_file():
+            finished.replace(deleted)
+        else:
+            deleted.touch()
+        store.index.forget(each.job)
+        for file in each.folder.iterdir():
+            if file.name in KEPT:
+                continue
+            if file.is_dir() and not file.is_symlink():
+                shutil.rmtree(file)
+            else:
+                file.unlink()
+        freed += each.size - sum(file.stat().st_size for file in each.folder.iterdir())
+    for part in old_parts():
+        freed += part.stat().st_size
+        part.unlink()
+    return freed
+
+
+def old_parts() -> list[Path]:
+    """Files in the project's cache that were begun, and not finished when their process was cut off.
+
+    Returns
+    -------
+    list of Path
+    """
+    cache = cache_directory("jobs").parent
+    before = time.time() - OLD_PARTS
+    return [file for file in cache.glob("*/.*") if file.is_file() and file.stat().st_mtime < before]
+
+
+def pipelines_of(store: Store, study: str) -> list[str]:
+    """Pipelines that were run on a study.
+
+    Parameters
+    ----------
+    store : Store
+        The project's.
+    study : str
+        Name of the study, or of the build script and the study.
+
+    Returns
+    -------
+    list of str
+        Their names.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    known = sorted({slot.partition("|")[0] for slot in store.index.slots()})
+    found = [name for name in known if study in (name, name.rpartition(" ")[2])]
+    if not found:
+        raise InputError("no such study was run here", found=study, expected=" or ".join(known) or "none was")
+    return found
+
+
+@contextmanager
+def idle_project() -> Iterator[None]:
+    """Hold the project so that no run begins.
+
+    Raises
+    ------
+    InputError
+        If one is in progress.
+    """
+    with only_run("deleting jobs", wait=False):
+        if answers() and not is_idle():
+            raise InputError(
+                "the exax server is building a job", hint="wait until it has ended, or end it with `ax abort`"
+            )
+        yield

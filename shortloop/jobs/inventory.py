@@ -1,0 +1,238 @@
+"""All jobs of the project, finished or not: what each is, what it takes, and whether anybody needs it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shortloop.jobs.mending import BROKEN
+from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
+from shortloop.jobs.seal import SEAL
+from shortloop.jobs.store import Store
+
+__all__ = ["STATES", "Entry", "entry_of", "inventory", "needed", "setup_of", "sources_of"]
+
+STATES = {
+    "current": "in the last run of a pipeline",
+    "needed": "a current job was made from it, or its pipeline has not run to its end yet",
+    "superseded": "nothing rests on it",
+    "unsealed": "finished, but not sealed: its run was cut off, or did not go through Shortloop",
+    "damaged": "was found damaged, and is not used",
+    "unfinished": "did not finish, or still runs",
+    "deleted": "only what it was made of is left",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A job, as a list shows it.
+
+    Parameters
+    ----------
+    job : str
+        Job id.
+    folder : Path
+        Its folder.
+    stage : str
+        Its method; of a build script its name.
+    participant : str
+        Whose data; empty: everybody's.
+    pipelines : tuple of str
+        Whose last run it is part of; else what it was built for.
+    made : float
+        When it was begun, seconds since 1970; 0 if that is not known.
+    seconds : float
+        How long it took.
+    size : int
+        Bytes.
+    state : str
+        One of `STATES`.
+    sources : tuple of str
+        Jobs that it was made from.
+    parent : str
+        Job of the build script that built it.
+    script : bool
+        Whether it is the job of a build script.
+    """
+
+    job: str
+    folder: Path
+    stage: str = "?"
+    participant: str = ""
+    pipelines: tuple[str, ...] = ()
+    made: float = 0.0
+    seconds: float = 0.0
+    size: int = 0
+    state: str = "unfinished"
+    sources: tuple[str, ...] = ()
+    parent: str = ""
+    script: bool = False
+
+
+def inventory(store: Store, without: Collection[str] = ()) -> list[Entry]:
+    """All jobs, by workdir and number.
+
+    Parameters
+    ----------
+    store : Store
+        The project's.
+    without : collection of str
+        Pipelines whose last runs do not count.
+
+    Returns
+    -------
+    list of Entry
+    """
+    workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
+    slots = store.index.slots()
+    of_job: dict[str, list[str]] = {}
+    for slot, job in slots.items():
+        if job and slot.partition("|")[0] not in without:
+            of_job.setdefault(job, []).append(slot.partition("|")[0])
+    indexed = store.index.sizes()
+    entries = [
+        entry_of(folder, tuple(dict.fromkeys(of_job.get(folder.name, ()))), indexed.get(folder.name))
+        for folder in job_folders(workdirs)
+    ]
+    ended = {slot for slot, job in slots.items() if not job}.union(without)
+    keep = needed(entries, of_job, ended)
+    return [
+        replace(each, state="needed") if each.state == "superseded" and each.job in keep else each
+        for each in entries
+    ]
+
+
+def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[str]) -> set[str]:
+    """Jobs that something still rests on.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        All jobs.
+    current : iterable of str
+        Jobs of the last run of each pipeline.
+    ended : iterable of str
+        Pipelines that ran to their end: what the last run of another needs is not known, so all its jobs
+        are kept.
+
+    Returns
+    -------
+    set of str
+        Job ids, with what these jobs were made from, and the newest job of each build script.
+    """
+    known = {each.job: each for each in entries}
+    ended = set(ended)
+    unknown = {
+        job
+        for job, each in known.items()
+        if each.state == "unsealed" or not (each.script or ended.issuperset(each.pipelines))
+    }
+    scripts = {each.stage: each.job for each in known.values() if each.script}
+    waiting = [*current, *unknown, *scripts.values()]
+    found: set[str] = set()
+    while waiting:
+        job = waiting.pop()
+        if job not in found and job in known:
+            found.add(job)
+            waiting += [*known[job].sources, known[job].parent]
+    return found
+
+
+def entry_of(folder: Path, current: tuple[str, ...], indexed: tuple[str, int] | None) -> Entry:
+    """What a folder of a job says.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    current : tuple of str
+        Pipelines whose last run it is part of.
+    indexed : tuple of (str, int) or None
+        What it was made for and its bytes, as the index knows them.
+
+    Returns
+    -------
+    Entry
+    """
+    names = set(os.listdir(str(folder)))
+    setup = setup_of(folder)
+    script = bool(setup.get("is_build"))
+    if DELETED in names:
+        state = "deleted"
+    elif FINISHED not in names:
+        state = "damaged" if names & {SET_ASIDE, BROKEN} else "unfinished"
+    elif current:
+        state = "current"
+    else:
+        state = "superseded" if SEAL in names or script else "unsealed"
+    made_for, size = indexed or ("", 0)
+    if not made_for and SEAL in names:
+        made_for = str(_read(f"{folder}/{SEAL}").get("pipeline", ""))
+    return Entry(
+        job=folder.name,
+        folder=folder,
+        stage=str(setup.get("method", "?")).rpartition(".")[2],
+        participant=str(setup.get("options", {}).get("participant", "")),
+        pipelines=current or ((made_for,) if made_for else ()),
+        made=float(setup.get("starttime", 0)),
+        seconds=float(setup.get("exectime", {}).get("total", 0)),
+        size=size or _size(folder),
+        state=state,
+        sources=tuple(job for _, job in sources_of(setup)),
+        parent=str(setup.get("parent") or ""),
+        script=script,
+    )
+
+
+def setup_of(folder: Path) -> dict[str, Any]:
+    """exax's own record of a job.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    dict
+        Empty if there is none, or a damaged one.
+    """
+    return _read(f"{folder}/setup.json")
+
+
+def sources_of(setup: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Jobs that a job was made from.
+
+    Parameters
+    ----------
+    setup : mapping
+        exax's own record of it.
+
+    Returns
+    -------
+    list of tuple of str
+        The name that the method gives each, and its id.
+    """
+    return [
+        (name, job)
+        for name, jobs in setup.get("jobs", {}).items()
+        for job in (jobs if isinstance(jobs, list) else [jobs])
+        if job
+    ]
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _read(file: str) -> dict[str, Any]:
+    try:
+        with open(file, encoding="utf-8") as stream:  # a list reads thousands, and paths take their time
+            loaded = json.load(stream)
+    except (OSError, ValueError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}

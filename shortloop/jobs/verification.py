@@ -1,0 +1,126 @@
+"""Checking that every job still is what it was when it was sealed, by reading all of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from shortloop.errors import InputError
+from shortloop.jobs.inputs import locate
+from shortloop.jobs.inventory import Entry
+from shortloop.jobs.project import FINISHED
+from shortloop.jobs.records import RECORD
+from shortloop.jobs.seal import SEAL, Seal, damage, read_seal
+from shortloop.jobs.store import Store
+
+__all__ = ["Problem", "check_all", "missing"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a job.
+
+    Parameters
+    ----------
+    job : str
+        Job id.
+    stage, participant : str
+        Whose result it is.
+    what : str
+        What is wrong.
+    damaged : bool
+        Whether its results can't be used; else it only has no seal.
+    key : str
+        Its key; empty if that is not known.
+    """
+
+    job: str
+    stage: str
+    participant: str
+    what: str
+    damaged: bool = True
+    key: str = ""
+
+
+def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:
+    """Read all bytes of all sealed jobs.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        The jobs.
+    tell : callable, optional
+        Is told each job after it was checked.
+
+    Returns
+    -------
+    list of Problem
+        Also jobs that are not sealed or did not finish.
+    """
+    found = []
+    for each in entries:
+        problem = _check(each)
+        if problem is not None:
+            found.append(problem)
+        tell(each)
+    return found
+
+
+def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
+    """Jobs that the project knows, and whose folders are gone.
+
+    Parameters
+    ----------
+    store : Store
+        The project's.
+    entries : sequence of Entry
+        All jobs that are there.
+
+    Returns
+    -------
+    list of Problem
+    """
+    there = {each.job for each in entries}
+    places = {job: slot.split("|") for slot, job in store.index.slots().items() if job}
+    found = []
+    for job in sorted(store.index.sizes().keys() - there):
+        _, stage, participant, *_ = places.get(job, ["", "?", ""])
+        found.append(Problem(job, stage, participant, "its folder is gone"))
+    return found
+
+
+def _check(each: Entry) -> Problem | None:
+    if each.script or each.state == "deleted":
+        return None
+    if each.state == "unfinished":
+        return _problem(each, "did not finish, or still runs", damaged=False)
+    if each.state == "damaged":
+        return _problem(each, "was set aside", damaged=False)
+    seal = read_seal(each.folder)
+    if seal is None:
+        if (each.folder / SEAL).exists():
+            return _problem(each, f"{SEAL} is damaged")
+        return _problem(each, "is not sealed", damaged=False)
+    if not (each.folder / FINISHED).is_file():
+        return None  # it was deleted while this went on
+    what = damage(each.folder, seal) or _outside(each, seal)
+    return None if what is None else _problem(each, what, key=seal.key)
+
+
+def _outside(each: Entry, seal: Seal) -> str | None:
+    """What is wrong with files of the input that hold data of a job."""
+    if RECORD not in seal.files:
+        return None
+    record = json.loads((each.folder / RECORD).read_text(encoding="utf-8"))
+    for array in record["arrays"].values():
+        if "outside" in array:
+            try:
+                locate(array["outside"]["content"])
+            except InputError as error:
+                return f"{array['outside']['name']}, which holds its data: {error.problem}"
+    return None
+
+
+def _problem(each: Entry, what: str, damaged: bool = True, key: str = "") -> Problem:
+    return Problem(each.job, each.stage, each.participant, what, damaged, key)

@@ -1,0 +1,71 @@
+"""`shortloop plan`: stages, reasons and seconds as their reader sees them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shortloop.cli import plan as room
+from shortloop.jobs import rehearsal
+from shortloop.jobs.plan import BUILD, PERHAPS, REUSE, Built, Plan
+from shortloop.jobs.rehearsal import Rehearsal
+
+JOBS = [
+    *(Built(f"main-{each}", "import", each, plan=REUSE, seconds=9) for each in "AB"),
+    *(Built("", "train", each, plan=BUILD, reason="option C: 1 → 2", seconds=20) for each in "AB"),
+    Built("", "train", "C", plan=BUILD, reason="new"),
+    Built("", "group", None, plan=PERHAPS, reason="if train comes out different", seconds=5),
+    Built("", "report", None, plan=BUILD, reason="code of page.write (shortloop/report/page.py)"),
+]
+
+
+def said(
+    jobs: list[Built],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    every: bool = False,
+    unread: int = 0,
+) -> list[str]:
+    rehearsed = Rehearsal()
+    rehearsed.plans = [Plan(None, Path(), jobs=jobs, unread=unread)]
+    rehearsed.seconds = {"train": 30.0, "import": 9.0}
+    monkeypatch.setattr(rehearsal, "rehearse", lambda script: rehearsed)
+    room.print_plan("build_pipeline", every)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_stages_reasons_and_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert said(JOBS, capsys, monkeypatch) == [
+        "stage   reuse  build  perhaps      expected",
+        "import      2",
+        "train              3                   70 s",
+        "group                       1  0 s to 5.0 s",
+        "report             1                      ?",
+        "",
+        "2 × train: option C: 1 → 2",
+        "1 × train: new",
+        "perhaps 1 × group: if train comes out different",
+        "1 × report: code of page.write (shortloop/report/page.py)",
+        "4 jobs would be built, 1 perhaps, 2 reused: 70 s to 75 s; no earlier job says how long report takes",
+    ]
+
+
+def test_nothing_to_do(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert said(JOBS[:2], capsys, monkeypatch)[-1] == "all 2 jobs are there: nothing would be built"
+
+
+def test_every_job(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = said(JOBS, capsys, monkeypatch, every=True)
+    assert lines[1].split() == ["reuse", "import", "A", "main-A"]
+    assert lines[3].split() == ["build", "train", "A", "option", "C:", "1", "→", "2"]
+
+
+def test_files_that_are_not_read_yet(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = said(JOBS, capsys, monkeypatch, unread=36)[-1]
+    assert last == "files that are new or changed, and not read yet: 36; a run reads them first"

@@ -1,0 +1,81 @@
+"""`shortloop show`: all that is known of a job."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from toy_jobs import ToyJobs, toy_project
+
+from shortloop.cli.show import cost_rows, show_job
+from shortloop.jobs.deletion import delete
+from shortloop.jobs.inventory import inventory
+from shortloop.jobs.store import Store
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
+    monkeypatch.chdir(toy_project(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    made = ToyJobs(tmp_path)
+    first = made.make(options={"seed": 1, "grid": {"C": [1, 2]}})
+    made.make(
+        options={"seed": 2, "grid": {"C": [1, 2]}},
+        above={"features": first},
+        previous="main-0",
+        reason="option seed: 1 → 2",
+    )
+    made.make(options={"seed": 3})
+    made.make(options={"seed": 4})
+    made.ended()
+    return made
+
+
+def said(job: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    show_job(job)
+    lines = capsys.readouterr().out.splitlines()
+    rows: dict[str, str] = {}
+    for line in lines:
+        name, _, value = re.sub(r"  +|: ", "\t", line, count=1).partition("\t")
+        rows.setdefault(name, value.strip())
+    return rows
+
+
+def test_why_it_was_made_and_what_it_cost(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = said("main-1", capsys)
+    assert rows["main-1"] == "scores of A"
+    assert rows["state"] == "superseded: nothing rests on it"
+    assert rows["for"] == "build_toy small"
+    assert rows["because"] == "option seed: 1 → 2 (in its place before: main-0)"
+    assert rows["cost"] == "time 1.50 s, cpu 2.25 s, peak 3.4 MB, utilisation 75 %"
+    assert rows["from features"] == "main-0: scores A"
+    assert (rows["option seed"], rows["option grid.C"]) == ("2", "[1, 2]")
+    assert "of 2 modules and 1 versions" in rows["key"]
+    assert re.search(r"record\.json \(\d+ B\), scores\.npy \(160 B\)", rows["files"])
+
+
+def test_a_deleted_job_still_says_what_it_was(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
+    with Store() as store:
+        delete(store, [each for each in inventory(store) if each.job == "main-1"])
+    rows = said("main-1", capsys)
+    assert rows["main-1"] == "scores of A"
+    assert rows["state"] == "deleted: only what it was made of is left"
+    assert rows["because"].startswith("option seed: 1 → 2")
+    assert rows["option seed"] == "2"
+    assert "scores.npy" not in rows["files"]
+
+
+def test_a_job_that_is_needed_says_so(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said("main-3", capsys)["state"] == "current: in the last run of a pipeline"
+
+
+def test_costs_have_units() -> None:
+    cost = {"seconds": 1.0, "bytes": 10, "read_bytes": 2e9, "slices": 4, "note": "taken over"}
+    assert list(cost_rows(cost)) == [
+        ("time", "1.00 s"),
+        ("left", "10 B"),
+        ("read", "2.0 GB"),
+        ("slices", "4"),
+        ("note", "taken over"),
+    ]

@@ -1,0 +1,177 @@
+"""Deleting jobs: what may go, in which order, and what stays."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from toy_jobs import ToyJobs, is_deleted, toy_project
+
+from shortloop.errors import InputError
+from shortloop.jobs import deletion
+from shortloop.jobs.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
+from shortloop.jobs.inventory import Entry, inventory
+from shortloop.jobs.locks import only_run
+from shortloop.jobs.mending import tidy
+from shortloop.jobs.project import DELETED, FINISHED
+from shortloop.jobs.seal import read_seal
+from shortloop.jobs.store import Store
+
+DAY = 86_400
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
+    """Four superseded jobs, the first the youngest, and a current one."""
+    monkeypatch.chdir(toy_project(tmp_path))
+    made = ToyJobs(tmp_path)
+    for age in (10, 40, 20, 30):
+        made.make(age=age * DAY, options={"age": age}, large=10_000)
+    made.make(age=50 * DAY, large=10_000)
+    made.ended()
+    return made
+
+
+def entries() -> list[Entry]:
+    with Store() as store:
+        return inventory(store)
+
+
+def chosen(older: float | None = None, total: int | None = None) -> list[str]:
+    return [each.job for each in to_delete(entries(), older, total)]
+
+
+def delete_all() -> int:
+    with Store() as store:
+        return delete(store, to_delete(inventory(store)))
+
+
+def test_superseded_jobs_go_the_oldest_first(jobs: ToyJobs) -> None:
+    assert chosen() == ["main-1", "main-3", "main-2", "main-0"]
+
+
+def test_only_those_of_an_age(jobs: ToyJobs) -> None:
+    assert chosen(older=25 * DAY) == ["main-1", "main-3"]
+    assert chosen(older=60 * DAY) == []
+
+
+def test_only_as_many_as_it_takes(jobs: ToyJobs) -> None:
+    total = sum(each.size for each in entries())
+    assert chosen(total=total) == []
+    assert chosen(total=total - 1) == ["main-1"]
+    assert chosen(total=total - 15_000) == ["main-1", "main-3"]
+    assert chosen(total=0) == ["main-1", "main-3", "main-2", "main-0"]
+    assert chosen(older=35 * DAY, total=0) == ["main-1"]
+
+
+def test_jobs_that_are_not_superseded_stay(jobs: ToyJobs) -> None:
+    jobs.unsealed(finished=True)  # of somebody who does not use Shortloop
+    jobs.unsealed(finished=False, script=True)  # which may be running
+    assert not {"main-4", "main-5", "main-6"} & set(chosen())
+
+
+def test_leftovers_go(jobs: ToyJobs) -> None:
+    jobs.unsealed(finished=False)
+    jobs.damage("main-4")
+    with Store() as store:
+        seal = read_seal(jobs.folder("main-4"))
+        assert seal is not None
+        assert store.find(seal.key) is None  # which sets it aside
+    assert {"main-4", "main-5"} <= set(chosen())
+    delete_all()
+    assert is_deleted(jobs.folder("main-4"))
+    assert {each.job: each.state for each in entries()}["main-5"] == "deleted"
+
+
+def test_a_deleted_job_leaves_its_id_and_what_it_was_made_of(jobs: ToyJobs) -> None:
+    folder = jobs.folder("main-1")
+    (folder / "OUTPUT").mkdir()
+    (folder / "OUTPUT" / "synthesis").write_text("said", encoding="utf-8")
+    (folder / "link").symlink_to(jobs.project / "accelerator.conf")
+    seal = read_seal(folder)
+    before = sum(each.size for each in entries())
+    freed = delete_all()
+    assert is_deleted(folder)
+    assert read_seal(folder) == seal
+    assert (jobs.project / "accelerator.conf").is_file()
+    assert freed > 40_000
+    after = sum(file.stat().st_size for each in entries() for file in each.folder.iterdir())
+    assert freed == pytest.approx(before - after, abs=200)
+
+
+def test_a_deleted_job_is_never_found_again(jobs: ToyJobs) -> None:
+    keys = {job: read_seal(jobs.folder(job)) for job in chosen()}
+    delete_all()
+    for _ in range(2):
+        with Store() as store:
+            assert all(seal is not None and store.find(seal.key) is None for seal in keys.values())
+            assert store.damaged == {}
+        for file in (jobs.project / "workdirs/.cache/jobs").iterdir():  # also from a new index
+            file.unlink()
+
+
+def test_nobody_mistakes_a_deleted_job_for_an_unfinished_one(jobs: ToyJobs) -> None:
+    delete_all()
+    assert tidy({"main": jobs.project / "workdirs" / "main"}) == []
+    assert chosen() == []
+
+
+def test_it_is_out_of_use_before_anything_of_it_is_gone(
+    jobs: ToyJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever it is interrupted, no job is used of which a part is gone."""
+    folder = jobs.folder("main-1")
+
+    def interrupted(file: Path, missing_ok: bool = False) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            delete_all()
+    assert not (folder / FINISHED).exists()
+    assert json.loads((folder / DELETED).read_text(encoding="utf-8"))["starttime"] > 0
+    assert not is_deleted(folder)
+    delete_all()
+    assert is_deleted(folder)
+
+
+def test_files_that_were_begun_long_ago_go_too(jobs: ToyJobs) -> None:
+    cache = jobs.project / "workdirs/.cache/inputs"
+    cache.mkdir(parents=True)
+    for name, age in ((".hashes.json.17", 2 * DAY), (".hashes.json.18", 0), ("hashes.json", 2 * DAY)):
+        (cache / name).write_text("{}", encoding="utf-8")
+        os.utime(cache / name, (0, (cache / name).stat().st_mtime - age))
+    assert [file.name for file in old_parts()] == [".hashes.json.17"]
+    delete_all()
+    assert {file.name for file in cache.iterdir()} == {".hashes.json.18", "hashes.json"}
+
+
+def test_nothing_is_deleted_while_a_run_is_in_progress(jobs: ToyJobs) -> None:
+    with (
+        only_run("build_pipeline live"),
+        pytest.raises(InputError, match="a run is in progress") as caught,
+        idle_project(),
+    ):
+        pass
+    assert "build_pipeline live" in caught.value.message
+    with idle_project():
+        pass
+
+
+def test_nothing_is_deleted_while_the_server_builds(jobs: ToyJobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion, "answers", lambda: True)
+    monkeypatch.setattr(deletion, "is_idle", lambda: False)
+    with pytest.raises(InputError, match="building a job"), idle_project():
+        pass
+
+
+def test_a_study_is_meant_by_its_name_or_its_pipelines(jobs: ToyJobs) -> None:
+    with Store() as store:
+        store.index.ended("ridge small", [])
+        assert pipelines_of(store, "small") == ["build_toy small", "ridge small"]
+        assert pipelines_of(store, "ridge small") == ["ridge small"]
+        with pytest.raises(InputError, match="build_toy small or ridge small"):
+            pipelines_of(store, "big")

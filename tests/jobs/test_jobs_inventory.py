@@ -1,0 +1,139 @@
+"""The list of all jobs: what state each is in, and what something still rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_jobs import ToyJobs, toy_project
+
+from shortloop.jobs.deletion import delete
+from shortloop.jobs.inventory import STATES, Entry, inventory
+from shortloop.jobs.store import Store
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
+    monkeypatch.chdir(toy_project(tmp_path))
+    return ToyJobs(tmp_path)
+
+
+def entries(*without: str) -> dict[str, Entry]:
+    with Store() as store:
+        return {each.job: each for each in inventory(store, without)}
+
+
+def states(*without: str) -> dict[str, str]:
+    return {job: each.state for job, each in entries(*without).items()}
+
+
+def test_every_state(jobs: ToyJobs) -> None:
+    first = jobs.make("A")
+    jobs.make("B")  # has to go
+    jobs.make("A", above={"before": first})
+    jobs.make("B", options={"seed": 2})
+    jobs.unsealed(finished=True)
+    jobs.unsealed(finished=False)
+    jobs.make("C")
+    jobs.damage("main-6")
+    jobs.make("D")
+    jobs.make("D", options={"seed": 2})
+    jobs.ended()
+    with Store() as store:
+        seal = store.seal_of("main-6")
+        assert seal is not None
+        assert store.find(seal.key) is None  # which notices
+        delete(store, [entries()["main-7"]])
+    found = states()
+    assert found == {
+        "main-0": "needed",
+        "main-1": "superseded",
+        "main-2": "current",
+        "main-3": "current",
+        "main-4": "unsealed",
+        "main-5": "unfinished",
+        "main-6": "damaged",
+        "main-7": "deleted",
+        "main-8": "current",
+    }
+    assert set(found.values()) == set(STATES)
+
+
+def test_what_a_job_is(jobs: ToyJobs) -> None:
+    seal = jobs.make("A", age=100, large=5000)
+    jobs.ended()
+    (each,) = entries().values()
+    assert (each.job, each.stage, each.participant, each.pipelines) == (
+        "main-0",
+        "scores",
+        "A",
+        ("build_toy small",),
+    )
+    assert (each.seconds, each.sources, each.parent, each.script) == (1.5, (), "", False)
+    assert each.size == sum(file.stat().st_size for file in each.folder.iterdir())
+    assert each.size > sum(size for size, _ in seal.files.values()) > 5000
+
+
+def test_what_a_needed_job_was_made_from_is_needed(jobs: ToyJobs) -> None:
+    """Though jobs that came out the same have taken the places of some."""
+    one = jobs.make(method="one")
+    two = jobs.make(method="two", above={"all": [one]})
+    jobs.make(method="one", options={"x": 1})
+    jobs.make(method="three", above={"two": two})
+    jobs.make(method="two", options={"x": 1})
+    jobs.ended()
+    assert states() == {
+        "main-0": "needed",
+        "main-1": "needed",
+        "main-2": "current",
+        "main-3": "current",
+        "main-4": "current",
+    }
+
+
+def test_jobs_of_a_pipeline_that_did_not_end_are_all_needed(jobs: ToyJobs) -> None:
+    jobs.make()
+    jobs.make(options={"x": 1})
+    assert set(states().values()) == {"needed"}
+    jobs.ended()
+    jobs.make(options={"x": 2}, pipeline="build_toy other")
+    assert states() == {"main-0": "superseded", "main-1": "current", "main-2": "needed"}
+
+
+def test_a_lost_index_makes_nothing_superseded(jobs: ToyJobs) -> None:
+    jobs.make()
+    jobs.make(options={"x": 1})
+    jobs.ended()
+    assert "superseded" in states().values()
+    for file in (jobs.project / "workdirs/.cache/jobs").iterdir():
+        file.unlink()
+    assert states() == {"main-0": "needed", "main-1": "needed"}
+    assert entries()["main-0"].size > 0
+
+
+def test_a_participant_that_a_study_lost_is_superseded(jobs: ToyJobs) -> None:
+    jobs.make("A")
+    jobs.make("B")
+    jobs.ended()
+    del jobs.slots["build_toy small|scores|B|1"]
+    jobs.ended()
+    assert states() == {"main-0": "current", "main-1": "superseded"}
+
+
+def test_a_job_of_two_pipelines_is_current_while_one_has_it(jobs: ToyJobs) -> None:
+    jobs.make()
+    jobs.ended()
+    with Store() as store:
+        store.index.put_in_slots({"ridge small|scores|A|1": "main-0"})
+        store.index.ended("ridge small", ["ridge small|scores|A|1"])
+    assert entries()["main-0"].pipelines == ("build_toy small", "ridge small")
+    assert states("build_toy small") == {"main-0": "current"}
+    assert states("build_toy small", "ridge small") == {"main-0": "superseded"}
+
+
+def test_only_the_newest_job_of_a_build_script_is_needed(jobs: ToyJobs) -> None:
+    for _ in range(2):
+        jobs.unsealed(finished=True, script=True)
+    jobs.unsealed(finished=False, script=True)
+    assert [each.script for each in entries().values()] == [True] * 3
+    assert states() == {"main-0": "superseded", "main-1": "superseded", "main-2": "unfinished"}

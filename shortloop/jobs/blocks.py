@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.engines.units import Units
-from shortloop.jobs.keys import digest
+from shortloop.jobs.digest import digest
+from shortloop.jobs.records import take_space
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,6 +80,7 @@ class Blocks:
         if not fits:
             self._done[:] = bytes(len(self._done))
             array = open_memmap(file, mode="w+", dtype=dtype, shape=shape)
+        take_space(file)
         self._arrays[name] = array
         return array
 

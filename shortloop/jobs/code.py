@@ -15,22 +15,35 @@ import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 from shortloop import _PUBLIC
 from shortloop.errors import InputError
+from shortloop.jobs.filestate import file_state
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.jobs.source import keep_sources, read_source
 
-__all__ = ["closure", "code_files", "code_of", "code_state", "origin_of"]
+__all__ = ["closure", "code_file", "code_files", "code_of", "code_state", "code_text", "origin_of"]
 
 PACKAGE = "shortloop"
 ROOT = Path(__file__).resolve().parents[2]
 # Everything rests on these, imported directly or not.
 ALWAYS = ("numpy", "scipy")
 ITSELF = f"{PACKAGE}.jobs.code"  # every method imports it to say what it imports, and nothing else
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python", "yaml": "PyYAML"}
+
+
+class _Known(NamedTuple):
+    states: list[tuple[int, ...]]
+    settled: bool
+    files: list[str]
+    code: dict[str, str]
+    versions: dict[str, str]
+    text: str
+
+
 # Asked for job by job, so what came of it is kept with the states of the files that it came from.
-_known: dict[Path, tuple[list[tuple[int, ...]], list[str], dict[str, str], dict[str, str]]] = {}
-DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+_known: dict[Path, _Known] = {}
 
 
 def code_of(method_file: str) -> list[str]:
@@ -47,16 +60,42 @@ def code_of(method_file: str) -> list[str]:
         One file: the code of the method's closure and the versions of its libraries.
     """
     method = Path(method_file).resolve()
-    modules, libraries = closure(method)
-    lines = [f"# {library} {version}" for library, version in _versions(libraries).items()]
-    for name in sorted(modules):
-        lines += ["", f"# module {name}", read_source(modules[name], name)[0]]
-    file = cache_directory("code") / f"{method.parent.name}.{method.stem}.txt"
-    text = "\n".join(lines) + "\n"
+    file = code_file(method)
+    text = code_text(method)
     if not file.is_file() or file.read_text(encoding="utf-8") != text:
         write_atomically(file, text)
-    keep_sources()
     return [str(file)]
+
+
+def code_file(method: Path) -> Path:
+    """Where `code_of` writes.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    Path
+    """
+    return cache_directory("code") / f"{method.parent.name}.{method.stem}.txt"
+
+
+def code_text(method: Path) -> str:
+    """The code of a method, with its closure, and the versions of its libraries.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    str
+        What `code_of` writes.
+    """
+    return _look(method).text
 
 
 def code_state(method: Path) -> tuple[dict[str, str], dict[str, str]]:
@@ -79,13 +118,8 @@ def code_state(method: Path) -> tuple[dict[str, str], dict[str, str]]:
     InputError
         If a file is not Python.
     """
-    known = _known.get(method)
-    if known is not None and known[0] == _states(known[1]):
-        return known[2], known[3]
-    own = f"{method.parent.name}.{method.stem}"
     try:
-        modules, libraries = closure(method)
-        code = {name: _hash(read_source(file, name)[0]) for name, file in {own: method, **modules}.items()}
+        known = _look(method)
     except SyntaxError as error:
         raise InputError(
             f"a file is not Python: {error.msg}",
@@ -93,10 +127,7 @@ def code_state(method: Path) -> tuple[dict[str, str], dict[str, str]]:
             found=(error.text or "").strip(),
             hint="mend it and run again",
         ) from None
-    keep_sources()
-    files = [str(file) for file in (method, *modules.values())]
-    _known[method] = (_states(files), files, dict(sorted(code.items())), _versions(libraries))
-    return _known[method][2:]
+    return known.code, known.versions
 
 
 def code_files(method: Path) -> list[Path]:
@@ -110,9 +141,8 @@ def code_files(method: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        The method first.
     """
-    return [method, *closure(method)[0].values()]
+    return list(map(Path, _look(method).files))
 
 
 def closure(file: Path) -> tuple[dict[str, Path], set[str]]:
@@ -142,7 +172,7 @@ def closure(file: Path) -> tuple[dict[str, Path], set[str]]:
         if name in done:
             continue
         done.add(name)
-        if name.startswith(ITSELF):
+        if name == ITSELF or name.startswith(f"{ITSELF}."):
             continue
         waiting += _public(name)
         top = name.partition(".")[0]
@@ -184,6 +214,26 @@ def origin_of(path: str) -> str:
         return ""
     text, _ = read_source(Path(spec.origin), module)
     return _hash(text)
+
+
+def _look(method: Path) -> _Known:
+    known = _known.get(method)
+    if known is not None and known.settled and known.states == _states(known.files):
+        return known
+    modules, libraries = closure(method)
+    modules[f"{method.parent.name}.{method.stem}"] = method
+    files = list(map(str, modules.values()))
+    states = _states(files)  # before they are read, so that an edit meanwhile shows
+    settled = all(file_state(file)[1] for file in modules.values())
+    texts = {name: read_source(modules[name], name)[0] for name in sorted(modules)}
+    versions = _versions(libraries)
+    lines = [f"# {library} {version}" for library, version in versions.items()]
+    for name, text in texts.items():
+        lines += ["", f"# module {name}", text]
+    code = {name: _hash(text) for name, text in texts.items()}
+    _known[method] = _Known(states, settled, files, code, versions, "\n".join(lines) + "\n")
+    keep_sources()
+    return _known[method]
 
 
 def _states(files: list[str]) -> list[tuple[int, ...]]:
@@ -236,4 +286,7 @@ def _version(library: str) -> str | None:
     try:
         return metadata.version(DISTRIBUTIONS.get(library, library))
     except metadata.PackageNotFoundError:
-        return None
+        if importlib.util.find_spec(library) is None:
+            return None
+    found = metadata.packages_distributions().get(library, [])  # slow: it reads what each has installed
+    return metadata.version(found[0]) if found else None

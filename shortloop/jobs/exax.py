@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import io
 import json
 import os
@@ -17,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.errors import InputError
+from shortloop.jobs.code import code_file, code_text
 from shortloop.jobs.keys import find_method
-from shortloop.jobs.project import cache_directory, configuration, project_directory
+from shortloop.jobs.project import configuration, project_directory
 
-__all__ = ["abort", "build", "loaded_now", "made_since_boot", "reload_methods"]
+__all__ = ["abort", "build", "is_idle", "load_as_now", "loaded_now", "made_since_boot", "reload_methods"]
 
 RETRIES = 5
 
@@ -78,7 +78,9 @@ def build(
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error):
                 raise
-            print(f"{error.job} was cut off, as the methods were loaded anew; it starts again", flush=True)
+            print(f"{error.job} was cut off from outside; it starts again", flush=True)
+            if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
+                reload_methods()
         except ServerError as error:
             said = str(error)
             if "Broken methods" in said:
@@ -108,6 +110,30 @@ def abort() -> None:
         _call("abort")
 
 
+def is_idle() -> bool:
+    """Whether the server builds no job now.
+
+    Returns
+    -------
+    bool
+    """
+    return bool(_call("status")["idle"])
+
+
+def load_as_now(method: str) -> None:
+    """Have exax load the methods anew if the code of one changed since it did. No job may be running.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    """
+    file = find_method(method)[1]
+    loaded = code_file(file)
+    if loaded.is_file() and loaded.read_text(encoding="utf-8") != code_text(file):
+        reload_methods()
+
+
 def reload_methods() -> None:
     """Have exax load the methods as they are now. No job may be running."""
     _call("update_methods")
@@ -127,13 +153,11 @@ def loaded_now(method: str, loaded: str) -> bool:
     -------
     bool
     """
-    package, file = find_method(method)
+    _, file = find_method(method)
     own = int(hashlib.sha1(file.read_bytes()).hexdigest(), 16)
-    code = cache_directory("code") / f"{package}.a_{method}.txt"
-    known = {own}
-    if code.is_file():
-        known.add(own ^ int(hashlib.sha1(code.read_bytes()).hexdigest(), 16))
-    return int(loaded, 16) in known
+    # Not what `code_of` wrote: that is of when exax loaded the methods last.
+    code = int(hashlib.sha1(code_text(file).encode()).hexdigest(), 16)
+    return int(loaded, 16) in (own, own ^ code)
 
 
 def made_since_boot(folder: Path) -> bool:
@@ -185,5 +209,6 @@ def _broken(said: str) -> InputError:
 
 
 def _call(what: str) -> Any:
-    call = importlib.import_module("accelerator.unixhttp").call
+    from accelerator.unixhttp import call
+
     return call(f"{configuration().url}/{what}")

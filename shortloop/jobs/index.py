@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,26 +15,31 @@ from shortloop.jobs.seal import Seal
 __all__ = ["Index", "Row"]
 
 LAYOUT = """
-create table jobs (
+begin immediate;
+create table if not exists jobs (
     job text primary key, key text, base text, content text,
-    method text, participant text, seconds real, rejected integer, states text
+    method text, participant text, pipeline text, seconds real, rejected integer, states text
 );
-create index by_key on jobs (key);
-create index by_base on jobs (base);
-create index by_method on jobs (method);
-create table slots (slot text primary key, job text);
+create index if not exists by_key on jobs (key);
+create index if not exists by_base on jobs (base);
+create index if not exists by_method on jobs (method);
+create table if not exists slots (slot text primary key, job text);
 """
 INSERT = """
-insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
+insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
     key = excluded.key, base = excluded.base, content = excluded.content, method = excluded.method,
-    participant = excluded.participant, seconds = excluded.seconds, rejected = excluded.rejected,
-    states = excluded.states
+    participant = excluded.participant, pipeline = excluded.pipeline, seconds = excluded.seconds,
+    rejected = excluded.rejected, states = excluded.states
 """
 RECENT = """
 select method, avg(seconds) from (
     select method, seconds, row_number() over (partition by method order by rowid desc) as age from jobs
 ) where age <= 40 group by method
 """
+
+
+# Of sqlite: another layout, a damaged file, a file of another kind.
+BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class Row(NamedTuple):
@@ -67,18 +72,20 @@ class Index:
     ----------
     file : Path
         The file; made if needed.
+    seals : callable
+        Gives the seals of all jobs, from which it is made.
     """
 
-    def __init__(self, file: Path) -> None:
-        self._lock = threading.Lock()
-        self.fresh = False
-        """Whether it was just made, and knows nothing."""
+    def __init__(self, file: Path, seals: Callable[[], Iterable[Seal]]) -> None:
+        self._lock = threading.RLock()
+        self._file = file
+        self._seals = seals
         try:
-            self._connection = self._open(file)
-        except sqlite3.DatabaseError:
-            for part in file.parent.glob(f"{file.name}*"):
-                part.unlink(missing_ok=True)
-            self._connection = self._open(file)
+            self._open()
+            if self._connection.execute("pragma quick_check(1)").fetchone() != ("ok",):
+                self._make_again()
+        except sqlite3.DatabaseError as error:
+            self._mend(error)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -122,9 +129,7 @@ class Index:
         states : list of list
             States of its files; empty if it is not known whether they are right.
         """
-        seconds = float(seal.cost.get("seconds", 0))
-        described = (seal.parts.method, seal.participant, seconds, seal.rejected, json.dumps(states))
-        self._write(INSERT, [(seal.job, seal.key, seal.base, seal.content, *described)])
+        self._write(INSERT, [_row(seal, states)])
 
     def forget(self, job: str) -> None:
         """Drop a job.
@@ -162,6 +167,62 @@ class Index:
         """
         self._write("insert or replace into slots values (?, ?)", jobs.items())
 
+    def slots(self) -> dict[str, str]:
+        """The job in every place of every pipeline; of one that ran to its end, also its name, without a job.
+
+        Returns
+        -------
+        dict of str to str
+            Job id by place.
+        """
+        return {str(slot): str(job) for slot, job in self._read("select slot, job from slots")}
+
+    def ended(self, pipeline: str, slots: Iterable[str]) -> None:
+        """Note that a pipeline ran to its end, and drop places that it does not have any more.
+
+        Parameters
+        ----------
+        pipeline : str
+            Its name.
+        slots : iterable of str
+            All its places.
+        """
+        gone = {slot for slot in self.slots() if slot.startswith(f"{pipeline}|")}.difference(slots)
+        self._write("delete from slots where slot = ?", [(slot,) for slot in gone])
+        self.put_in_slots({pipeline: ""})
+
+    def sizes(self) -> dict[str, tuple[str, int]]:
+        """What every job was made for, and what it takes.
+
+        Returns
+        -------
+        dict of str to (str, int)
+            Pipeline and bytes by job id; 0 bytes where they are not known.
+        """
+        select = "select job, pipeline, states from jobs"
+        return {
+            str(job): (str(pipeline), sum(state[3] for state in _loaded(states)))
+            for job, pipeline, states in self._read(select)
+        }
+
+    def of_method(self, method: str, participant: str | None) -> list[str]:
+        """Jobs of a method, the newest first.
+
+        Parameters
+        ----------
+        method : str
+            With its package.
+        participant : str or None
+            Whose data; None: everybody's.
+
+        Returns
+        -------
+        list of str
+            Job ids.
+        """
+        select = "select job from jobs where method = ? and participant is ? order by rowid desc"
+        return [str(job) for (job,) in self._read(select, method, participant)]
+
     def seconds(self) -> dict[str, float]:
         """How long a job of each method takes, from the last ones.
 
@@ -177,28 +238,62 @@ class Index:
             f"select job, key, content, seconds, rejected, states from jobs where {where} order by rowid desc"
         )
         return [
-            Row(job, key, content, seconds, bool(rejected), json.loads(states))
+            Row(job, key, content, seconds, bool(rejected), _loaded(states))
             for job, key, content, seconds, rejected, states in self._read(select, value)
         ]
 
-    def _read(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
+    def _read(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._connection.execute(statement, values).fetchall()
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                self._mend(error)
+                return self._connection.execute(statement, values).fetchall()
 
     def _write(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        with self._lock, self._connection:
-            self._connection.executemany(statement, rows)
+        rows = list(rows)
+        with self._lock:
+            try:
+                with self._connection:
+                    self._connection.executemany(statement, rows)
+            except sqlite3.DatabaseError as error:
+                self._mend(error)
+                with self._connection:
+                    self._connection.executemany(statement, rows)
 
-    def _open(self, file: Path) -> sqlite3.Connection:
-        connection = sqlite3.connect(file, timeout=60, check_same_thread=False)
-        try:
-            connection.execute("pragma journal_mode = wal")
-            connection.execute("pragma synchronous = off")
-            if not connection.execute("select 1 from sqlite_master where name = 'slots'").fetchone():
-                connection.executescript(LAYOUT)
-                self.fresh = True
-            connection.execute("select job, key, base, content, states from jobs limit 1")
-        except sqlite3.DatabaseError:
-            connection.close()
-            raise
-        return connection
+    def _open(self) -> None:
+        self._connection = sqlite3.connect(self._file, timeout=60, check_same_thread=False)
+        self._connection.execute("pragma journal_mode = wal")
+        self._connection.execute("pragma synchronous = off")
+        if not self._connection.execute("select 1 from sqlite_master where name = 'slots'").fetchone():
+            with self._connection:  # all or nothing, as others may open it meanwhile
+                self._connection.executescript(LAYOUT)
+                self._connection.executemany(INSERT, [_row(seal, []) for seal in self._seals()])
+        self._connection.execute("select job, key, base, content, pipeline, states from jobs limit 1")
+
+    def _mend(self, error: sqlite3.DatabaseError) -> None:
+        # Text that cannot be decoded has no code of its own.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        if isinstance(error, sqlite3.ProgrammingError) or code & 0xFF not in BROKEN:
+            raise error  # it may be in use, or the disk full
+        self._make_again()
+
+    def _make_again(self) -> None:
+        self._connection.close()
+        for part in self._file.parent.glob(f"{self._file.name}*"):
+            part.unlink(missing_ok=True)
+        self._open()
+
+
+def _row(seal: Seal, states: list[list[Any]]) -> tuple[Any, ...]:
+    seconds = float(seal.cost.get("seconds", 0))
+    what = (seal.parts.method, seal.participant, seal.pipeline)
+    return (seal.job, seal.key, seal.base, seal.content, *what, seconds, seal.rejected, json.dumps(states))
+
+
+def _loaded(states: str) -> list[list[Any]]:
+    try:
+        loaded: list[list[Any]] = json.loads(states)
+    except ValueError:  # then its files are read again
+        return []
+    return loaded

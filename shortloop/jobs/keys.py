@@ -6,7 +6,6 @@ came out the same changes no key below it (early cut-off).
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import os
@@ -18,9 +17,10 @@ from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.code import code_state
+from shortloop.jobs.digest import canonical, digest
 from shortloop.jobs.project import configuration
 
-__all__ = ["Parts", "canonical", "digest", "find_method", "parts_of"]
+__all__ = ["Parts", "find_method", "parts_of"]
 
 _methods: dict[str, tuple[str, Path]] = {}
 
@@ -128,37 +128,6 @@ def find_method(method: str) -> tuple[str, Path]:
         expected=f"a file a_{method}.py in {', '.join(name for name, _ in _packages())}",
         hint="check its spelling in the build script, and `method packages` in accelerator.conf",
     )
-
-
-def canonical(plain: Any) -> str:
-    """Plain data as text, the same for the same data.
-
-    Parameters
-    ----------
-    plain : object
-        What JSON can hold.
-
-    Returns
-    -------
-    str
-    """
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
-
-
-def digest(plain: Any) -> str:
-    """A hash of plain data.
-
-    Parameters
-    ----------
-    plain : object
-        What JSON can hold.
-
-    Returns
-    -------
-    str
-        Hexadecimal.
-    """
-    return hashlib.blake2b(canonical(plain).encode(), digest_size=20).hexdigest()
 
 
 @cache

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from shortloop.errors import InputError
 from shortloop.jobs.project import cache_directory
 
 __all__ = ["HELD", "only_run"]
@@ -18,7 +19,7 @@ HELD = "SHORTLOOP_RUN"
 
 
 @contextmanager
-def only_run(what: str) -> Iterator[None]:
+def only_run(what: str, wait: bool = True) -> Iterator[None]:
     """Hold the project's run; while another process does, say so and wait for it to end.
 
     The system lets go of it when the process ends, however it ends.
@@ -27,6 +28,13 @@ def only_run(what: str) -> Iterator[None]:
     ----------
     what : str
         What runs, for those who wait.
+    wait : bool, default True
+        Otherwise it is an error if another process holds it.
+
+    Raises
+    ------
+    InputError
+        If another process does, and it is not waited for.
     """
     if os.environ.get(HELD) == str(os.getppid()):
         yield
@@ -36,7 +44,11 @@ def only_run(what: str) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             stream.seek(0)
-            print(f"waiting for another run to end: {_told(stream.read())}", flush=True)
+            holder = _told(stream.read())
+            if not wait:
+                hint = "wait until it has ended"
+                raise InputError("a run is in progress", found=holder, hint=hint) from None
+            print(f"waiting for another run to end: {holder}", flush=True)
             fcntl.flock(stream, fcntl.LOCK_EX)
         stream.truncate(0)
         json.dump({"what": what, "pid": os.getpid(), "since": time.strftime("%H:%M:%S")}, stream)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shortloop.errors import InputError
+from shortloop.engines.units import PROGRESS
 from shortloop.jobs import exax
 from shortloop.jobs.blocks import clear_blocks
 from shortloop.jobs.code import code_files, code_state
+from shortloop.jobs.cost import Meter
+from shortloop.jobs.found import Found
 from shortloop.jobs.keys import Parts, find_method
-from shortloop.jobs.project import FINISHED
+from shortloop.jobs.project import FINISHED, SET_ASIDE
 from shortloop.jobs.seal import SEAL, Seal, content_of_job, hash_files, output_files
-from shortloop.jobs.store import Found, Store
+from shortloop.jobs.store import Store
 
 __all__ = ["Order", "make"]
-
-ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Order:
         object.__setattr__(self, "key", self.parts.key())
 
 
-def make(urd: Any, store: Store, order: Order) -> tuple[Found, bool]:
+def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tuple[Found, bool] | None:
     """Make a job, or take over one that was finished but not sealed, as a run was cut off.
 
     Parameters
@@ -78,6 +78,8 @@ def make(urd: Any, store: Store, order: Order) -> tuple[Found, bool]:
         Where it is kept.
     order : Order
         The job.
+    meter : Meter, optional
+        Measures what it costs.
 
     Returns
     -------
@@ -85,44 +87,42 @@ def make(urd: Any, store: Store, order: Order) -> tuple[Found, bool]:
         The job.
     fresh : bool
         Whether it was made now.
+    None
+        In place of both if the code changed since the order was drawn up, or since exax loaded it.
 
     Raises
     ------
     InputError
-        If the code goes on changing while the job runs; and as `exax.build`.
+        As `exax.build`.
     """
     force = order.key in store.damaged
-    for _ in range(ATTEMPTS):
-        folder, fresh = _build(urd, order, force)
-        if not fresh:
-            found = _take_over(store, order, folder)
-            if found is not None:
-                return found, False
-            force = True
-            folder, _ = _build(urd, order, force)
-        if _code_is_the_same(order, folder):
-            return store.add(folder, _seal(order, folder)), True
-        # The files that it imported on the way may be of either version.
-        print(f"the code of {order.method} changed since it was loaded; {folder.name} is built again")
-        exax.reload_methods()
-        code, versions = code_state(find_method(order.method)[1])
-        order = replace(order, parts=replace(order.parts, code=code, versions=versions))
-        force = True
-    raise InputError(
-        "the code goes on changing while a job runs",
-        file=find_method(order.method)[1],
-        hint="run again when it is as it should be",
-    )
+    meter = meter or Meter()
+    exax.load_as_now(order.method)
+    folder, fresh, cost = _build(urd, order, force, meter)
+    if not fresh:
+        found = _take_over(store, order, folder)
+        if found is not None:
+            return found, False
+        folder, _, cost = _build(urd, order, True, meter)
+    if _code_is_the_same(order, folder):
+        return store.add(folder, _seal(order, folder, cost)), True
+    # The files that it imported on the way may be of either version, so nobody may use it.
+    print(f"the code of {order.method} changed since it was loaded; {folder.name} is built again", flush=True)
+    (folder / FINISHED).replace(folder / SET_ASIDE)
+    exax.reload_methods()
+    return None
 
 
-def _build(urd: Any, order: Order, force: bool) -> tuple[Path, bool]:
+def _build(urd: Any, order: Order, force: bool, meter: Meter) -> tuple[Path, bool, dict[str, Any]]:
     before = time.time()
-    folder = exax.build(
-        urd, order.method, options=order.options, jobs=order.jobs, caption=order.caption, force=force
-    )
+    with meter.measure() as cost:
+        folder = exax.build(
+            urd, order.method, options=order.options, jobs=order.jobs, caption=order.caption, force=force
+        )
+    (folder / PROGRESS).unlink(missing_ok=True)
     # A server that was running when a job was set aside or deleted still thinks that it has it.
     finished = (folder / FINISHED).is_file()
-    return folder, finished and _post(folder)["starttime"] >= before
+    return folder, finished and _post(folder)["starttime"] >= before, cost
 
 
 def _take_over(store: Store, order: Order, folder: Path) -> Found | None:
@@ -136,7 +136,7 @@ def _take_over(store: Store, order: Order, folder: Path) -> Found | None:
     files = code_files(find_method(order.method)[1])
     if any(file.stat().st_ctime > started for file in files) or not _code_is_the_same(order, folder):
         return None
-    return store.add(folder, _seal(order, folder))
+    return store.add(folder, _seal(order, folder, {}))
 
 
 def _code_is_the_same(order: Order, folder: Path) -> bool:
@@ -146,7 +146,7 @@ def _code_is_the_same(order: Order, folder: Path) -> bool:
     return same and exax.loaded_now(order.method, setup["hash"])
 
 
-def _seal(order: Order, folder: Path) -> Seal:
+def _seal(order: Order, folder: Path, cost: dict[str, Any]) -> Seal:
     clear_blocks(folder)
     files = hash_files(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
@@ -163,7 +163,7 @@ def _seal(order: Order, folder: Path) -> Seal:
         pipeline=order.pipeline,
         reason=order.reason,
         previous=order.previous,
-        cost={"seconds": seconds, "bytes": sum(size for size, _ in files.values())},
+        cost={"seconds": seconds, "bytes": sum(size for size, _ in files.values()), **cost},
     )
 
 

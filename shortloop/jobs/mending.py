@@ -12,19 +12,27 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from shortloop.jobs.project import FINISHED, SET_ASIDE, cache_directory, job_folders, write_atomically
+from shortloop.jobs.project import (
+    DELETED,
+    FINISHED,
+    SET_ASIDE,
+    cache_directory,
+    job_folders,
+    write_atomically,
+)
 
-__all__ = ["BROKEN", "UNFINISHED", "die_with_parent", "mend", "own", "tidy"]
+__all__ = ["BROKEN", "UNFINISHED", "die_with_parent", "ended_with_this", "mend", "mend_lists", "own", "tidy"]
 
 OWNER = ".owner"
 BROKEN = "post.broken.json"
 """What exax's note that a job is finished is renamed to when it cannot be read."""
 UNFINISHED = "unfinished"
 """An empty file in the folder of a job that did not finish, once that was noticed."""
+LISTS = "urd.db"
 KEPT = {"setup.json", "method.tar.gz", "OUTPUT"}
 PR_SET_PDEATHSIG = 1  # of prctl(2)
 
@@ -86,6 +94,24 @@ def mend(workdirs: Mapping[str, Path]) -> None:
         write_atomically(_told(), "\n".join(found) + "\n")  # for who runs something next
 
 
+def mend_lists(project: Path) -> None:
+    """Drop lines of exax's lists of builds that a power cut or a full disk cut short.
+
+    Its server, which reads them before it reads anything else, would end.
+
+    Parameters
+    ----------
+    project : Path
+        Folder of the project.
+    """
+    for file in (project / LISTS).glob("*/*.urd"):
+        lines = file.read_bytes().splitlines(keepends=True)
+        whole = [line for line in lines if _is_entry(line)]
+        if len(whole) < len(lines):
+            print(f"{len(lines) - len(whole)} lines of {file} were cut short and are dropped", flush=True)
+            write_atomically(file, b"".join(whole).decode())
+
+
 def tidy(workdirs: Mapping[str, Path]) -> list[str]:
     """Delete what jobs left that did not finish, but for their settings and what they printed.
 
@@ -107,7 +133,7 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
         if os.path.exists(folder / FINISHED):
             continue
         names = set(os.listdir(folder))
-        if names & {SET_ASIDE, BROKEN, UNFINISHED}:
+        if names & {SET_ASIDE, BROKEN, UNFINISHED, DELETED}:
             continue
         setup = _read(folder / "setup.json")
         if setup.get("is_build"):  # a build script has no files of its own, and may be running
@@ -125,7 +151,7 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
 
 
 def die_with_parent() -> None:
-    """From now on, every process forked from this one is killed when the one that forked it ends.
+    """From now on, every process forked from this one is ended when the one that forked it ends.
 
     A server that is killed takes the process that loads methods with it, and so a job and its slices,
     which would else go on, and write, for nobody.
@@ -140,15 +166,43 @@ def die_with_parent() -> None:
         parent = os.getpid()
 
     def follow() -> None:
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        # Not SIGKILL: exax's process that keeps what a job prints outlives it a moment, and ignores this.
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:  # it ended before the call
             os._exit(1)
 
     os.register_at_fork(before=note_parent, after_in_child=follow)
 
 
+def ended_with_this() -> Callable[[], None] | None:
+    """For ``preexec_fn``: the new process is asked to end when this one ends, however that ends.
+
+    Returns
+    -------
+    callable or None
+        None where the system cannot do that.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def follow() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it ended before the call
+            os._exit(1)
+
+    return follow
+
+
 def _told() -> Path:
     return cache_directory("jobs") / "mended.txt"
+
+
+def _is_entry(line: bytes) -> bool:
+    fields = line.split(b"\t")
+    length = {b"add": (9, 10), b"truncate": (5,)}.get(fields[2], ()) if len(fields) > 2 else ()
+    return line.endswith(b"\n") and b"\0" not in line and (len(fields) in length or line.startswith(b"3|"))
 
 
 def _whole(file: Path) -> bool:

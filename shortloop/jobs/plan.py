@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
+from shortloop.jobs.found import Found
 from shortloop.jobs.keys import Parts, parts_of
 from shortloop.jobs.results import Result, open_result
-from shortloop.jobs.store import Found, Store
+from shortloop.jobs.seal import Seal
+from shortloop.jobs.store import Store
 from shortloop.jobs.why import differences
 
 if TYPE_CHECKING:  # a run without a study needs none of it
@@ -40,7 +42,7 @@ class Built:
     fresh : bool
         Whether this run built it.
     seconds : float
-        How long it took to build, now or then.
+        How long it took to build, now or then; in a plan, how long the job in its place took; 0: not known.
     content : str
         Hash of what it left; empty if that is not known yet.
     rejected : bool
@@ -94,6 +96,8 @@ class Plan:
     name: str = ""
     jobs: list[Built] = field(default_factory=list)
     planning: bool = True
+    unread: int = 0
+    """How many files have a content that is not known yet."""
 
     def __post_init__(self) -> None:
         self._seen: Counter[str] = Counter()
@@ -154,14 +158,16 @@ class Plan:
         if found is not None:
             return reused(found, method, participant)
         previous = self.store.seal_of(self.store.index.in_slot(slot))
-        if all(each.content for each in above(jobs)):
-            reason = self.store.why(parts, previous)
-            return Built("", method, participant, plan=BUILD, reason=reason)
-        own = [] if previous is None else differences(previous.parts, parts)
-        if previous is None or any(each.kind != "input" for each in own):
-            return Built("", method, participant, plan=BUILD, reason=self.store.why(parts, previous))
-        waits_for = ", ".join(sorted({each.stage for each in above(jobs) if not each.content}))
-        return Built("", method, participant, plan=PERHAPS, reason=f"if {waits_for} comes out different")
+        found_out = [] if previous is None else differences(previous.parts, parts)
+        unread = any(each.kind == "file" and not each.known for each in found_out)
+        waits_for = " or ".join(sorted({each.stage for each in above(jobs) if not each.content}))
+        if previous is None or any(each.known for each in found_out) or not (unread or waits_for):
+            reason = self.store.why(parts, previous, jobs)
+            return Built("", method, participant, seconds=_seconds(previous), plan=BUILD, reason=reason)
+        reason = f"if {waits_for} comes out different"
+        if unread:
+            reason = "if its files, which are not read yet, hold something else"
+        return Built("", method, participant, seconds=_seconds(previous), plan=PERHAPS, reason=reason)
 
     def _find(self, parts: Parts, slot: str) -> Found | None:
         assert self.store is not None
@@ -176,6 +182,10 @@ class Plan:
         place = f"{self.name}|{method}|{participant or ''}"
         self._seen[place] += 1
         return f"{place}|{self._seen[place]}"
+
+
+def _seconds(seal: Seal | None) -> float:
+    return 0.0 if seal is None else float(seal.cost.get("seconds", 0))
 
 
 def reused(found: Found, method: str, participant: str | None) -> Built:

@@ -12,6 +12,7 @@ from typing import Any
 from shortloop.errors import InputError
 
 __all__ = [
+    "DELETED",
     "FINISHED",
     "SET_ASIDE",
     "cache_directory",
@@ -28,6 +29,8 @@ FINISHED = "post.json"
 """exax writes it last."""
 SET_ASIDE = "post.damaged.json"
 """What that file is renamed to when a job is found damaged, so that nobody uses it any more."""
+DELETED = "post.deleted.json"
+"""What it is renamed to when the results of a job are deleted. The folder stays, and with it the job's id."""
 
 
 def project_directory() -> Path:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,17 @@ if TYPE_CHECKING:
 
     from shortloop.data import Span
 
-__all__ = ["Array", "Outside", "create_array", "noted", "reject", "save_array", "write_record"]
+__all__ = [
+    "Array",
+    "Outside",
+    "create_array",
+    "noted",
+    "reject",
+    "save_array",
+    "take_space",
+    "warm_up",
+    "write_record",
+]
 
 RECORD = "record.json"
 LIBRARIES = ("accelerator", "numpy", "scipy", "scikit-learn", "numba", "mne", "matplotlib")
@@ -84,7 +96,28 @@ def create_array(name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
     """
     from numpy.lib.format import open_memmap
 
-    return open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
+    array = open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
+    take_space(Path(f"{name}.npy"))
+    return array
+
+
+def take_space(file: Path) -> None:
+    """Have the disk space of all of a file that will be written through a map.
+
+    Without it, what is written when the disk is full kills the process that writes.
+
+    Parameters
+    ----------
+    file : Path
+        The file, of its final size.
+
+    Raises
+    ------
+    OSError
+        If there is not enough.
+    """
+    with file.open("r+b") as stream:
+        os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
 
 
 def save_array(name: str, values: Any) -> None:
@@ -200,6 +233,12 @@ def noted(what: str, notes: list[str]) -> Iterator[None]:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
+def warm_up() -> None:
+    """What takes a while and is the same for all jobs, for processes that fork many."""
+    versions()
+
+
+@cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the libraries that results depend on.
 

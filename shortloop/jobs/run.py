@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
-from shortloop.jobs.keys import parts_of
+from shortloop.jobs import exax
+from shortloop.jobs.cost import Meter
+from shortloop.jobs.ending import explained, say_why, signals_raise
+from shortloop.jobs.keys import Parts, find_method, parts_of
 from shortloop.jobs.locks import only_run
 from shortloop.jobs.make import Order, make
 from shortloop.jobs.plan import Built, Plan, contents, reused
 from shortloop.jobs.progress import Progress
+from shortloop.jobs.rehearsal import Rehearsal
 from shortloop.jobs.store import Store
 from shortloop.jobs.warm import WORTH_IT, forget_warm, load_warm
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # a run without a study needs none of it
 __all__ = ["Built", "Pipeline", "Plan", "Run", "run_pipeline", "run_study"]
 
 Pipeline = Callable[[Plan], Built]
+ATTEMPTS = 3
 
 
 class Run(Plan):
@@ -40,10 +43,12 @@ class Run(Plan):
         progress: Progress,
         store: Store,
         name: str = "",
+        meter: Meter | None = None,
     ) -> None:
         super().__init__(study, study_file, store, name, planning=False)
         self._urd = urd
-        self._progress = progress
+        self.progress = progress
+        self._meter = meter or Meter()
         self._to_come: list[str] = []
 
     def expect(self, plan: Plan) -> None:
@@ -91,15 +96,14 @@ class Run(Plan):
         InputError
             If the job rejected its input.
         """
-        self._progress.begin(method, participant)
-        before = time.time()
+        self.progress.begin(method, participant)
         built = super().build(method, participant, options=options, jobs=jobs, grows=grows)
-        self._warm_up(built)
         who = participant or ""
         line = f"built {method:<19} {who:<12} {built.job:<10} {built.seconds:6.1f} s" if built.fresh else None
         if line is not None and built.reason:
             line += f"  {built.reason}"
-        self._progress.end(method, time.time() - before, line)
+        self.progress.end(line)
+        self._warm_up(built)
         if built.rejected:
             raise InputError(str(built.result().problem))
         return built
@@ -113,18 +117,42 @@ class Run(Plan):
         grows: str,
     ) -> Built:
         assert self.store is not None
-        parts = parts_of(method, options, contents(jobs))
         slot = self._slot(method, participant)
-        found = self._find(parts, slot)
-        if found is not None:
-            return reused(found, method, participant)
+        for _ in range(ATTEMPTS):
+            parts = parts_of(method, options, contents(jobs))
+            found = self._find(parts, slot)
+            if found is not None:
+                return reused(found, method, participant)
+            order = self._order(method, participant, options, jobs, parts, slot, grows)
+            made = make(self._urd, self.store, order, self._meter)
+            if made is not None:
+                self.slots[slot] = made[0].job
+                reason = order.reason if made[1] else ""
+                return replace(reused(made[0], method, participant), fresh=made[1], plan="", reason=reason)
+        raise InputError(
+            "the code goes on changing while a job runs",
+            file=find_method(method)[1],
+            hint="run again when it is as it should be",
+        )
+
+    def _order(
+        self,
+        method: str,
+        participant: str | None,
+        options: dict[str, Any],
+        jobs: Mapping[str, Any],
+        parts: Parts,
+        slot: str,
+        grows: str,
+    ) -> Order:
+        assert self.store is not None
         ids = {name: _ids(made) for name, made in jobs.items()}
         base = parts.key(without=grows) if grows else ""
-        alike = self.store.find_alike(base) if grows else []
+        alike = [each for each in self.store.find_alike(base) if not each.rejected] if grows else []
         if alike:
             ids["before"] = max(alike, key=lambda each: self._amount(each.job, grows)).job
         previous = self.store.seal_of(self.store.index.in_slot(slot))
-        order = Order(
+        return Order(
             method=method,
             options=options,
             jobs=ids,
@@ -133,13 +161,9 @@ class Run(Plan):
             base=base,
             participant=participant,
             pipeline=self.name,
-            reason=self.store.why(parts, previous),
+            reason=self.store.why(parts, previous, jobs),
             previous="" if previous is None else previous.job,
         )
-        made, fresh = make(self._urd, self.store, order)
-        self.slots[slot] = made.job
-        reason = order.reason if fresh else ""
-        return replace(reused(made, method, participant), fresh=fresh, plan="", reason=reason)
 
     def _amount(self, job: str, grows: str) -> float:
         assert self.store is not None
@@ -189,28 +213,32 @@ def run_pipeline(
     """
     started = time.time()
     file = study_file or Path()
+    if isinstance(urd, Rehearsal):
+        return urd.plan(pipeline, study, file, name)
     try:
-        with _ended_kindly(), only_run(name), Store() as store:
-            for line in store.tidy():
-                print(line)
+        with explained(), signals_raise(), only_run(name), Store() as store:
+            if exax.is_idle():  # else somebody's job, that is not ours, is not finished yet
+                for line in store.tidy():
+                    print(line)
             plan = Plan(study, file, store, name)
             pipeline(plan)
-            stages = [job.stage for job in plan.jobs]
-            with Progress(stages, store.index.seconds()) as progress:
-                run = Run(urd, study, file, progress, store, name)
+            meter = Meter()
+            with Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress:
+                run = Run(urd, study, file, progress, store, name, meter)
                 run.expect(plan)
                 try:
                     last = pipeline(run)
                 finally:
                     forget_warm()
                     store.index.put_in_slots(run.slots)
+                store.index.ended(name, run.slots)
             seconds = time.time() - started
             if finish is not None:
                 finish(run, last, seconds)
             fresh = sum(job.fresh for job in run.jobs)
         print(f"{fresh} jobs built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
     except InputError as error:
-        print(f"shortloop: {error.message}", file=sys.stderr, flush=True)
+        say_why(error)
         return 1
     except KeyboardInterrupt:
         print("interrupted: finished jobs are kept; run again to go on", file=sys.stderr, flush=True)
@@ -236,28 +264,13 @@ def run_study(urd: Any, pipeline: Pipeline, finish: Callable[[Run, Built, float]
     from shortloop.study.load import read_study, study_path
 
     try:
-        file = study_path(base=Path(cfg.user_cwd))
+        file = study_path(base=Path.cwd() if isinstance(urd, Rehearsal) else Path(cfg.user_cwd))
         study = read_study(file)
     except InputError as error:
-        print(f"shortloop: {error.message}", file=sys.stderr, flush=True)
+        say_why(error)
         return 1
     name = f"{pipeline.__module__.rpartition('.')[2]} {study.name}"
     return run_pipeline(urd, pipeline, finish, name=name, study=study, study_file=file)
-
-
-@contextmanager
-def _ended_kindly() -> Iterator[None]:
-    """Whoever ends this process with a signal ends its job too, so signals become exceptions."""
-
-    def leave(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _ids(built: Any) -> Any:

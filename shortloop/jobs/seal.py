@@ -15,10 +15,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shortloop.jobs.keys import Parts, canonical, digest
+from shortloop.jobs.digest import digest
+from shortloop.jobs.keys import Parts
 
 __all__ = [
     "SEAL",
+    "NotOnDisk",
     "Seal",
     "content_of_job",
     "damage",
@@ -35,6 +37,10 @@ NOTES = ("setup.json", "post.json", "method.tar.gz")
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
 RECORD = "record.json"
 VOLATILE = ("versions", "threads")  # of a record: how it was made, not what it is
+
+
+class NotOnDisk(OSError):
+    """What a job left could not be put on disk; the system says so once, and may then forget what it was."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class Seal:
     previous : str
         The job in its place before; empty if there was none.
     cost : dict
-        Seconds, processor time, memory and bytes that it took.
+        ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.jobs.cost.Meter` measured.
     """
 
     job: str
@@ -239,11 +245,17 @@ def write_seal(folder: Path, seal: Seal) -> None:
         The job's folder.
     seal : Seal
         Its seal.
+
+    Raises
+    ------
+    NotOnDisk
+        If that did not work, for another reason than the seal.
     """
-    for name in seal.files:
-        _sync(folder / name)
-    for name in {str(Path(name).parent) for name in seal.files}:
-        _sync(folder / name)
+    try:
+        for name in {*seal.files, *(str(Path(name).parent) for name in seal.files)}:
+            _sync(folder / name)
+    except OSError as error:
+        raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
     plain = asdict(seal)
     part = folder / f".{SEAL}.{os.getpid()}"
     with part.open("w", encoding="utf-8") as stream:
@@ -270,13 +282,13 @@ def read_seal(folder: Path) -> Seal | None:
     """
     try:
         plain = json.loads((folder / SEAL).read_text(encoding="utf-8"))
-        known = plain.pop("hash")
+        if plain.pop("hash") != digest(plain):
+            return None
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
-        seal = Seal(**plain)
+        return Seal(**plain)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return seal if digest(json.loads(canonical(asdict(seal)))) == known else None
 
 
 def _sync(file: Path) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.errors import InputError
-from shortloop.jobs.mending import die_with_parent, mend, own
+from shortloop.jobs.mending import die_with_parent, ended_with_this, mend, mend_lists, own
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.warm import import_warm
 
@@ -44,6 +44,7 @@ def prepare_server() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     own(workdirs)
     mend(workdirs)
+    mend_lists(Path.cwd())  # too late for this server, but not for the next
     for folder in workdirs.values():
         (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
 
@@ -110,6 +111,7 @@ def _start() -> subprocess.Popen[bytes]:
             expected=f"at most {SOCKET_PATH_LIMIT} bytes",
             hint="move the project to a folder nearer to the root, or change `listen` in accelerator.conf",
         )
+    mend_lists(project_directory())
     log = _socket().parent / "server.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
@@ -119,6 +121,7 @@ def _start() -> subprocess.Popen[bytes]:
             stdout=stream,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=ended_with_this(),
         )
     deadline = time.monotonic() + START_SECONDS
     while not answers():

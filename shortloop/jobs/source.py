@@ -11,7 +11,7 @@ from typing import Any
 from shortloop.jobs.filestate import file_state
 from shortloop.jobs.project import cache_directory, write_atomically
 
-__all__ = ["keep_sources", "read_source"]
+__all__ = ["keep_sources", "normalised", "read_source"]
 
 # Parsing a hundred files costs a second, so what came of it is kept, by the state of the file:
 # path -> state, text, names, whether to keep it.
@@ -46,13 +46,29 @@ def read_source(file: Path, module: str) -> tuple[str, list[str]]:
         _memory.update(_load_kept())
     state, settled = file_state(file)
     known = _memory.get(str(file))
-    if known is None or known[0] != state:
+    if known is None or known[0] != state or not known[-1]:
         tree = ast.parse(file.read_bytes(), filename=str(file))
         names = sorted(set(_imports(tree, module, file.name == "__init__.py")))
-        known = _memory[str(file)] = [state, ast.unparse(_Strip().visit(tree)), names, settled]
+        known = _memory[str(file)] = [state, normalised(tree), names, settled]
         _changed = True
     _, text, names, _ = known
     return text, names
+
+
+def normalised(tree: ast.Module) -> str:
+    """Code without comments, docstrings and formatting.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        The code, which is changed.
+
+    Returns
+    -------
+    str
+        Equal for code that differs in nothing else.
+    """
+    return ast.unparse(_Strip().visit(tree))
 
 
 def keep_sources() -> None:

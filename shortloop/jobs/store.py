@@ -3,60 +3,21 @@
 from __future__ import annotations
 
 import queue
+import sqlite3
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from shortloop.jobs.found import Found
 from shortloop.jobs.index import Index, Row
 from shortloop.jobs.keys import Parts
 from shortloop.jobs.mending import tidy
 from shortloop.jobs.project import FINISHED, SET_ASIDE, cache_directory, configuration, job_folders
-from shortloop.jobs.seal import SEAL, Seal, damage, read_seal, states_of, write_seal
-from shortloop.jobs.why import one_line
+from shortloop.jobs.reasons import one_line
+from shortloop.jobs.seal import SEAL, NotOnDisk, Seal, damage, read_seal, states_of, write_seal
 
-__all__ = ["Found", "Store"]
-
-
-@dataclass(frozen=True)
-class Found:
-    """A finished job that is whole.
-
-    Parameters
-    ----------
-    job : str
-        Job id.
-    path : Path
-        Its folder.
-    content : str
-        Hash of what it left.
-    seconds : float
-        How long it took.
-    rejected : bool
-        Whether it rejected its input.
-    """
-
-    job: str
-    path: Path
-    content: str
-    seconds: float
-    rejected: bool
-
-    @classmethod
-    def sealed(cls, folder: Path, seal: Seal) -> Found:
-        """A job by its seal.
-
-        Parameters
-        ----------
-        folder : Path
-            The job's folder.
-        seal : Seal
-            Its seal.
-
-        Returns
-        -------
-        Found
-        """
-        return cls(seal.job, folder, seal.content, float(seal.cost.get("seconds", 0)), seal.rejected)
+__all__ = ["Store"]
 
 
 class Store:
@@ -68,14 +29,9 @@ class Store:
         """By key: a job that was set aside, and what was wrong with it."""
         self._whole: dict[str, Found] = {}
         self._waiting: queue.Queue[tuple[Path, Seal] | None] = queue.Queue()
-        self._failed: list[OSError] = []
+        self._failed: list[Exception] = []
         self._writer: threading.Thread | None = None
-        self.index = Index(cache_directory("jobs") / "index.sqlite")
-        if self.index.fresh:
-            for folder in job_folders(self._workdirs):
-                seal = read_seal(folder)
-                if seal is not None and (folder / FINISHED).is_file():
-                    self.index.insert(seal, [])
+        self.index = Index(cache_directory("jobs") / "index.sqlite", self._seals)
 
     def __enter__(self) -> Store:
         return self
@@ -233,7 +189,7 @@ class Store:
         folder = self.folder(job)
         return None if folder is None else read_seal(folder)
 
-    def why(self, parts: Parts, previous: Seal | None) -> str:
+    def why(self, parts: Parts, previous: Seal | None, jobs: Mapping[str, Any]) -> str:
         """The reason to build a job that was not found.
 
         Parameters
@@ -242,6 +198,8 @@ class Store:
             What its key is made of.
         previous : Seal or None
             Of the job in its place before.
+        jobs : mapping of str to Built, or to a list of them
+            Jobs that it is made from.
 
         Returns
         -------
@@ -251,7 +209,9 @@ class Store:
         if parts.key() in self.damaged:
             job, what = self.damaged[parts.key()]
             return f"{job} was damaged: {what}"
-        return one_line(None if previous is None else previous.parts, parts)
+        if previous is None:
+            return one_line(None, parts, None, jobs)
+        return one_line(previous.parts, parts, self.folder(previous.job), jobs)
 
     def set_aside(self, folder: Path, key: str, what: str) -> None:
         """Take a damaged job out of use; its files stay.
@@ -269,6 +229,12 @@ class Store:
         self.index.forget(folder.name)
         if (folder / FINISHED).exists():
             (folder / FINISHED).replace(folder / SET_ASIDE)
+
+    def _seals(self) -> Iterator[Seal]:
+        for folder in job_folders(self._workdirs):
+            seal = read_seal(folder)
+            if seal is not None and (folder / FINISHED).is_file():
+                yield seal
 
     def _check(self, row: Row) -> Found | None:
         folder = self.folder(row.job)
@@ -292,6 +258,9 @@ class Store:
         if seal is not None and seal.key != row.key:  # its workdir was emptied and filled again
             self.index.insert(seal, [])
             return False
+        if seal is None and not _is_same_job(folder, row):  # so it was, and the new job is not sealed yet
+            self.index.forget(row.job)
+            return False
         what = damage(folder, seal) if seal is not None else f"{SEAL} is missing or damaged"
         if seal is not None and what is None:
             self.note(folder, seal)
@@ -305,5 +274,15 @@ class Store:
             try:
                 write_seal(folder, seal)
                 self.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
-            except OSError as error:
+            except (OSError, sqlite3.Error) as error:
                 self._failed.append(error)
+                if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                    (folder / FINISHED).replace(folder / SET_ASIDE)
+
+
+def _is_same_job(folder: Path, row: Row) -> bool:
+    """Whether a folder is the one that the index knows, and not one of the same name."""
+    try:
+        return states_of(folder, ["setup.json"])[0] in row.states
+    except OSError:
+        return True

@@ -32,7 +32,13 @@ MODULES = {
     "apply": ("shortloop.decoding.apply",),
     "permute": ("shortloop.decoding.permute", "shortloop.decoding.scores"),
 }
-ALWAYS = ("numpy", "threadpoolctl", "shortloop.jobs.results", "shortloop.jobs.stage_files")
+ALWAYS = (
+    "numpy",
+    "threadpoolctl",
+    "shortloop.jobs.records",
+    "shortloop.jobs.results",
+    "shortloop.jobs.stage_files",
+)
 
 
 def load_warm(stages: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from shortloop.jobs import code, source
+from shortloop.jobs import code, keys, source
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,6 +96,8 @@ def write(project: Path, name: str, text: str) -> Path:
 def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a package of its own under the name that keys track; tests make a fixture of it."""
     monkeypatch.setattr(code, "ROOT", project)
+    monkeypatch.setattr(keys, "_methods", {})
+    monkeypatch.setattr(keys, "_packages", lambda: [("methods", project / "methods")])
     forget_sources(monkeypatch)
     write(project, "shortloop/__init__.py", "")
     return project
@@ -103,6 +105,7 @@ def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def forget_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
+    monkeypatch.setattr(code, "_known", {})
     monkeypatch.setattr(source, "_memory", {})
     monkeypatch.setattr(source, "_changed", False)
 

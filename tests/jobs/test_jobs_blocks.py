@@ -41,7 +41,7 @@ def work(
     found = Blocks(n)
     out = found.create_array("squares", (n,), np.int64)
     found.start()
-    ran = []
+    ran: list[int] = []
     for unit in found:
         if len(ran) == stop_after:
             return ran  # the unit that was drawn is not done

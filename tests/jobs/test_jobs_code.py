@@ -29,8 +29,9 @@ def modules_of(project: Path, method: str) -> set[str]:
     return set(code.closure(write(project, "methods/a_one.py", method))[0])
 
 
-# Runs every import of a method, and then those inside the functions of all modules that this loads, until
-# nothing new comes; only imports of the project's own, as libraries cannot import those.
+# Runs every import of a method but that of what finds its code, and then those inside the functions of all
+# modules that this loads, until nothing new comes; only imports of the project's own, as libraries cannot
+# import those.
 IMPORT_EVERYTHING = """
 import ast, json, sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def run_imports(file, package):
             ours = node.level or node.module.partition(".")[0] == "shortloop"
         else:
             ours = isinstance(node, ast.Import) and any(a.name.startswith("shortloop") for a in node.names)
-        if ours:
+        if ours and getattr(node, "module", None) != "shortloop.jobs.code":
             exec(ast.unparse(node), {"__package__": package, "__name__": package + ".x"})
 
 def loaded():
@@ -222,7 +223,35 @@ def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch
     before = text_of(method)
     assert text_of(method) == before
     monkeypatch.setattr(code, "_version", lambda library: "9.9" if library == "numpy" else "1")
+    monkeypatch.setattr(code, "_known", {})  # as in a new process
     assert text_of(method) != before
+
+
+@pytest.mark.parametrize(("imported", "distribution"), [("sklearn", "scikit-learn"), ("PIL", "pillow")])
+def test_a_library_may_be_installed_by_another_name(
+    package: Path, monkeypatch: pytest.MonkeyPatch, imported: str, distribution: str
+) -> None:
+    monkeypatch.setattr(code, "DISTRIBUTIONS", {})  # so that it is found, and not known
+    code._version.cache_clear()
+    text = text_of(write(package, "methods/a_one.py", f"import {imported}\n"))
+    code._version.cache_clear()
+    assert f"# {imported} {metadata.version(distribution)}\n" in text
+
+
+def test_a_module_whose_name_begins_like_that_of_the_reader_counts(package: Path) -> None:
+    write(package, "shortloop/jobs/code.py", "")
+    write(package, "shortloop/jobs/codec.py", "")
+    found = modules_of(package, "from shortloop.jobs.code import code_of\nimport shortloop.jobs.codec")
+    assert found == {"shortloop", "shortloop.jobs.codec"}
+
+
+def test_a_module_and_a_method_of_the_same_content_do_not_cancel_out(package: Path) -> None:
+    """One file holds all that a method depends on, so none can be equal to the method."""
+    for text in ("import shortloop.a\n", "import shortloop.a  # more\nx = 1\n"):
+        method = write(package, "methods/a_one.py", text)
+        write(package, "shortloop/a.py", text)
+        (depended,) = code.code_of(str(method))
+        assert Path(depended).read_bytes() != method.read_bytes()
 
 
 def test_where_the_project_lies_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,10 +31,10 @@ def test_only_the_process_that_forks_jobs_loads_anything(tmp_path: Path) -> None
     code = f"""
 import sys, types
 sys.path.insert(0, {str(ROOT)!r})
-import shortloop.jobs.warm as warm
+from shortloop.jobs.server import prepare_runner
 main = types.SimpleNamespace(__file__=sys.argv[1])
 sys.modules["__main__"] = main
-warm.import_warm()
+prepare_runner()
 print("numpy" in sys.modules)
 """
     (tmp_path / "accelerator.conf").touch()

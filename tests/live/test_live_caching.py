@@ -11,6 +11,15 @@ from live_project import LiveProject, write_recording
 
 pytestmark = pytest.mark.live
 
+CUBED = """
+
+def cubed(*given, **more):
+    from shortloop.features.amplitude import amplitude_features
+
+    made = amplitude_features(*given, **more)
+    made.data[:] **= 3
+    return made
+"""
 GROUP = {("group", None), ("report", None)}
 STAGES = ("import_epochs", "amplitude", "train", "apply", "permute")
 
@@ -56,27 +65,46 @@ def test_the_number_of_permutations_rebuilds_permute_and_what_is_below(unchanged
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute",)) | GROUP
 
 
-def test_a_library_function_of_train_rebuilds_train_and_what_is_below(unchanged: LiveProject) -> None:
-    svm = unchanged.folder / "shortloop" / "decoding" / "svm.py"
-    source = svm.read_text(encoding="utf-8")
-    svm.write_text(source.replace("MAX_PASSES = 10_000", "MAX_PASSES = 10_001"), encoding="utf-8")
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply", "permute")) | GROUP
+def test_code_that_leaves_the_same_rebuilds_the_stages_that_reach_it_and_none_below(
+    unchanged: LiveProject,
+) -> None:
+    room = unchanged.folder / "shortloop" / "features" / "amplitude.py"
+    room.write_text(room.read_text(encoding="utf-8") + "\nUNUSED = 1\n", encoding="utf-8")
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("amplitude",))
+    train = unchanged.folder / "shortloop" / "decoding" / "train.py"
+    train.write_text(train.read_text(encoding="utf-8") + "\nUNUSED = 1\n", encoding="utf-8")
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply", "permute"))
 
 
-def test_a_comment_or_docstring_in_the_library_rebuilds_nothing(unchanged: LiveProject) -> None:
+def test_code_that_leaves_something_else_rebuilds_what_is_below(unchanged: LiveProject) -> None:
+    method = unchanged.folder / "methods" / "a_amplitude.py"
+    source = method.read_text(encoding="utf-8")
+    given = "amplitude_features, settings)"
+    assert given in source
+    changed = source.replace(given, f"cubed, {given.split()[1]}") + CUBED
+    method.write_text(changed, encoding="utf-8")
+    assert unchanged.run().keys() >= jobs_of("A", "B", stages=("amplitude", "train", "apply"))
+    method.write_text(source, encoding="utf-8")
+    assert unchanged.run().keys() == set()  # what was there before is there still
+
+
+def test_a_comment_or_docstring_rebuilds_nothing(unchanged: LiveProject) -> None:
     svm = unchanged.folder / "shortloop" / "decoding" / "svm.py"
     source = svm.read_text(encoding="utf-8")
     assert '"""One-versus-rest' in source
     changed = source.replace('"""One-versus-rest', '"""A one-versus-rest') + "\n# a remark\n"
     svm.write_text(changed, encoding="utf-8")
+    method = unchanged.folder / "methods" / "a_train.py"
+    method.write_text("# a remark\n" + method.read_text(encoding="utf-8"), encoding="utf-8")
     assert unchanged.run().keys() == set()
 
 
-def test_a_library_function_of_the_features_rebuilds_all_but_imports(unchanged: LiveProject) -> None:
-    room = unchanged.folder / "shortloop" / "features" / "amplitude.py"
-    room.write_text(room.read_text(encoding="utf-8") + "\nUNUSED = 1\n", encoding="utf-8")
-    below_import = STAGES[1:]
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=below_import) | GROUP
+def test_a_damaged_result_is_made_again_and_nothing_below(unchanged: LiveProject) -> None:
+    file = unchanged.result("train", "A") / "predicted.npy"
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert unchanged.run().keys() == {("train", "A")}
+    assert (unchanged.result("train", "A") / "predicted.npy").read_bytes() == content
 
 
 def test_another_file_of_the_same_name_and_size_rebuilds_its_participant(unchanged: LiveProject) -> None:

@@ -35,9 +35,9 @@ def apart() -> Iterator[LiveProject]:
 def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> None:
     method = apart.folder / "methods" / "a_train.py"
     source = method.read_text(encoding="utf-8")
-    method.write_text(
-        source.replace("for unit in units:", "for unit in units:\n        1 / 0"), encoding="utf-8"
-    )
+    work = "    from shortloop.decoding.train import train_bin\n"
+    assert work in source
+    method.write_text(source.replace(work, f"{work}    1 / 0\n"), encoding="utf-8")
     failed = apart.ax("run", "build_pipeline")
     said = failed.stdout + failed.stderr
     assert failed.returncode == 1

@@ -16,15 +16,17 @@ ESTIMATORS = {
     "linear-svm": SVM,
     "matlab-svm": 'kind = "matlab-svm"',
     "lda": 'kind = "lda"\nshrinkage = 0.9',
+    "ridge": 'kind = "ridge"\nalpha = 500.0',
     "sklearn, linear": 'kind = "sklearn"\npath = "sklearn.linear_model.RidgeClassifier"\nparams.alpha = 2.0',
     "sklearn, not linear": 'kind = "sklearn"\npath = "sklearn.naive_bayes.GaussianNB"',
 }
 STUDIES = {name: STUDY.replace(SVM, settings) for name, settings in ESTIMATORS.items()}
-STUDIES["lda, training labels shuffled"] = (
-    STUDY.replace(SVM, ESTIMATORS["lda"])
-    .replace("count = 39", 'count = 1501\nnull = "training-labels"')
+STUDIES |= {
+    f"{name}, training labels shuffled, all features": STUDY.replace(SVM, ESTIMATORS[name])
+    .replace("count = 39", f'count = {count}\nnull = "training-labels"')
     .replace("folds = 3\n", "folds = 3\nselect_alpha = 1\n", 1)
-)
+    for name, count in {"linear-svm": 39, "lda": 1501, "ridge": 39}.items()
+}
 STUDIES["training labels shuffled"] = STUDY.replace("count = 39", 'count = 19\nnull = "training-labels"')
 
 

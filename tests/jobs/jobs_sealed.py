@@ -1,0 +1,55 @@
+"""Sealed jobs of a toy method, without a server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jobs_project import make_job
+
+from shortloop.jobs.keys import Parts
+from shortloop.jobs.seal import Seal, content_of_job, hash_files, output_files, write_seal
+
+
+def parts_with(**changes: Any) -> Parts:
+    """What the key of a toy job is made of."""
+    usual: dict[str, Any] = {
+        "method": "methods.toy",
+        "code": {"methods.a_toy": "c1", "shortloop.a": "c2"},
+        "versions": {"python": "3.11.7", "numpy": "2.1.0"},
+        "options": {"number": 1, "settings": {"C": [0.1, 1]}},
+        "inputs": {"previous": "i1", "all": ["i2", "i3"]},
+    }
+    return Parts(**{**usual, **changes})
+
+
+def finished_job(project: Path, job: str, left: bytes = b"a result", **record: Any) -> Path:
+    """A job that exax finished, and nobody sealed."""
+    folder = make_job(project, job, method="toy")
+    post = {"starttime": 1_700_000_000.0, "exectime": {"total": 1.5}}
+    (folder / "post.json").write_text(json.dumps(post), encoding="utf-8")
+    (folder / "x.npy").write_bytes(left)
+    plain = {"stage": "toy", "versions": {"python": "3.11.7"}, "threads": [1], "facts": {}, "arrays": {}}
+    (folder / "record.json").write_text(json.dumps({**plain, **record}), encoding="utf-8")
+    return folder
+
+
+def seal_for(folder: Path, parts: Parts | None = None, base: str = "") -> Seal:
+    """The seal of a finished job."""
+    parts = parts or parts_with()
+    files = hash_files(folder, output_files(folder))
+    content, rejected = content_of_job(folder, files)
+    return Seal(
+        folder.name, parts.key(), parts, content, files, base, rejected=rejected, cost={"seconds": 1.5}
+    )
+
+
+def sealed_job(
+    project: Path, job: str, parts: Parts | None = None, *, left: bytes = b"a result", base: str = ""
+) -> Seal:
+    """A finished job with its seal."""
+    folder = finished_job(project, job, left)
+    seal = seal_for(folder, parts, base)
+    write_seal(folder, seal)
+    return seal

@@ -1,0 +1,110 @@
+"""One run at a time: the second waits, and says for whom."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from jobs_project import ROOT, empty_project
+
+from shortloop.errors import InputError
+from shortloop.jobs.locks import HELD, only_run
+
+project = pytest.fixture(empty_project)
+
+HOLD = """
+import sys
+from shortloop.jobs.locks import only_run
+with only_run(sys.argv[1]):
+    print("has it", flush=True)
+    sys.stdin.read()
+"""
+
+
+def start(what: str, **environment: str) -> subprocess.Popen[str]:
+    """A process that waits for the run, holds it, and ends with its input."""
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLD, what],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+@contextmanager
+def held() -> Iterator[subprocess.Popen[str]]:
+    process = start("the first")
+    try:
+        assert line_of(process) == "has it"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_second_waits_until_the_first_is_gone(project: Path, number: int) -> None:
+    with held() as first:
+        second = start("the second")
+        said = line_of(second)
+        assert said.startswith("waiting for another run to end: the first, process ")
+        assert str(first.pid) in said
+        first.send_signal(number)
+        assert line_of(second) == "has it"
+        third = start("the third")
+        assert "the second" in line_of(third)
+        second.communicate("")
+        assert line_of(third) == "has it"
+        third.communicate("")
+        assert (second.returncode, third.returncode) == (0, 0)
+
+
+def test_who_does_not_wait_is_told_who_has_it(project: Path) -> None:
+    with held(), pytest.raises(InputError, match="a run is in progress") as caught, only_run("x", wait=False):
+        pass
+    assert "the first" in str(caught.value.found)
+    with only_run("x", wait=False):
+        pass
+
+
+def test_a_child_of_the_one_that_holds_it_goes_on(project: Path) -> None:
+    """`shortloop run` holds it for the `ax run` that it starts."""
+    with only_run("the parent"):
+        child = start("the child", **{HELD: str(os.getpid())})
+        assert line_of(child) == "has it"
+        child.communicate("")
+        stranger = start("a stranger", **{HELD: "1"})
+        assert "the parent" in line_of(stranger)
+    assert line_of(stranger) == "has it"
+    stranger.communicate("")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"what": "x"}', "\0\0"])
+def test_a_holder_that_does_not_say_who_it_is(project: Path, text: str) -> None:
+    with held():
+        (project / "workdirs/.cache/jobs/run.lock").write_text(text, encoding="utf-8")
+        second = start("the second")
+        assert line_of(second).endswith("a process that does not say which")
+        second.kill()
+        second.communicate()
+
+
+def test_another_project_has_another_run(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "accelerator.conf").write_bytes((project / "accelerator.conf").read_bytes())
+    with only_run("here"):
+        os.chdir(tmp_path / "other")
+        with only_run("there", wait=False):
+            pass

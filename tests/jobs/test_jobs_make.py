@@ -1,0 +1,185 @@
+"""Making one job: what exax hands out is used only if it is what was ordered."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from jobs_exax import Exax
+from jobs_project import empty_project, own_package, write
+
+from shortloop.errors import InputError
+from shortloop.jobs import exax
+from shortloop.jobs.plan import Built, Plan
+from shortloop.jobs.progress import Progress
+from shortloop.jobs.project import FINISHED, SET_ASIDE
+from shortloop.jobs.run import Run
+from shortloop.jobs.seal import SEAL, read_seal
+from shortloop.jobs.store import Store
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+
+class Toy:
+    """One job of one method, by an exax that can be asked."""
+
+    def __init__(self, project: Path) -> None:
+        write(project, "methods/a_toy.py", "import shortloop.a\noptions = {}\n")
+        write(project, "shortloop/a.py", "x = 1\n")
+        self.project = project
+        self.exax = Exax(project)
+        time.sleep(0.02)  # a tick of the file system's clock: the code is older than all jobs
+
+    def build(self, options: dict[str, int] | None = None) -> Built:
+        with Store() as store:
+            run = Run(self.exax, None, Path(), Progress([], {}), store, "toy")
+            return run.build("toy", options=options or {})
+
+    def forget(self, *, seals: bool) -> None:
+        """As if the last run had been cut off before all was written."""
+        for file in (self.project / "workdirs/.cache/jobs").glob("index*"):
+            file.unlink()
+        if seals:
+            for file in (self.project / "workdirs/main").glob(f"*/{SEAL}"):
+                file.unlink()
+
+
+@pytest.fixture
+def toy(package: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+    monkeypatch.setattr(exax, "reload_methods", lambda: None)  # this exax always has them as they are
+    return Toy(package)
+
+
+def test_a_sealed_job_that_the_index_lost_is_reused(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(seals=False)
+    again = toy.build()
+    assert (again.job, again.fresh, again.content) == (first.job, False, first.content)
+
+
+def test_a_finished_job_that_was_not_sealed_is_taken_over(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(seals=True)
+    again = toy.build()
+    assert (again.job, again.fresh, again.content) == (first.job, False, first.content)
+    seal = read_seal(again.path)
+    assert seal is not None
+    assert seal.content == first.content
+    assert len(toy.exax.made) == 1
+
+
+def test_not_if_it_was_made_before_the_machine_started(toy: Toy) -> None:
+    """A power cut may have cut its files short."""
+    first = toy.build()
+    post = first.path / FINISHED
+    loaded = json.loads(post.read_text(encoding="utf-8"))
+    assert exax.made_since_boot(first.path)
+    uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    started = time.time() - uptime - 1
+    post.write_text(json.dumps({**loaded, "starttime": started}), encoding="utf-8")
+    assert not exax.made_since_boot(first.path)
+    toy.forget(seals=True)
+    again = toy.build()
+    assert again.fresh
+    assert again.job != first.job
+
+
+def test_not_if_a_file_of_its_code_was_written_since(toy: Toy) -> None:
+    """It may have imported it before or after."""
+    first = toy.build()
+    toy.forget(seals=True)
+    write(toy.project, "shortloop/a.py", "x = 1\n")
+    assert toy.build().job != first.job
+
+
+def test_not_if_its_seal_is_damaged(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(seals=False)
+    os.truncate(first.path / SEAL, 50)
+    again = toy.build()
+    assert again.fresh
+    assert again.job != first.job
+
+
+def test_not_if_it_was_sealed_and_damaged_since(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(seals=False)
+    (first.path / "record.json").write_text("{}", encoding="utf-8")
+    assert toy.build().job != first.job
+
+
+def test_a_set_aside_job_that_a_running_exax_still_hands_out(toy: Toy) -> None:
+    first = toy.build()
+    (first.path / FINISHED).rename(first.path / SET_ASIDE)
+    toy.forget(seals=False)
+    again = toy.build()
+    assert again.fresh
+    assert again.job != first.job
+
+
+def test_code_that_changes_while_the_job_runs(toy: Toy) -> None:
+    """It is made again with the code as it is, and what the mixture left is used by nobody."""
+
+    def edit() -> None:
+        toy.exax.while_running = lambda: None
+        write(toy.project, "shortloop/a.py", "x = 22\n")
+
+    toy.exax.while_running = edit
+    built = toy.build()
+    assert built.fresh
+    assert toy.exax.numbers == 2
+    mixed = toy.project / "workdirs/main/main-0"
+    assert (mixed / SET_ASIDE).is_file()
+    assert not (mixed / SEAL).exists()
+    again = toy.build()
+    assert (again.job, again.fresh) == (built.job, False)
+    write(toy.project, "shortloop/a.py", "x = 1\n")
+    assert toy.build().job == "main-2"  # neither of the two is of this code
+
+
+def test_code_that_goes_on_changing(toy: Toy) -> None:
+    number = iter(range(10))
+    toy.exax.while_running = lambda: write(toy.project, "shortloop/a.py", f"x = 10{next(number)}\n")
+    with pytest.raises(InputError, match="goes on changing"):
+        toy.build()
+    assert toy.exax.numbers == 3
+
+
+def test_a_remark_in_the_code_while_the_job_runs_costs_nothing(toy: Toy) -> None:
+    toy.exax.while_running = lambda: write(toy.project, "shortloop/a.py", "x = 1  # a remark\n")
+    assert toy.build().job == "main-0"
+
+
+def test_a_job_of_methods_that_exax_had_not_loaded_again(toy: Toy) -> None:
+    """Its hash of the method is of before the edit, as that of a server that nobody told."""
+    old = toy.exax._job
+
+    def stale(method: str, loaded: str, *rest: object) -> object:
+        toy.exax._job = old  # type: ignore[method-assign]
+        return old(method, "0" * 40, *rest)  # type: ignore[arg-type]
+
+    toy.exax._job = stale  # type: ignore[method-assign,assignment]
+    built = toy.build()
+    assert built.job == "main-1"
+    assert not (toy.project / "workdirs/main/main-0" / FINISHED).exists()
+
+
+def test_every_job_is_kept_with_what_made_it(toy: Toy) -> None:
+    built = toy.build({"b": 2, "a": 1})
+    seal = read_seal(built.path)
+    assert seal is not None
+    assert (seal.job, seal.reason, seal.pipeline) == (built.job, "new", "toy")
+    assert seal.parts.options == {"a": 1, "b": 2}
+    assert seal.cost["seconds"] == 0.25
+    assert seal.cost["bytes"] == sum(size for size, _ in seal.files.values())
+    assert seal.key == seal.parts.key()
+
+
+def test_a_plan_makes_nothing(toy: Toy) -> None:
+    with Store() as store:
+        assert Plan(None, Path(), store, "toy").build("toy").plan == "build"
+    assert toy.exax.asked == []

@@ -1,0 +1,195 @@
+"""What a plan says would be done, and what a run then does, after one change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs_exax import Exax
+from jobs_project import empty_project, own_package, write
+
+from shortloop.errors import InputError
+from shortloop.jobs.plan import BUILD, PERHAPS, REUSE, Built, Plan
+from shortloop.jobs.progress import Progress
+from shortloop.jobs.run import Run
+from shortloop.jobs.store import Store
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+METHOD = """\
+from shortloop.{name} import f
+
+options = {{"participant": "", "count": 0}}
+jobs = ("above", "before")
+"""
+
+
+class Chain:
+    """One job of each participant in each of two stages, and one of all; run without a server."""
+
+    def __init__(self, project: Path) -> None:
+        for name in ("first", "second", "last"):
+            write(project, f"methods/a_{name}.py", METHOD.format(name=name))
+            write(project, f"shortloop/{name}.py", "def f(): return 1\n")
+        self.project = project
+        self.exax = Exax(project)
+        self.participants = ["A", "B"]
+        self.options: dict[str, dict[str, Any]] = {"first": {}, "second": {"count": 10}, "last": {}}
+
+    def pipeline(self, run: Plan) -> Built:
+        seconds = []
+        for name in self.participants:
+            first = run.build("first", name, options=self.options["first"])
+            options = self.options["second"]
+            seconds.append(run.build("second", name, options=options, jobs={"above": first}, grows="count"))
+        return run.build("last", options=self.options["last"], jobs={"above": seconds})
+
+    def plan(self) -> dict[str, tuple[str, str]]:
+        """What would be done, and why, by stage and participant."""
+        with Store() as store:
+            plan = Plan(None, Path(), store, "chain")
+            self.pipeline(plan)
+        return {_name(job): (job.plan, job.reason) for job in plan.jobs}
+
+    def run(self) -> dict[str, str]:
+        """What was built, and why."""
+        with Store() as store:
+            run = Run(self.exax, None, Path(), Progress([], {}), store, "chain")
+            self.pipeline(run)
+            store.index.put_in_slots(run.slots)
+        return {_name(job): job.reason for job in run.jobs if job.fresh}
+
+
+def _name(job: Built) -> str:
+    return f"{job.stage} {job.participant or ''}".strip()
+
+
+@pytest.fixture
+def chain(package: Path) -> Chain:
+    made = Chain(package)
+    assert made.run() == dict.fromkeys(ALL, "new")
+    return made
+
+
+ALL = ["first A", "second A", "first B", "second B", "last"]
+
+
+def test_at_first_all_is_new(package: Path) -> None:
+    assert Chain(package).plan() == dict.fromkeys(ALL, (BUILD, "new"))
+
+
+def test_without_a_change_all_is_reused(chain: Chain) -> None:
+    assert chain.plan() == dict.fromkeys(ALL, (REUSE, ""))
+    assert chain.run() == {}
+
+
+def test_an_option(chain: Chain) -> None:
+    chain.options["first"] = {"count": 3}
+    plan = chain.plan()
+    assert plan["first A"] == plan["first B"] == (BUILD, "option count: none → 3")
+    assert plan["second A"] == (PERHAPS, "if first comes out different")
+    assert plan["last"] == (PERHAPS, "if second comes out different")
+    assert list(chain.run()) == ALL
+
+
+def test_an_option_below_is_no_perhaps(chain: Chain) -> None:
+    chain.options["first"] = {"count": 3}
+    chain.options["last"] = {"count": 4}
+    plan = chain.plan()
+    assert [plan[name][0] for name in ALL] == [BUILD, PERHAPS, BUILD, PERHAPS, BUILD]
+    assert plan["last"][1] == "option count: none → 4"
+
+
+def test_code_that_leaves_the_same_builds_that_stage_alone(chain: Chain) -> None:
+    """Early cut-off: what these jobs leave does not depend on the code."""
+    write(chain.project, "shortloop/first.py", "def f(): return 2\n")
+    plan = chain.plan()
+    assert [plan[name][0] for name in ALL] == [BUILD, PERHAPS, BUILD, PERHAPS, PERHAPS]
+    assert "first" in plan["first A"][1]
+    built = chain.run()
+    assert list(built) == ["first A", "first B"]
+    assert built["first A"].startswith("code of first")
+    assert chain.plan() == dict.fromkeys(ALL, (REUSE, ""))
+
+
+def test_an_edit_there_and_back_builds_nothing_again(chain: Chain) -> None:
+    write(chain.project, "shortloop/first.py", "def f(): return 2\n")
+    assert len(chain.run()) == 2
+    write(chain.project, "shortloop/first.py", "def f(): return 1  # as before\n")
+    assert chain.plan() == dict.fromkeys(ALL, (REUSE, ""))
+    assert chain.run() == {}
+
+
+def test_one_participant_more_and_one_less(chain: Chain) -> None:
+    chain.participants = ["A", "B", "C"]
+    plan = chain.plan()
+    assert plan["first A"] == plan["second B"] == (REUSE, "")
+    assert plan["first C"] == plan["second C"] == (BUILD, "new")
+    assert plan["last"][0] == BUILD
+    assert list(chain.run()) == ["first C", "second C", "last"]
+    chain.participants = ["A", "B"]
+    assert chain.run() == {}
+    chain.participants = ["B", "A"]
+    assert list(chain.run()) == ["last"]  # the order of its inputs may count
+
+
+def damage(folder: Path) -> None:
+    (folder / "record.json").write_text("{}", encoding="utf-8")
+
+
+def delete(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+    folder.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"), [(damage, "was damaged: record.json"), (delete, "its folder is gone")]
+)
+def test_a_job_that_is_lost_is_made_again_and_nothing_below(
+    chain: Chain, change: Callable[[Path], None], said: str
+) -> None:
+    change(chain.project / "workdirs/main/main-0")
+    plan = chain.plan()
+    assert [plan[name][0] for name in ALL] == [BUILD, PERHAPS, REUSE, REUSE, PERHAPS]
+    assert list(chain.run()) == ["first A"]
+    assert chain.plan() == dict.fromkeys(ALL, (REUSE, ""))
+    assert said in plan["first A"][1]
+
+
+def test_a_job_grows_from_the_largest_that_is_there(chain: Chain) -> None:
+    asked = chain.exax.asked
+
+    def before() -> list[str | None]:
+        return [jobs.get("before") for method, _, jobs in asked if method == "second"][-2:]
+
+    assert before() == [None, None]
+    for count in (30, 20):
+        chain.options["second"] = {"count": count}
+        chain.run()
+    largest = [job for job, options in _made(chain) if options["count"] == 30]
+    assert before() == largest
+    write(chain.project, "shortloop/second.py", "def f(): return 2\n")
+    chain.options["second"] = {"count": 40}
+    chain.run()
+    assert before() == [None, None]  # nothing grows from what other code left
+
+
+def _made(chain: Chain) -> list[tuple[str, dict[str, Any]]]:
+    with Store() as store:
+        seals = [store.seal_of(job) for job in chain.exax.made.values()]
+    return [(seal.job, seal.parts.options) for seal in seals if seal and seal.parts.method.endswith("second")]
+
+
+def test_a_job_grows_from_none_that_rejected_its_input(package: Path) -> None:
+    made = Chain(package)
+    made.exax.problems = {"second A": "bad"}
+    with pytest.raises(InputError, match="bad"):
+        made.run()
+    made.exax.problems = {}
+    made.options["second"] = {"count": 20}
+    made.run()
+    assert [jobs.get("before") for method, _, jobs in made.exax.asked if method == "second"] == [None] * 3

@@ -1,0 +1,177 @@
+"""Seals: what was sealed is read back, and whatever happened to a file since is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jobs_project import empty_project
+from jobs_sealed import finished_job, parts_with, seal_for, sealed_job
+
+from shortloop.jobs.seal import SEAL, damage, hash_files, output_files, read_seal, states_of, write_seal
+
+project = pytest.fixture(empty_project)
+
+
+@pytest.fixture
+def folder(project: Path) -> Path:
+    """A sealed job with a file in a folder of its own, and what it printed."""
+    job = finished_job(project, "main-3")
+    (job / "more").mkdir()
+    (job / "more" / "y.npy").write_bytes(b"more")
+    (job / "OUTPUT").mkdir()
+    (job / "OUTPUT" / "synthesis").write_text("said", encoding="utf-8")
+    write_seal(job, seal_for(job))
+    return job
+
+
+def damage_of(folder: Path) -> str | None:
+    seal = read_seal(folder)
+    assert seal is not None
+    return damage(folder, seal)
+
+
+def test_a_seal_is_read_as_it_was_written(project: Path) -> None:
+    folder = finished_job(project, "main-3")
+    seal = replace(
+        seal_for(folder, parts_with(options={"a": [1, 2.5, None], "b": {"c": "ä→"}})),
+        base="b",
+        participant="S01",
+        pipeline="build small",
+        reason="new",
+        previous="main-1",
+        cost={"seconds": 0.1 + 0.2, "bytes": 7},
+    )
+    write_seal(folder, seal)
+    assert read_seal(folder) == seal
+    assert [file.name for file in folder.iterdir() if "seal" in file.name] == [SEAL]
+
+
+def test_what_a_seal_covers(folder: Path) -> None:
+    seal = read_seal(folder)
+    assert seal is not None
+    assert sorted(seal.files) == ["more/y.npy", "post.json", "record.json", "setup.json", "x.npy"]
+    assert seal.files["more/y.npy"][0] == 4
+    assert damage(folder, seal) is None
+
+
+def cut(file: Path) -> None:
+    os.truncate(file, file.stat().st_size - 1)
+
+
+def empty(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+def lengthen(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + b"\0")
+
+
+def flip_a_bit(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    stat = file.stat()
+    file.write_bytes(content)
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert file.stat().st_size == stat.st_size
+
+
+def make_a_folder_of_it(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.parametrize("name", ["x.npy", "more/y.npy", "record.json", "setup.json", "post.json"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (Path.unlink, "is missing"),
+        (make_a_folder_of_it, "is missing"),
+        (cut, "is cut short"),
+        (empty, "is cut short: 0 of"),
+        (lengthen, "has grown"),
+        (flip_a_bit, "was altered"),
+    ],
+)
+def test_damage_to_any_file_is_noticed(
+    folder: Path, name: str, change: Callable[[Path], None], said: str
+) -> None:
+    names = [*(read_seal(folder) or seal_for(folder)).files, SEAL]
+    before = states_of(folder, names)
+    change(folder / name)
+    found = damage_of(folder)
+    assert found is not None
+    assert name in found
+    assert said in found
+    try:
+        after = states_of(folder, names)
+    except OSError:
+        after = []
+    assert after != before  # the cheap check sees it too
+
+
+def test_a_folder_that_is_gone(folder: Path) -> None:
+    seal = read_seal(folder)
+    assert seal is not None
+    shutil.rmtree(folder)
+    assert damage(folder, seal) == "its folder is missing"
+
+
+def test_what_comes_later_and_what_was_printed_does_not_matter(folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    (folder / ".hidden").write_text("x", encoding="utf-8")
+    shutil.rmtree(folder / "OUTPUT")
+    assert damage_of(folder) is None
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_changed_byte_of_a_seal_goes_unnoticed(folder: Path, data: st.DataObject) -> None:
+    """A seal is damaged, or says the same."""
+    file = folder / SEAL
+    content, before = file.read_bytes(), read_seal(folder)
+    where = data.draw(st.integers(0, len(content) - 1))
+    other = bytes([data.draw(st.integers(0, 255))])
+    try:
+        file.write_bytes(content[:where] + other + content[where + 1 :])
+        assert read_seal(folder) in (None, before)
+        file.write_bytes(content[:where])
+        assert read_seal(folder) is None
+    finally:
+        file.write_bytes(content)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '"hash"', '{"hash": ""}', "\0" * 100, "{" * 5000])
+def test_what_is_no_seal_is_none(folder: Path, text: str) -> None:
+    (folder / SEAL).write_text(text, encoding="utf-8")
+    assert read_seal(folder) is None
+
+
+def test_a_forged_seal_is_none(folder: Path) -> None:
+    plain = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+    plain["key"] = "0" * 40
+    (folder / SEAL).write_text(json.dumps(plain), encoding="utf-8")
+    assert read_seal(folder) is None
+    (folder / SEAL).unlink()
+    assert read_seal(folder) is None
+
+
+def test_large_files_are_hashed_alike(project: Path) -> None:
+    """Several at a time, from 10 MB on."""
+    folder = finished_job(project, "main-3")
+    for number in range(3):
+        (folder / f"{number}.npy").write_bytes(bytes([number]) * 4_000_000)
+    names = output_files(folder)
+    assert hash_files(folder, names) == {name: hash_files(folder, [name])[name] for name in names}
+
+
+def test_seals_of_equal_jobs_differ_in_their_names_only(project: Path) -> None:
+    one, two = sealed_job(project, "main-1"), sealed_job(project, "main-2")
+    assert replace(one, job="main-2") == two

@@ -1,0 +1,158 @@
+"""A project whose pipeline is a chain of toy jobs, each made from the one before it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from live_project import AX, LiveProject
+
+METHOD = '''\
+"""Adds to what the job before left."""
+
+import os
+import time
+from pathlib import Path
+
+from methods.steps import step
+from shortloop.jobs.code import code_of
+
+depend_extra = code_of(__file__)
+options = {"number": 0, "add": 1, "many": 0}
+jobs = ("previous", "before")
+
+
+def synthesis():
+    import numpy as np
+
+    from shortloop.jobs.records import Array, save_array, write_record
+    from shortloop.jobs.results import open_result
+
+    value = 0
+    if jobs.previous:
+        value = int(open_result(jobs.previous.path).arrays["x"][0])
+    grown = len(open_result(jobs.before.path).arrays["x"]) if jobs.before else 0
+    save_array("x", np.repeat(step(value) + options["add"], 1 + options["many"]))
+    write_record("toy", None, {"x": Array("values", "x")})
+    print(f"grown from {grown}")
+    wait = Path(os.environ["TOY_WAIT"])
+    while (wait / f"hold-{options['number']}").exists():
+        (wait / f"held-{options['number']}").touch()
+        time.sleep(0.01)
+'''
+STEPS = '''\
+"""What a toy job does."""
+
+
+def step(value):
+    """The next value."""
+    return value
+'''
+SCRIPT = """\
+import json
+import time
+from pathlib import Path
+
+from shortloop.jobs.run import run_pipeline
+
+CHAIN = Path(__file__).parents[1] / "chain.json"
+
+
+def main(urd):
+    return run_pipeline(urd, pipeline, name="chain")
+
+
+def pipeline(run):
+    while CHAIN.with_name("hold-script").exists():
+        CHAIN.with_name("held-script").touch()
+        time.sleep(0.01)
+    previous = None
+    for number, options in enumerate(json.loads(CHAIN.read_text())):
+        jobs = {"previous": previous} if previous else {}
+        previous = run.build("toy", options={"number": number, **options}, jobs=jobs, grows="many")
+    return previous
+"""
+
+
+class ToyProject(LiveProject):
+    """Toy jobs; what it says of them is read from what `ax run chain` prints."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name in ("methods", "build_scripts", "dev"):
+            for file in (folder / name).glob("*.py"):
+                if file.name != "__init__.py":
+                    file.unlink()
+        self.method = folder / "methods" / "a_toy.py"
+        self.steps = folder / "methods" / "steps.py"
+        self.method.write_text(METHOD, encoding="utf-8")
+        self.steps.write_text(STEPS, encoding="utf-8")
+        (folder / "build_scripts" / "build_chain.py").write_text(SCRIPT, encoding="utf-8")
+        self.write_chain("{}", "{}", "{}")
+        self._newest = 100
+
+    def write_chain(self, *options: str) -> None:
+        """Options of each job, as JSON."""
+        (self.folder / "chain.json").write_text(f"[{', '.join(options)}]", encoding="utf-8")
+
+    def new_chain(self) -> int:
+        """Three jobs that were never built, and what the first will leave."""
+        self._newest += 100
+        self.write_chain(f'{{"add": {self._newest}}}', "{}", "{}")
+        return self._newest
+
+    @contextmanager
+    def held(self, what: str) -> Iterator[None]:
+        """Keep what is started within from ending: a job by its number, or the script."""
+        hold, held = self.folder / f"hold-{what}", self.folder / f"held-{what}"
+        hold.touch()
+        try:
+            yield
+        finally:
+            hold.unlink()
+            held.unlink(missing_ok=True)
+
+    def wait_until_held(self, what: str) -> None:
+        """Wait until it is as far as that."""
+        held = self.folder / f"held-{what}"
+        held.unlink(missing_ok=True)
+        deadline = time.monotonic() + 60
+        while not held.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(TOY_WAIT=str(self.folder), **more)
+
+    def chain(self, *flags: str) -> tuple[list[str], str]:
+        """Run it; the jobs it built and all that it said."""
+        done = self.ax("run", *flags, "chain")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return re.findall(r"\] built toy +(main-\d+)", done.stdout), done.stdout + done.stderr
+
+    def start_chain(self, *flags: str) -> subprocess.Popen[str]:
+        """Start it, without waiting for its end."""
+        return subprocess.Popen(
+            [str(AX), "run", *flags, "chain"],
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def job_folder(self, job: str) -> Path:
+        return self.folder / "workdirs" / "main" / job
+
+    def value(self, job: str) -> int:
+        """What a toy job left."""
+        return int(np.load(self.job_folder(job) / "x.npy")[0])
+
+    def forget_index(self) -> None:
+        shutil.rmtree(self.folder / "workdirs" / ".cache" / "jobs")

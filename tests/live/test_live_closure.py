@@ -1,0 +1,51 @@
+"""What a job really imports is part of its key, in whichever of its processes and however late."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from live_project import LiveProject
+
+from shortloop.jobs.code import closure
+
+pytestmark = pytest.mark.live
+
+# In the process that forks jobs, so in every process of every job: what is found for the first time.
+NOTE_IMPORTS = """
+import os
+import sys
+
+
+def note(event, arguments):
+    if event == "import" and arguments[0].partition(".")[0] in ("shortloop", "methods", "dev"):
+        job = getattr(sys.modules.get("accelerator.g"), "job", None)
+        if job is not None:
+            note = os.open(os.path.join(job.path, ".imported"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.write(note, f"{arguments[0]}\\n".encode())
+            os.close(note)
+
+
+sys.addaudithook(note)
+"""
+
+
+def test_everything_that_jobs_import_is_in_their_keys(project: LiveProject) -> None:
+    methods = project.folder / "methods" / "__init__.py"
+    methods.write_text(methods.read_text(encoding="utf-8") + NOTE_IMPORTS, encoding="utf-8")
+    warm = project.folder / "shortloop" / "jobs" / "warm.py"  # loaded early, imports would not show
+    text = warm.read_text(encoding="utf-8")
+    warm.write_text(re.sub(r"WORTH_IT = \d+", "WORTH_IT = 10**6", text), encoding="utf-8")
+    project.run()
+    seen: dict[str, set[str]] = {}
+    for job in project.summary()["jobs"]:
+        note = project.folder / "workdirs/main" / job["job"] / ".imported"
+        if note.is_file():
+            imported = set(note.read_text(encoding="utf-8").split())
+            seen.setdefault(job["stage"], set()).update(imported)
+    stages = {"import_epochs", "amplitude", "train", "apply", "permute", "group", "report"}
+    assert set(seen) == stages
+    assert "shortloop.decoding.train" in seen["train"]
+    for stage, imported in seen.items():
+        modules = closure(project.folder / "methods" / f"a_{stage}.py")[0]
+        assert imported - set(modules) == set(), stage

@@ -1,0 +1,267 @@
+"""Results that can be trusted, whatever happens to code, files and processes; on a chain of toy jobs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_toy import METHOD, STEPS, ToyProject
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ToyProject]:
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = ToyProject(Path(folder))
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()
+
+
+@pytest.fixture
+def toy(server: ToyProject) -> ToyProject:
+    """Three jobs that are built and up to date, whatever the test before did."""
+    server.method.write_text(METHOD, encoding="utf-8")
+    server.steps.write_text(STEPS, encoding="utf-8")
+    server.write_chain("{}", "{}", "{}")
+    server.chain()
+    return server
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
+    """Sealed jobs, the newest last."""
+    sealed = [seal.parent for seal in (toy.folder / "workdirs/main").glob("main-[0-9]*/seal.json")]
+    return sorted(sealed, key=lambda folder: int(folder.name.rpartition("-")[2]))[-count:]
+
+
+def test_remarks_in_a_method_or_a_module_build_nothing(toy: ToyProject) -> None:
+    edit(toy.method, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
+    edit(toy.steps, '"""The next value."""', "# a remark")
+    assert toy.chain()[0] == []
+
+
+def test_code_that_leaves_the_same_builds_nothing_below(toy: ToyProject) -> None:
+    """An option of the first job that changes nothing stands for code of it alone."""
+    toy.write_chain('{"many": 0, "add": 1}', "{}", "{}")
+    built, said = toy.chain()
+    assert len(built) == 1, said
+    assert "2 reused" in said
+
+
+def test_an_edit_reaches_all_below_and_back_builds_nothing(toy: ToyProject) -> None:
+    edit(toy.steps, "return value", "return value + 10")
+    built, _ = toy.chain()
+    assert [toy.value(job) for job in built] == [11, 22, 33]
+    edit(toy.steps, "return value + 10", "return value")
+    assert toy.chain()[0] == []
+
+
+def test_a_server_that_was_not_told_of_an_edit_builds_nothing_old(toy: ToyProject) -> None:
+    """`ax run -q` has it load nothing anew."""
+    edit(toy.steps, "return value", "return value + 100")
+    built, _ = toy.chain("-q")
+    assert [toy.value(job) for job in built] == [101, 202, 303]
+    edit(toy.method, "step(value) + ", "step(value) - ")
+    built, said = toy.chain("-q")
+    assert [toy.value(job) for job in built] == [99, 198, 297]
+    assert "changed since it was loaded" not in said  # nor anything twice
+    assert toy.chain()[0] == []
+
+
+def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
+    first = toy.new_chain()
+    with toy.held("1"):
+        running = toy.start_chain()
+        toy.wait_until_held("1")
+        edit(toy.steps, "return value", "return value + 1000")
+    said, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, said
+    assert "changed since it was loaded" in said
+    # The first job was done before the edit; what came after is of the new code.
+    assert [toy.value(folder.name) for folder in last_jobs(toy)] == [first, first + 1001, first + 2002]
+    built, _ = toy.chain()
+    assert toy.value(built[0]) == first + 1000
+
+
+@pytest.mark.parametrize("name", ["x.npy", "record.json", "seal.json", "post.json"])
+def test_a_damaged_file_is_made_again_and_nothing_below(toy: ToyProject, name: str) -> None:
+    left = toy.new_chain()
+    toy.chain()
+    first = last_jobs(toy)[0]
+    content = (first / name).read_bytes()
+    (first / name).write_bytes(content[:-2] + b"??")
+    built, said = toy.chain()
+    assert len(built) == 1, said
+    assert f"{first.name} was damaged: {name}" in said
+    assert toy.value(built[0]) == left
+    assert not (first / "post.json").exists()
+    assert toy.chain()[0] == []
+
+
+def test_a_deleted_job_is_made_again(toy: ToyProject) -> None:
+    left = toy.new_chain()
+    toy.chain()
+    shutil.rmtree(last_jobs(toy)[1])
+    built, said = toy.chain("-q")  # the server still thinks that it has it
+    assert len(built) == 1, said
+    assert toy.value(built[0]) == left + 1
+
+
+def test_a_lost_index_costs_nothing(toy: ToyProject) -> None:
+    toy.forget_index()
+    assert toy.chain()[0] == []
+
+
+def test_finished_jobs_without_a_seal_are_taken_over(toy: ToyProject) -> None:
+    toy.new_chain()
+    toy.chain()
+    folders = last_jobs(toy)
+    toy.forget_index()
+    for folder in folders:
+        (folder / "seal.json").unlink()
+    assert toy.chain()[0] == []
+    assert all((folder / "seal.json").is_file() for folder in folders)
+
+
+def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:
+    toy.write_chain('{"add": 3, "many": 4}')
+    toy.chain()
+    toy.write_chain('{"add": 3, "many": 6}')
+    (grown,) = toy.chain()[0]
+    assert (toy.job_folder(grown) / "OUTPUT" / "synthesis").read_text() == "grown from 5\n"
+
+
+def test_a_second_run_waits_for_the_first(toy: ToyProject) -> None:
+    toy.new_chain()
+    with toy.held("script"):
+        first = toy.start_chain()
+        toy.wait_until_held("script")
+        second = toy.start_chain()
+        assert second.stdout is not None
+        said = ""
+        while "waiting for another run to end: chain, process" not in said:
+            line = second.stdout.readline()
+            assert line, said
+            said += line
+    assert "3 jobs built, 0 reused" in first.communicate(timeout=60)[0]
+    assert "0 jobs built, 3 reused" in second.communicate(timeout=60)[0]
+
+
+def test_methods_that_somebody_has_loaded_anew_end_no_run(toy: ToyProject) -> None:
+    """exax ends the job that runs then, and it is started again."""
+    left = toy.new_chain()
+    with toy.held("1"):
+        running = toy.start_chain()
+        toy.wait_until_held("1")
+        code = "from shortloop.jobs.exax import reload_methods; reload_methods()"
+        assert toy.shell(sys.executable, "-c", code).returncode == 0
+        toy.wait_until_held("1")
+    said, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, said
+    assert "was cut off from outside; it starts again" in said
+    assert [toy.value(folder.name) for folder in last_jobs(toy)] == [left, left + 1, left + 2]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_goes_on_where_it_was(toy: ToyProject, number: int) -> None:
+    left = toy.new_chain()
+    with toy.held("1"):
+        running = toy.start_chain()
+        toy.wait_until_held("1")
+        running.send_signal(number)
+        running.communicate(timeout=60)
+    assert running.returncode != 0
+    built, said = toy.chain()
+    # The one that ran is built again, unless nobody could end it, as its run was killed.
+    assert len(built) == (1 if number == signal.SIGKILL else 2), said
+    assert [toy.value(folder.name) for folder in last_jobs(toy)] == [left, left + 1, left + 2]
+    assert toy.chain()[0] == []
+
+
+def test_a_server_that_is_killed_leaves_nothing_behind(toy: ToyProject) -> None:
+    toy.new_chain()
+    assert toy.server is not None
+    with toy.held("1"):
+        running = toy.start_chain()
+        toy.wait_until_held("1")
+        toy.server.kill()
+        toy.server.wait()
+        toy.server = None
+        said, _ = running.communicate(timeout=60)
+        assert running.returncode == 1, said
+        assert "the exax server went away while a job ran" in said
+        deadline = time.monotonic() + 10
+        while jobs_in(toy.folder) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert jobs_in(toy.folder) == []
+    toy.start_server()
+    built, said = toy.chain()
+    assert len(built) == 2, said
+    assert "did not finish; what it left is deleted" in said
+
+
+def test_notes_that_a_power_cut_cut_short_do_not_keep_the_server_from_starting(toy: ToyProject) -> None:
+    toy.new_chain()
+    toy.chain()
+    toy.stop_server()
+    first, second, _ = last_jobs(toy)
+    os.truncate(first / "post.json", 0)
+    size = (second / "setup.json").stat().st_size
+    (second / "setup.json").write_bytes(bytes(size))
+    toy.start_server()
+    built, said = toy.chain()
+    assert len(built) == 2
+    assert f"{first.name} was cut short (post.json)" in said
+    assert f"{second.name} was cut short (setup.json)" in said
+
+
+def test_a_second_server_on_the_same_workdir_is_refused(toy: ToyProject) -> None:
+    other = Path(tempfile.mkdtemp(prefix="sl-"))
+    try:
+        copy = ToyProject(other)
+        conf = copy.folder / "accelerator.conf"
+        edit(conf, "./workdirs/main", str(toy.folder / "workdirs/main"))
+        done = copy.ax("server")
+        assert done.returncode != 0
+        assert "the workdir main is in use by another exax server" in done.stderr + done.stdout
+    finally:
+        shutil.rmtree(other)
+    assert toy.chain()[0] == []
+
+
+def test_a_method_that_cannot_be_imported_is_named(toy: ToyProject) -> None:
+    bad = toy.folder / "methods" / "a_bad.py"
+    bad.write_text("import no_such_module\n", encoding="utf-8")
+    toy.new_chain()
+    try:
+        done = toy.ax("run", "chain")
+        assert done.returncode == 1
+        assert "methods cannot be imported" in done.stdout + done.stderr
+        assert "no_such_module" in done.stdout + done.stderr
+    finally:
+        bad.unlink()
+    assert len(toy.chain()[0]) == 3
+
+
+def jobs_in(folder: Path) -> list[str]:
+    """Command lines of processes that run methods in a folder."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(folder) in line and "runner.py" in line]

@@ -1,0 +1,216 @@
+"""Chains of toy jobs on an exax server: in plain exax, and through this library's layer over it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.chains_project import CASES, Chain
+from benchmarks.measure import seconds_of
+from benchmarks.project import FOLDERS, ROOT
+
+__all__ = ["NO_SERVER", "ExaxChain", "ShortloopChain"]
+
+NO_SERVER = "unchanged, no server running"
+START_SECONDS = 60
+UNCHANGED = CASES[1]
+
+EXAX_TOY = """\
+options = {"step": 1}
+jobs = ("previous",)
+
+
+def synthesis():
+    value = (jobs.previous.load() if jobs.previous else 0) + options["step"]
+    with open(RAN, "a") as ran:
+        print(value, file=ran)
+    return value
+"""
+EXAX_BUILD = """\
+import json
+from pathlib import Path
+
+
+def main(urd):
+    settings = json.loads((Path(__file__).parents[1] / "settings.json").read_text())
+    previous = None
+    for number in range(settings["jobs"]):
+        step = settings["last"] if number == settings["jobs"] - 1 else 1
+        previous = urd.build("toy", step=step, previous=previous)
+    print(previous.load())
+"""
+
+OUR_TOY = """\
+from shortloop.jobs.code import code_of
+
+description = "A toy job"
+depend_extra = code_of(__file__)
+options = {"step": 1}
+jobs = ("previous",)
+
+
+def synthesis():
+    from shortloop.jobs.records import Array, save_array, write_record
+    from shortloop.jobs.results import open_result
+
+    before = int(open_result(jobs.previous.path).arrays["value"]) if jobs.previous else 0
+    value = before + options["step"]
+    with open(RAN, "a") as ran:
+        print(value, file=ran)
+    save_array("value", value)
+    write_record("toy", None, {"value": Array("", "sum of the steps so far")})
+"""
+OUR_BUILD = """\
+import json
+from pathlib import Path
+
+from shortloop.jobs.run import run_pipeline
+
+description = "A chain of toy jobs"
+
+
+def main(urd):
+    return run_pipeline(urd, pipeline, name="chain")
+
+
+def pipeline(run):
+    settings = json.loads((Path(__file__).parents[1] / "settings.json").read_text())
+    previous = None
+    for number in range(settings["jobs"]):
+        step = settings["last"] if number == settings["jobs"] - 1 else 1
+        jobs = {"previous": previous} if previous else {}
+        previous = run.build("toy", options={"step": step}, jobs=jobs)
+    return previous
+"""
+
+
+class ExaxChain(Chain):
+    """A chain in plain exax, in a project as ``ax init`` makes it, whose server runs before a user begins.
+
+    Parameters
+    ----------
+    folder : Path
+        Short enough for the path of a Unix socket.
+    name, jobs
+        As of `Chain`.
+    """
+
+    command = ("ax", "run", "chain")
+
+    def __init__(self, folder: Path, name: str, jobs: int) -> None:
+        super().__init__(folder, name, jobs, Path(sys.executable).parent)
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def write(self) -> None:
+        """Write the project's files into its folder, which is there and empty."""
+        self.shell("ax", "init", "--no-git", "--force")
+        self._write_chain("dev", "dev", EXAX_TOY, EXAX_BUILD)
+
+    def works(self) -> dict[tuple[str, str], Callable[[int], float]]:
+        """What can be measured once the first of them, a cold run, was done.
+
+        Returns
+        -------
+        dict of (str, str) to callable
+            As of `Chain.works`, and the unchanged chain with ``ax run -q`` and without a running server.
+        """
+        quick = ("ax", "run", "-q", "chain")
+        return {
+            **super().works(),
+            (f"{self.name} -q", UNCHANGED): lambda run: self.seconds(UNCHANGED, quick),
+            (self.name, NO_SERVER): lambda run: self.seconds_without_server(),
+        }
+
+    def seconds_without_server(self) -> float:
+        """Seconds that a user spends on starting a server, an unchanged run, and ending the server.
+
+        Returns
+        -------
+        float
+        """
+        self.stop()
+        spent = seconds_of(self.start) + self.seconds(UNCHANGED) + seconds_of(self.stop)
+        self.start()
+        return spent
+
+    def start(self) -> None:
+        """Start the server and wait until it answers.
+
+        Raises
+        ------
+        RuntimeError
+            If it does not start.
+        """
+        with (self.folder / "server.log").open("wb") as log:
+            self._server = subprocess.Popen(
+                ["ax", "server"],
+                cwd=self.folder,
+                env=self.environment(),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                return self.shell("ax", "status")
+            except RuntimeError as error:
+                if self._server.poll() is not None or time.monotonic() > deadline:
+                    self.stop()
+                    said = (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
+                    raise RuntimeError(f"{self.name}: no server: {said[-2000:]}") from error
+                time.sleep(0.02)
+
+    def stop(self) -> None:
+        """End the server, which ends its own children."""
+        if self._server is not None:
+            self._server.terminate()
+            self._server.wait(timeout=30)
+            self._server = None
+
+    def _write_chain(self, methods: str, scripts: str, toy: str, build: str) -> None:
+        toy = toy.replace("RAN", repr(str(self.folder / "ran")))  # jobs run in folders of their own
+        (self.folder / methods / "a_toy.py").write_text(toy, encoding="utf-8")
+        (self.folder / scripts / "build_chain.py").write_text(build, encoding="utf-8")
+
+
+class ShortloopChain(ExaxChain):
+    """The same chain through this library, in a copy of this project, with all its checks.
+
+    Parameters
+    ----------
+    folder, name, jobs
+        As of `ExaxChain`.
+    """
+
+    def write(self) -> None:
+        """Write the project's files into its folder, which is there and empty."""
+        for name in FOLDERS:
+            shutil.copytree(ROOT / name, self.folder / name)
+        shutil.copy(ROOT / "accelerator.conf", self.folder)
+        self._write_chain("methods", "build_scripts", OUR_TOY, OUR_BUILD)
+
+    def seconds_without_server(self) -> float:
+        """Seconds of ``shortloop run``, which starts a server and ends it.
+
+        Returns
+        -------
+        float
+        """
+        self.stop()
+        spent = self.seconds(UNCHANGED, ("shortloop", "run", "chain"))
+        self.start()
+        return spent
+
+    def environment(self) -> dict[str, str]:
+        """The user's environment, in which the library is the copy's.
+
+        Returns
+        -------
+        dict of str to str
+        """
+        return {**super().environment(), "PYTHONPATH": str(self.folder)}

@@ -1,0 +1,109 @@
+"""Chains of toy jobs run what they should and nothing else, and what cannot be installed is left out."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import chains
+from benchmarks.__main__ import main
+from benchmarks.chains_exax import EXAX_BUILD, EXAX_TOY, NO_SERVER, OUR_BUILD, OUR_TOY
+from benchmarks.chains_project import CASES, ChainProject
+from benchmarks.chains_tools import JOBLIB, TOOLS, Tool
+
+BINARIES = Path(sys.executable).parent
+JOBLIB_ALONE = {"joblib.Memory": TOOLS["joblib.Memory"]}
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as made:
+        yield Path(made)
+
+
+def test_a_tool_is_measured_in_every_case() -> None:
+    found = chains.measure(3, JOBLIB_ALONE, BINARIES, 2, ours=False)
+    assert {name: tuple(cases) for name, cases in found.items()} == {"joblib.Memory": CASES}
+    for each in found["joblib.Memory"].values():
+        assert len(each["seconds"]["values"]) == 2
+        assert each["seconds"]["min"] > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "message"),
+    [
+        ("@memory.cache", "", "unchanged: 3 jobs ran, not 0"),
+        ("value = previous + step", "value = previous + 2 * step", "cold: the last job made 6"),
+    ],
+)
+def test_a_chain_that_does_something_else_is_no_measurement(
+    folder: Path, line: str, instead: str, message: str
+) -> None:
+    tool = replace(TOOLS["joblib.Memory"], files={"chain.py": JOBLIB.replace(line, instead)})
+    with ChainProject(folder / "chain", "joblib.Memory", 3, BINARIES, tool) as chain:
+
+        def run_all() -> None:
+            for case in CASES:
+                chain.seconds(case)
+
+        with pytest.raises(RuntimeError, match=message):
+            run_all()
+    assert not (folder / "chain").exists()
+
+
+def test_a_tool_that_fails_says_why(folder: Path) -> None:
+    tool = Tool("none==1", ("python", "chain.py"), {"chain.py": "raise SystemExit('no such luck')\n"})
+    with (
+        ChainProject(folder / "chain", "none", 3, BINARIES, tool) as chain,
+        pytest.raises(RuntimeError, match="no such luck"),
+    ):
+        chain.seconds(CASES[0])
+
+
+def test_projects_are_python() -> None:
+    texts = {f"{name}/{file}": text for name, tool in TOOLS.items() for file, text in tool.files.items()}
+    texts = {name: text for name, text in texts.items() if name.endswith(".py")}
+    for text in (*texts.values(), EXAX_TOY, EXAX_BUILD, OUR_TOY, OUR_BUILD):
+        ast.parse(text)
+    assert len(texts) == 6
+
+
+def test_stages_of_dvc_are_a_chain() -> None:
+    written = json.loads(TOOLS["DVC"].stages(3)["dvc.yaml"])["stages"]
+    assert [each["deps"] for each in written.values()] == [["start"], ["out/0"], ["out/1"]]
+    assert [each["outs"] for each in written.values()] == [["out/0"], ["out/1"], ["out/2"]]
+    assert ["params" in each for each in written.values()] == [False, False, True]
+
+
+@pytest.mark.live
+def test_the_part_measures_servers_and_leaves_out_what_cannot_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    monkeypatch.setattr(chains, "TOOLS", JOBLIB_ALONE)
+    monkeypatch.setattr(chains, "QUICK", (3,))
+    assert main(["chains", "--quick", "--runs", "1", "--folder", str(tmp_path)]) == 0
+    found: dict[str, Any] = json.loads((tmp_path / "chains.json").read_text(encoding="utf-8"))
+    assert "No matching distribution" in found["left_out"]["joblib.Memory"]
+    assert set(found["versions"]) == {"exax"}
+    assert {name: set(cases) for name, cases in found["sizes"]["3"].items()} == {
+        "Shortloop": {*CASES, NO_SERVER},
+        "Shortloop -q": {CASES[1]},
+        "exax": {*CASES, NO_SERVER},
+        "exax -q": {CASES[1]},
+    }
+    assert found["sizes"]["3"]["Shortloop"][CASES[0]]["over_ours"]["median"] == 1.0
+    page = (tmp_path / "tables.md").read_text(encoding="utf-8")
+    assert "### A chain of 3 jobs" in page
+    assert "| joblib.Memory | left out: No matching distribution" in page
+    for ending in ("png", "pdf"):
+        assert (tmp_path / f"chains.{ending}").stat().st_size > 1000

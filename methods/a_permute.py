@@ -26,8 +26,6 @@ def prepare() -> Any:
     import numpy as np
 
     from shortloop.decoding.apply import cross_validated_votes
-    from shortloop.decoding.auc import decision_ranks
-    from shortloop.decoding.many_scores import labelling_blocks, trains_many, warm_up_many
     from shortloop.decoding.permute import permuted_labels
     from shortloop.decoding.scores import chance_level, scores_of
     from shortloop.jobs.blocks import Blocks
@@ -43,6 +41,8 @@ def prepare() -> Any:
     truth = {"curve": np.asarray(models.arrays["labels"])}
     n_classes = len(models.facts["classes"])
     if ranked:
+        from shortloop.decoding.auc import decision_ranks
+
         evidence = {"curve": decision_ranks(models.arrays["decisions"], folds)}
     else:
         evidence = {"curve": cross_validated_votes(models.arrays["predicted"], n_classes)}
@@ -65,6 +65,8 @@ def prepare() -> Any:
     n_bins, n_trials = evidence["curve"].shape[:2]
     at_once = False  # whether one training serves many permutations; a unit is then one bin of a block
     if options["null"] == "training-labels":
+        from shortloop.decoding.many_scores import labelling_blocks, trains_many, warm_up_many
+
         decoding, estimator = _settings(models)
         at_once = trains_many(estimator, decoding)
     if at_once:

@@ -17,7 +17,7 @@ from shortloop.jobs.ending import explained, say_why, signals_raise
 from shortloop.jobs.keys import Parts, find_method, parts_of
 from shortloop.jobs.locks import only_run
 from shortloop.jobs.make import Order, make
-from shortloop.jobs.plan import Built, Plan, contents, reused
+from shortloop.jobs.plan import REUSE, Built, Plan, contents, reused
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.rehearsal import Rehearsal
 from shortloop.jobs.store import Store
@@ -59,7 +59,7 @@ class Run(Plan):
         plan : Plan
             The plan of the same pipeline.
         """
-        self._to_come = [job.stage for job in plan.jobs]
+        self._to_come = [job.stage for job in plan.jobs if job.plan != REUSE]
 
     def build(
         self,
@@ -172,12 +172,10 @@ class Run(Plan):
 
     def _warm_up(self, built: Built) -> None:
         """After the first job that is really built, if many may follow."""
-        if built.stage in self._to_come:
-            self._to_come.remove(built.stage)
-            if built.fresh:
-                if len(self._to_come) >= WORTH_IT:
-                    load_warm(self._to_come)
-                self._to_come = []
+        if built.fresh and self._to_come:
+            if len(self._to_come) > WORTH_IT:
+                load_warm(self._to_come)
+            self._to_come = []
 
 
 def run_pipeline(

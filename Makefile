@@ -1,5 +1,6 @@
 # make run    set up, start the exax server if none answers, run the main pipeline
 # make test   set up, run all tests but the slow ones
+# make soak   kill processes and edit pipelines at random, for long (KILLS, EDITS, SEED)
 # make bench  measure how fast it is on this machine (PARTICIPANTS, RUNS, PARTS, QUICK=1)
 PYTHON ?= python3
 VENV := .venv
@@ -8,8 +9,10 @@ READY := $(VENV)/.ready
 SCRIPT ?= build_pipeline
 PARTICIPANTS ?= 18
 RUNS ?= 3
+KILLS ?= 100
+EDITS ?= 300
 
-.PHONY: setup run test test-slow check bench clean
+.PHONY: setup run test test-slow soak check bench clean
 
 setup: $(READY)
 
@@ -28,10 +31,14 @@ check: $(READY)
 	$(BIN)/mypy
 
 test: $(READY) check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+soak: $(READY)
+	KILLS=$(KILLS) EDITS=$(EDITS) SEED=$(SEED) $(BIN)/python -m pytest --capture=no --timeout=0 \
+		tests/live/test_live_faults_random.py tests/live/test_live_property.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick)

@@ -24,9 +24,10 @@ from shortloop.jobs.records import take_space
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Blocks", "clear_blocks"]
+__all__ = ["BLOCKS", "Blocks", "clear_blocks"]
 
-FOLDER = ".blocks"
+BLOCKS = ".blocks"
+"""Folder of a workdir with a folder for each job that was not finished."""
 
 
 class Blocks:
@@ -113,7 +114,7 @@ def clear_blocks(job: Path) -> None:
     job : Path
         The job's folder.
     """
-    above = job.parent / FOLDER
+    above = job.parent / BLOCKS
     for folder in above.iterdir() if above.is_dir() else ():
         if _text(folder / "job") == job.name:
             shutil.rmtree(folder, ignore_errors=True)
@@ -124,7 +125,7 @@ def _open_folder() -> tuple[Path, Any]:
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
     name = digest([setup["method"], setup["hash"], setup["options"], setup["jobs"]])
-    folder = job.parent / FOLDER / name
+    folder = job.parent / BLOCKS / name
     folder.mkdir(parents=True, exist_ok=True)
     lock = (folder / "lock").open("w")
     try:

@@ -5,6 +5,7 @@ A deleted job leaves its folder, with what it was made of, so that its id is nev
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -12,10 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.errors import InputError
+from shortloop.jobs.blocks import BLOCKS
 from shortloop.jobs.exax import is_idle
 from shortloop.jobs.inventory import Entry
 from shortloop.jobs.locks import only_run
-from shortloop.jobs.project import DELETED, FINISHED, cache_directory
+from shortloop.jobs.project import DELETED, FINISHED, cache_directory, configuration
 from shortloop.jobs.seal import SEAL
 from shortloop.jobs.server import answers
 from shortloop.jobs.store import Store
@@ -114,11 +116,14 @@ def delete(store: Store, entries: Iterable[Entry]) -> int:
     for part in old_parts():
         freed += part.stat().st_size
         part.unlink()
+        with contextlib.suppress(OSError):  # there are others beside it
+            part.parent.rmdir()
     return freed
 
 
 def old_parts() -> list[Path]:
-    """Files in the project's cache that were begun, and not finished when their process was cut off.
+    """Files that were begun, and not finished when their process was cut off: in the project's cache, and
+    arrays of jobs that nobody started again.
 
     Returns
     -------
@@ -126,7 +131,13 @@ def old_parts() -> list[Path]:
     """
     cache = cache_directory("jobs").parent
     before = time.time() - OLD_PARTS
-    return [file for file in cache.glob("*/.*") if file.is_file() and file.stat().st_mtime < before]
+    found = [file for file in cache.glob("*/.*") if file.is_file() and file.stat().st_mtime < before]
+    for workdir in configuration().workdirs.values():
+        for folder in Path(workdir).glob(f"{BLOCKS}/*"):
+            files = list(folder.iterdir())
+            if all(file.stat().st_mtime < before for file in files):
+                found += files
+    return found
 
 
 def pipelines_of(store: Store, study: str) -> list[str]:

@@ -32,7 +32,7 @@ BROKEN = "post.broken.json"
 """What exax's note that a job is finished is renamed to when it cannot be read."""
 UNFINISHED = "unfinished"
 """An empty file in the folder of a job that did not finish, once that was noticed."""
-LISTS = "urd.db"
+LISTS = "urd.db"  # exax has no setting for that
 KEPT = {"setup.json", "method.tar.gz", "OUTPUT"}
 PR_SET_PDEATHSIG = 1  # of prctl(2)
 
@@ -94,7 +94,7 @@ def mend(workdirs: Mapping[str, Path]) -> None:
         write_atomically(_told(), "\n".join(found) + "\n")  # for who runs something next
 
 
-def mend_lists(project: Path) -> None:
+def mend_lists(project: Path) -> list[str]:
     """Drop lines of exax's lists of builds that a power cut or a full disk cut short.
 
     Its server, which reads them before it reads anything else, would end.
@@ -103,13 +103,20 @@ def mend_lists(project: Path) -> None:
     ----------
     project : Path
         Folder of the project.
+
+    Returns
+    -------
+    list of str
+        What was found, a line for each list.
     """
+    found = []
     for file in (project / LISTS).glob("*/*.urd"):
         lines = file.read_bytes().splitlines(keepends=True)
         whole = [line for line in lines if _is_entry(line)]
         if len(whole) < len(lines):
-            print(f"{len(lines) - len(whole)} lines of {file} were cut short and are dropped", flush=True)
+            found.append(f"{file}: lines that were cut short are dropped: {len(lines) - len(whole)}")
             write_atomically(file, b"".join(whole).decode())
+    return found
 
 
 def tidy(workdirs: Mapping[str, Path]) -> list[str]:
@@ -200,9 +207,14 @@ def _told() -> Path:
 
 
 def _is_entry(line: bytes) -> bool:
+    """Whether exax can read a line: an older one, what was added, or what was taken back."""
     fields = line.split(b"\t")
     length = {b"add": (9, 10), b"truncate": (5,)}.get(fields[2], ()) if len(fields) > 2 else ()
-    return line.endswith(b"\n") and b"\0" not in line and (len(fields) in length or line.startswith(b"3|"))
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return False
+    return text.endswith("\n") and "\0" not in text and (len(fields) in length or text.startswith("3|"))
 
 
 def _whole(file: Path) -> bool:

@@ -8,10 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.mending import die_with_parent, ended_with_this, mend, mend_lists, own
@@ -42,11 +44,26 @@ def prepare_server() -> None:
     workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
+    _load_one_at_a_time()
     own(workdirs)
     mend(workdirs)
-    mend_lists(Path.cwd())  # too late for this server, but not for the next
+    for line in mend_lists(Path.cwd()):  # too late for this server, but not for the next
+        print(f"{line}; start the server again", flush=True)
     for folder in workdirs.values():
         (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
+
+
+def _load_one_at_a_time() -> None:
+    """exax answers many clients at once; two that have it load the methods would end each other's."""
+    from accelerator.control import Main
+
+    load, lock = Main.update_methods, threading.Lock()
+
+    def update_methods(*arguments: Any, **more: Any) -> Any:
+        with lock:
+            return load(*arguments, **more)
+
+    Main.update_methods = update_methods
 
 
 def prepare_runner() -> None:
@@ -111,7 +128,8 @@ def _start() -> subprocess.Popen[bytes]:
             expected=f"at most {SOCKET_PATH_LIMIT} bytes",
             hint="move the project to a folder nearer to the root, or change `listen` in accelerator.conf",
         )
-    mend_lists(project_directory())
+    for line in mend_lists(project_directory()):
+        print(line, flush=True)
     log = _socket().parent / "server.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(

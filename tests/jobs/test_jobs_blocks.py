@@ -163,4 +163,4 @@ def test_killed_processes_lose_only_what_they_were_at(tmp_path: Path) -> None:
 
 def test_no_file_of_a_job_is_needed_to_clear(tmp_path: Path) -> None:
     clear_blocks(tmp_path / "main-1")
-    assert room.FOLDER not in os.listdir(tmp_path)
+    assert room.BLOCKS not in os.listdir(tmp_path)

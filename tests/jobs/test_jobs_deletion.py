@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,18 @@ def test_files_that_were_begun_long_ago_go_too(jobs: ToyJobs) -> None:
     assert [file.name for file in old_parts()] == [".hashes.json.17"]
     delete_all()
     assert {file.name for file in cache.iterdir()} == {".hashes.json.18", "hashes.json"}
+
+
+def test_arrays_of_jobs_that_nobody_started_again_go_too(jobs: ToyJobs) -> None:
+    blocks = jobs.project / "workdirs/main/.blocks"
+    for name, ages in {"old": (3, 2), "new": (3, 0)}.items():
+        (blocks / name).mkdir(parents=True)
+        for file, age in zip(("lock", "x.npy"), ages):
+            (blocks / name / file).write_bytes(bytes(100))
+            os.utime(blocks / name / file, (0, time.time() - age * DAY))
+    assert {file.parent.name for file in old_parts()} == {"old"}
+    delete_all()
+    assert {str(file.relative_to(blocks)) for file in blocks.rglob("*")} == {"new", "new/lock", "new/x.npy"}
 
 
 def test_nothing_is_deleted_while_a_run_is_in_progress(jobs: ToyJobs) -> None:

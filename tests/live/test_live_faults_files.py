@@ -1,0 +1,168 @@
+"""Files that are deleted, cut short or altered, by hand, by `ax gc` or by a power cut: nothing of them is
+used, what is whole is, and the next run needs no work by hand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from toy_project import DagProject, Node, before_the_cut, chains, expected
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[DagProject]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = DagProject(Path(folder))
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()
+
+
+@pytest.fixture
+def toy(server: DagProject) -> DagProject:
+    if server.server is None:
+        server.start_server()
+    return server
+
+
+def new_chains(toy: DagProject) -> list[Node]:
+    """Jobs that were never built."""
+    nodes = chains(len(list((toy.folder / "workdirs/main").iterdir())))
+    toy.write_dag(nodes)
+    return nodes
+
+
+def deleted(file: Path) -> None:
+    file.unlink()
+
+
+def empty(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+def half(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def zeros(file: Path) -> None:
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+def one_bit(file: Path) -> None:
+    """The size and the time of modification stay."""
+    stat = file.stat()
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+@pytest.mark.parametrize("damage", [deleted, one_bit])
+def test_a_result_that_is_damaged(toy: DagProject, damage: Callable[[Path], None]) -> None:
+    nodes = new_chains(toy)
+    before = toy.go()
+    damage(toy.job_folder(before.jobs[2]) / "x.npy")
+    ran = toy.go()
+    toy.check(ran, expected(nodes))
+    assert ran.fresh == [False, False, True, False, False]
+    assert f"{before.jobs[2]} was damaged: x.npy" in ran.said
+    assert toy.go().reused == set(ran.jobs)
+
+
+@pytest.mark.parametrize("what", ["a job that runs", "between jobs"])
+def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
+    nodes = new_chains(toy)
+    before = toy.finished()
+    toy.break_at("analysis", nodes[0 if what == "a job that runs" else 2].number, "hold")
+    running = toy.start()
+    toy.wait_until_reached()
+    kept = toy.finished() - before
+    assert toy.ax("gc").returncode == 0
+    toy.mend()
+    ended = toy.end(running)
+    assert ended.status == 1
+    assert "the folder of this run was deleted while it ran" in ended.said
+    ran = toy.go()
+    toy.check(ran, expected(nodes))
+    assert ran.reused == kept
+
+
+@pytest.mark.parametrize("damage", [empty, zeros])
+def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
+    """Seals are on disk before anybody relies on them; what has none may be of any length."""
+    nodes = new_chains(toy)
+    before = toy.go()
+    toy.kill_server()
+    lost = {
+        before.jobs[2]: ["x.npy", "record.json"],
+        before.jobs[3]: ["x.npy"],
+        before.jobs[4]: ["post.json"],
+    }
+    for job, names in lost.items():
+        folder = toy.job_folder(job)
+        (folder / "seal.json").unlink()
+        for name in names:
+            damage(folder / name)
+    for job in before.jobs[2:4]:
+        before_the_cut(toy.job_folder(job))
+    cache = toy.folder / "workdirs" / ".cache"
+    for file in cache.rglob("*"):
+        if file.is_file():
+            damage(file)
+    for file in (toy.folder / "urd.db").rglob("*.urd"):
+        damage(file)
+    ran = toy.end(toy.start_command())
+    assert ran.status == 0, ran.said
+    toy.check(ran, expected(nodes))
+    assert ran.fresh == [False, False, True, True, True]
+
+
+def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
+    """Nobody can know, so a job without a seal from before is built again."""
+    nodes = new_chains(toy)
+    before = toy.go()
+    toy.kill_server()
+    shutil.rmtree(toy.folder / "workdirs/.cache/jobs")
+    for job in before.jobs[2:]:
+        (toy.job_folder(job) / "seal.json").unlink()
+    before_the_cut(toy.job_folder(before.jobs[4]))
+    ran = toy.end(toy.start_command())
+    toy.check(ran, expected(nodes))
+    assert ran.fresh == [False, False, False, False, True]
+
+
+def test_lists_of_builds_that_were_cut_short(toy: DagProject) -> None:
+    """exax reads them before anything else, and its server ends if it can't."""
+    nodes = new_chains(toy)
+    before = toy.go()
+    toy.stop_server()
+    (lists,) = (toy.folder / "urd.db").rglob("*.urd")
+    whole = lists.read_bytes()
+    lists.write_bytes(whole + b'4\t2026-01-01T00:00:00.000000\tadd\t2026-01-01T00:00:00\ttester/x\t{}\t[["a"')
+    ran = toy.end(toy.start_command())
+    assert ran.status == 0, ran.said
+    assert ran.reused == set(before.jobs)
+    toy.check(ran, expected(nodes))
+    assert lists.read_bytes() == whole
+
+
+def test_every_file_of_every_job_is_cut_short(toy: DagProject) -> None:
+    nodes = new_chains(toy)
+    before = toy.go()
+    toy.stop_server()
+    for job in before.jobs:
+        for file in toy.job_folder(job).iterdir():
+            if file.is_file():
+                half(file)
+    ran = toy.end(toy.start_command())
+    assert ran.status == 0, ran.said
+    toy.check(ran, expected(nodes))
+    assert ran.reused == set()

@@ -1,0 +1,209 @@
+"""Processes that fail, vanish or are killed: the run says so, nothing half-made is used, the next run goes on
+where it was. More of them, at random, in test_live_faults_random; of a single chain, in test_live_trust."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from toy_project import DagProject, Node, chains, expected, wait_for
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[DagProject]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = DagProject(Path(folder))
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()
+
+
+@pytest.fixture
+def toy(server: DagProject) -> DagProject:
+    if server.server is None:
+        server.start_server()
+    return server
+
+
+@pytest.fixture(scope="module", autouse=True)
+def vanishing() -> Iterator[tuple[DagProject, subprocess.Popen[str]]]:
+    """A run whose first slice ends without a word; exax waits long for it, so other tests go on meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = DagProject(Path(folder))
+        made.start_server()
+        made.write_dag(chains(1, 1))
+        made.break_at("analysis", 10, "exit")
+        try:
+            yield made, made.start()
+        finally:
+            made.stop_server()
+
+
+def new_chains(toy: DagProject) -> list[Node]:
+    """Jobs that were never built."""
+    nodes = chains(len(list((toy.folder / "workdirs/main").iterdir())))
+    toy.write_dag(nodes)
+    return nodes
+
+
+def goes_on(toy: DagProject, nodes: list[Node], kept: set[str]) -> None:
+    """The next run needs nothing, leaves what it must, and uses these jobs and no more."""
+    toy.mend()
+    ran = toy.go()
+    toy.check(ran, expected(nodes))
+    assert ran.reused == kept
+
+
+def test_an_exception_in_a_slice(toy: DagProject) -> None:
+    nodes = new_chains(toy)
+    before = toy.finished()
+    toy.break_at("analysis", nodes[2].number, "raise")
+    failed = toy.end(toy.start())
+    assert failed.status == 1
+    assert "ZeroDivisionError: a fault" in failed.said
+    assert "a_first.py" in failed.said
+    kept = toy.finished() - before
+    assert len(kept) == 2
+    goes_on(toy, nodes, kept)
+
+
+@pytest.mark.parametrize("what", ["slice", "method", "runner", "server"])
+def test_kill_9(toy: DagProject, what: str) -> None:
+    nodes = new_chains(toy)
+    before = toy.finished()
+    toy.break_at("analysis", nodes[2].number, "hold")
+    running = toy.start()
+    toy.wait_until_reached()
+    wait_for(lambda: toy.processes()["slice"])
+    kept = toy.finished() - before
+    assert len(kept) == 2
+    if what == "server":
+        toy.kill_server()
+    else:
+        os.kill(toy.processes()[what][0], signal.SIGKILL)
+    toy.mend()
+    ran = toy.end(running)
+    assert ran.status == (0 if what == "runner" else 1), ran.said  # exax starts another runner
+    if what == "runner":
+        assert "was cut off from outside; it starts again" in ran.said
+        toy.check(ran, expected(nodes))
+        kept = set(ran.jobs)
+    if what == "server":
+        assert "the exax server went away while a job ran" in ran.said
+        toy.start_server()
+    goes_on(toy, nodes, kept)
+
+
+@pytest.mark.parametrize("command", ["ax run", "shortloop run"])
+def test_ctrl_c_ends_the_job_too(toy: DagProject, command: str) -> None:
+    nodes = new_chains(toy)
+    before = toy.finished()
+    toy.break_at("analysis", nodes[1].number, "hold")
+    running = toy.start() if command == "ax run" else toy.start_command()
+    toy.wait_until_reached()
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does it
+    ended = toy.end(running)
+    assert ended.status == 130, ended.said
+    assert "interrupted: finished jobs are kept; run again to go on" in ended.said
+    assert "Traceback" not in ended.said
+    assert toy.processes()["method"] == []
+    goes_on(toy, nodes, toy.finished() - before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_shortloop_run_takes_all_with_it_that_it_started(toy: DagProject, number: int) -> None:
+    toy.stop_server()
+    strangers = toy.alive()  # the board of a server that was killed goes on
+    nodes = new_chains(toy)
+    before = toy.finished()
+    toy.break_at("analysis", nodes[1].number, "hold")
+    running = toy.start_command()
+    toy.wait_until_reached()
+    os.killpg(running.pid, number) if number == signal.SIGINT else running.send_signal(number)
+    running.wait(timeout=60)
+    assert running.returncode == (130 if number == signal.SIGINT else -number)
+    wait_for(lambda: toy.alive() == strangers)
+    toy.end(running)
+    kept = toy.finished() - before
+    assert len(kept) == 1
+    toy.mend()
+    ran = toy.end(toy.start_command())
+    assert ran.status == 0, ran.said
+    toy.check(ran, expected(nodes))
+    assert ran.reused == kept
+
+
+def test_two_runs_at_once(toy: DagProject) -> None:
+    """One waits for the other, which has the methods loaded anew while its job runs."""
+    nodes = new_chains(toy)
+    before = toy.finished()
+    toy.break_at("analysis", nodes[2].number, "hold")
+    running = [toy.start(), toy.start()]
+    toy.wait_until_reached()
+    assert load_methods(toy, 1) == [0]
+    toy.mend()
+    for each in running:
+        ran = toy.end(each)
+        assert ran.status == 0, ran.said
+        toy.check(ran, expected(nodes))
+    assert len(toy.finished() - before) == len(nodes)  # none twice
+
+
+def test_many_that_load_the_methods_at_once(toy: DagProject) -> None:
+    assert load_methods(toy, 4) == [0, 0, 0, 0]
+    nodes = new_chains(toy)
+    goes_on(toy, nodes, set())
+
+
+def load_methods(toy: DagProject, times: int) -> list[int]:
+    """Have exax load the methods anew, as each `ax run` does when it begins; exit statuses."""
+    code = "from shortloop.jobs.exax import reload_methods; reload_methods()"
+    started = [toy.start(sys.executable, "-c", code) for _ in range(times)]
+    return [toy.end(each).status for each in started]
+
+
+def test_shortloop_gc_during_a_run_is_refused(toy: DagProject) -> None:
+    nodes = new_chains(toy)
+    toy.break_at("analysis", nodes[1].number, "hold")
+    running = toy.start()
+    toy.wait_until_reached()
+    refused = toy.shortloop("gc", "--delete")
+    assert refused.returncode == 1
+    assert "a run is in progress" in refused.stderr
+    toy.mend()
+    ran = toy.end(running)
+    assert ran.status == 0
+    toy.check(ran, expected(nodes))
+
+
+def test_a_method_that_cannot_be_imported(toy: DagProject) -> None:
+    nodes = new_chains(toy)
+    method = toy.folder / "methods" / "a_join.py"
+    source = method.read_text(encoding="utf-8")
+    method.write_text(source.replace("options =", "import no_such_thing\n\noptions ="), encoding="utf-8")
+    failed = toy.end(toy.start())
+    assert failed.status == 1
+    assert "methods cannot be imported" in failed.said
+    line = method.read_text(encoding="utf-8").splitlines().index("import no_such_thing") + 1
+    assert f'{method}", line {line}' in failed.said
+    method.write_text(source, encoding="utf-8")
+    goes_on(toy, nodes, set())
+
+
+def test_a_slice_that_ends_without_a_word(vanishing: tuple[DagProject, subprocess.Popen[str]]) -> None:
+    toy, running = vanishing
+    failed = toy.end(running)
+    assert failed.status == 1
+    assert "All analysis processes exited cleanly, but not all returned a result." in failed.said
+    assert toy.finished() == set()
+    goes_on(toy, chains(1, 1), set())

@@ -1,0 +1,187 @@
+"""Processes killed at random moments, and power cuts: nothing wrong is used, nothing finished is lost, and
+the next run needs no work by hand.
+
+KILLS says how many, SEED which; ``make soak`` asks for many.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from toy_project import AX, DagProject, Node, Ran, before_the_cut, chains, expected, setup_of
+
+from shortloop.jobs.mending import mend_lists
+from shortloop.jobs.seal import damage, read_seal
+
+pytestmark = pytest.mark.live
+
+KILLS = int(os.environ.get("KILLS", "6"))
+SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(10**6))
+PAUSE = 0.02  # s, some ten times a job
+VICTIMS = ("slice", "slice", "method", "method", "runner", "server", "client", "power")
+COMMANDS = {
+    "ax run": (str(AX), "run", "dag"),
+    "ax run -q": (str(AX), "run", "-q", "dag"),
+    "shortloop run": (sys.executable, "-m", "shortloop", "run", "dag"),
+}
+
+
+class Attack:
+    """Kills processes of a project, one after the other, and counts them."""
+
+    def __init__(self, toy: DagProject, rng: random.Random) -> None:
+        self.toy, self.rng = toy, rng
+        self.kills: Counter[str] = Counter()
+        self.seconds = 2.0
+        """That a run takes."""
+
+    def once(self) -> str:
+        """Run, and kill something on the way; what was done."""
+        toy, rng = self.toy, self.rng
+        name = rng.choice(list(COMMANDS))
+        if name.startswith("ax"):
+            self.have_server()
+        running = [toy.start(*COMMANDS[name])]
+        if rng.random() < 0.15:
+            running.append(toy.start(*COMMANDS["shortloop run"]))
+        victim, after = rng.choice(VICTIMS), rng.uniform(0, self.seconds)
+        hit = self.kill(victim, running[0], after)
+        for each in running:
+            ran = toy.end(each)
+            # A process that was killed was killed, and everything else ends as it should.
+            assert ran.status in (0, 1, -9), f"{victim} after {after:.2f} s: {ran.said}"
+        self.kills[victim] += hit
+        return f"{name}, {victim} after {after:.2f} s" + ("" if hit else " (there was none)")
+
+    def kill(self, victim: str, running: subprocess.Popen[str], after: float) -> bool:
+        deadline = time.monotonic() + after
+        while time.monotonic() < deadline and running.poll() is None:
+            time.sleep(0.002)
+        if running.poll() is not None:
+            return False
+        if victim == "client":
+            running.kill()
+            return True
+        if victim == "power":
+            running.kill()
+            self.kill_servers()
+            self.lose_files()
+            return True
+        deadline = time.monotonic() + self.seconds
+        while time.monotonic() < deadline and running.poll() is None:
+            found = self.toy.processes()[victim]
+            if found:
+                if victim == "server":
+                    self.kill_servers()
+                else:
+                    os.kill(self.rng.choice(found), signal.SIGKILL)
+                return True
+        return False
+
+    def kill_servers(self) -> None:
+        for process in self.toy.processes()["server"]:
+            os.kill(process, signal.SIGKILL)
+        if self.toy.server is not None:
+            self.toy.server.wait()
+            self.toy.server = None
+
+    def lose_files(self) -> None:
+        """As a power cut may, of whatever nobody asked the disk to keep."""
+        for folder in (self.toy.folder / "workdirs/main").glob("main-[0-9]*"):
+            if not (folder / "seal.json").exists():
+                if (folder / "post.json").exists():
+                    before_the_cut(folder)
+                self.lose_some(folder, 0.7)
+        self.lose_some(self.toy.folder / "workdirs/.cache", 0.3)
+        self.lose_some(self.toy.folder / "urd.db", 0.5)
+        for boot in (self.toy.folder / "workdirs/main/.blocks").glob("*/boot"):
+            boot.write_text("another", encoding="utf-8")
+
+    def lose_some(self, folder: Path, share: float) -> None:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and self.rng.random() < share:
+                size = file.stat().st_size
+                what = self.rng.choice(["gone", "empty", "short", "zeros"])
+                if what == "gone":
+                    file.unlink()
+                elif what == "zeros":
+                    file.write_bytes(bytes(size))
+                else:
+                    os.truncate(file, 0 if what == "empty" else self.rng.randrange(size + 1))
+
+    def have_server(self) -> None:
+        """By hand, as `ax run` needs one."""
+        if self.toy.server is None or self.toy.server.poll() is not None:
+            mend_lists(self.toy.folder)  # else exax's server may end once, and then work
+            self.toy.start_server()
+
+    def last(self) -> Ran:
+        """Run without a fault."""
+        started = time.monotonic()
+        ran = self.toy.end(self.toy.start(*COMMANDS["shortloop run"]))
+        self.seconds = time.monotonic() - started
+        return ran
+
+
+def test_kills_at_random() -> None:
+    print(f"SEED={SEED}")
+    rng = random.Random(SEED)
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        toy = DagProject(Path(folder), pause=PAUSE)
+        attack = Attack(toy, rng)
+        done: list[str] = []
+        try:
+            while attack.kills.total() < KILLS:
+                nodes = chains(len(done))
+                toy.write_dag(nodes)
+                for _ in range(rng.randint(1, 3)):
+                    done.append(attack.once())
+                there = finished_nodes(toy)
+                ran = attack.last()
+                assert ran.status == 0, ran.said
+                toy.check(ran, expected(nodes))
+                lost = [node for node, fresh in zip(nodes, ran.fresh) if fresh and key_of(node) in there]
+                assert lost == [], ran.said
+            assert all_whole(toy)
+        finally:
+            print(*done, sep="\n")
+            toy.stop_server()
+    print(f"killed {dict(attack.kills)}")
+
+
+def finished_nodes(toy: DagProject) -> set[tuple[str, int]]:
+    """Methods and numbers of finished jobs, but for those that a power cut may have damaged."""
+    found = set()
+    since = time.time() - float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    for job in toy.finished():
+        folder, setup = toy.job_folder(job), setup_of(toy.job_folder(job))
+        if (folder / "seal.json").exists() or started(folder) > since:
+            found.add((setup["method"], setup["options"]["number"]))
+    return found
+
+
+def started(folder: Path) -> float:
+    try:
+        return float(json.loads((folder / "post.json").read_text(encoding="utf-8"))["starttime"])
+    except ValueError:
+        return 0.0
+
+
+def key_of(node: Node) -> tuple[str, int]:
+    return node.method, node.number
+
+
+def all_whole(toy: DagProject) -> bool:
+    """Whether all jobs with a seal are as they were sealed."""
+    seals = {job: read_seal(toy.job_folder(job)) for job in toy.finished()}
+    return all(seal is None or damage(toy.job_folder(job), seal) is None for job, seal in seals.items())

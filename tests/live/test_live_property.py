@@ -1,0 +1,223 @@
+"""Random edits to random small pipelines: what a run builds is exactly what it has to, and all that it leaves
+is what a clean build leaves.
+
+The oracle is written anew: a job must be built if and only if there is no whole one of the same method, code,
+options and content of inputs. EDITS says how many edits, SEED which; ``make soak`` asks for many.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toy_project import AX, DagProject, Node, expected
+from toy_sources import STEPS
+
+pytestmark = pytest.mark.live
+
+EDITS = int(os.environ.get("EDITS", "14"))
+SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(10**6))
+# Of each method: as it is, the same in other words, and something else.
+VARIANTS = {
+    "first": ("x * 7 + number", "number + 7 * x", "x * 7 + number + 1"),
+    "scale": ("x * 3 + number", "number + 3 * x", "x * 2 + number"),
+    "join": ("sum(every) + number", "number + sum(every)", "sum(every) - number"),
+}
+FILES = ("one.txt", "two.txt", "three.txt")
+OF_A_JOB = ("x.npy", "record.json", "setup.json", "post.json", "method.tar.gz", "seal.json")
+
+
+class World:
+    """A project, and what must be true of it."""
+
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        self.toy, self.rng = DagProject(folder), rng
+        self.nodes = [Node("first", 0, file=FILES[0]), Node("scale", 1, (0,)), Node("join", 2, (0, 1))]
+        self.files = dict.fromkeys(FILES, 5)
+        self.variants = dict.fromkeys(VARIANTS, 0)
+        self.whole: dict[Any, str] = {}
+        self.log: list[str] = []
+        for name in FILES:
+            self.write_file(name)
+
+    # What may be edited.
+
+    def change_number(self) -> None:
+        at = self.rng.randrange(len(self.nodes))
+        self.nodes[at] = replace(self.nodes[at], number=self.rng.randrange(4))
+
+    def add_job(self) -> None:
+        method = self.rng.choice(list(VARIANTS))
+        many = {"first": 0, "scale": 1, "join": self.rng.randint(1, 3)}[method]
+        of = tuple(self.rng.randrange(len(self.nodes)) for _ in range(many))
+        file = self.rng.choice(["", *FILES]) if method == "first" else ""
+        self.nodes.append(Node(method, self.rng.randrange(4), of, file))
+
+    def drop_job(self) -> None:
+        if len(self.nodes) > 3:
+            self.nodes.pop()
+
+    def change_inputs(self) -> None:
+        at = self.rng.randrange(len(self.nodes))
+        of = tuple(self.rng.randrange(at) for _ in self.nodes[at].of) if at else ()
+        self.nodes[at] = replace(self.nodes[at], of=of)
+
+    def change_file(self) -> None:
+        name = self.rng.choice(FILES)
+        self.files[name] = self.rng.randrange(5, 8)
+        self.write_file(name)
+
+    def touch_files(self) -> None:
+        for name in FILES:
+            self.write_file(name)
+
+    def change_code(self) -> None:
+        method = self.rng.choice(list(VARIANTS))
+        self.variants[method] = self.rng.randrange(3)
+        self.write_code(method)
+
+    def remark(self) -> None:
+        method = self.rng.choice(list(VARIANTS))
+        self.write_code(method, f'# remark {self.rng.random()}\n"""Or a docstring."""\n\n')
+        file = self.toy.folder / "methods" / f"a_{method}.py"
+        text = file.read_text(encoding="utf-8").partition("\n# remark")[0]
+        file.write_text(f"{text}\n# remark {self.rng.random()}\n", encoding="utf-8")
+
+    def damage_job(self) -> None:
+        if not self.whole:
+            return
+        key, job = self.rng.choice(sorted(self.whole.items(), key=lambda item: item[1]))
+        file = self.toy.job_folder(job) / self.rng.choice(OF_A_JOB)
+        how = self.rng.choice(["delete", "cut", "flip", "delete all"])
+        if how == "delete all":
+            shutil.rmtree(file.parent)
+        elif how == "delete":
+            file.unlink()
+        elif how == "cut":
+            os.truncate(file, self.rng.randrange(file.stat().st_size))
+        else:
+            content = bytearray(file.read_bytes())
+            content[self.rng.randrange(len(content))] ^= 1 << self.rng.randrange(8)
+            file.write_bytes(content)
+        self.log.append(f"{how} {job}/{file.name}")
+        del self.whole[key]
+
+    def touch_job(self) -> None:
+        if self.whole:
+            for file in self.toy.job_folder(self.rng.choice(sorted(self.whole.values()))).iterdir():
+                os.utime(file)
+
+    def lose_cache(self) -> None:
+        shutil.rmtree(self.toy.folder / "workdirs" / ".cache" / self.rng.choice(["jobs", "code", "inputs"]))
+
+    def restart_server(self) -> None:
+        self.toy.stop_server()
+        self.toy.start_server()
+
+    # What is checked.
+
+    def steps(self) -> dict[str, str]:
+        changed = {m: VARIANTS[m][variant] for m, variant in self.variants.items()}
+        return {m: STEPS[m].replace(VARIANTS[m][0], changed[m]) for m in VARIANTS}
+
+    def write_code(self, method: str, above: str = "") -> None:
+        file = self.toy.folder / "methods" / f"step_{method}.py"
+        file.write_text(above + self.steps()[method], encoding="utf-8")
+
+    def write_file(self, name: str) -> None:
+        (self.toy.folder / name).write_text(str(self.files[name]), encoding="utf-8")
+
+    def keys(self) -> list[Any]:
+        """What each job is: method, code, options, file, and content of inputs."""
+        values = expected(self.nodes, self.files, self.steps())
+        contents = [(node.method, each.tobytes()) for node, each in zip(self.nodes, values)]
+        return [
+            (
+                *(node.method, self.variants[node.method], node.number, self.files.get(node.file)),
+                tuple(contents[above] for above in node.of),
+            )
+            for node in self.nodes
+        ]
+
+    def run(self) -> None:
+        self.toy.write_dag(self.nodes)
+        flags = self.rng.choice([[], ["-q"]])
+        ran = self.toy.go(str(AX), "run", *flags, "dag")
+        keys = self.keys()
+        must = [key not in self.whole and key not in keys[:at] for at, key in enumerate(keys)]
+        assert ran.fresh == must, ran.said
+        for key, job, fresh in zip(keys, ran.jobs, ran.fresh):
+            assert fresh or self.whole[key] == job
+            self.whole[key] = job
+        self.toy.check(ran, expected(self.nodes, self.files, self.steps()))
+        self.log.append("run " + " ".join(ran.jobs))
+
+
+EDIT: list[tuple[Callable[[World], None], int]] = [
+    (World.change_number, 4),
+    (World.add_job, 3),
+    (World.drop_job, 1),
+    (World.change_inputs, 3),
+    (World.change_file, 3),
+    (World.touch_files, 1),
+    (World.change_code, 4),
+    (World.remark, 2),
+    (World.damage_job, 4),
+    (World.touch_job, 1),
+    (World.lose_cache, 1),
+    (World.restart_server, 1),
+]
+
+
+def test_random_edits() -> None:
+    print(f"SEED={SEED}")
+    rng = random.Random(SEED)
+    with (
+        tempfile.TemporaryDirectory(prefix="sl-") as folder,
+        tempfile.TemporaryDirectory(prefix="sl-") as new,
+    ):
+        world = World(Path(folder), rng)
+        world.toy.start_server()
+        try:
+            world.run()
+            edits = 0
+            while edits < EDITS:
+                for _ in range(rng.randint(1, 3)):
+                    (edit,) = rng.choices([each for each, _ in EDIT], [weight for _, weight in EDIT])
+                    world.log.append(edit.__name__)
+                    edit(world)
+                    edits += 1
+                world.run()
+            same_as_clean(world, Path(new))
+        finally:
+            print(*world.log, sep="\n")
+            world.toy.stop_server()
+    print(f"{edits} edits, {len(world.whole)} jobs")
+
+
+def same_as_clean(world: World, folder: Path) -> None:
+    """Byte for byte."""
+    clean = World(folder, world.rng)
+    clean.nodes, clean.files, clean.variants = world.nodes, world.files, world.variants
+    for name in FILES:
+        clean.write_file(name)
+    for method in VARIANTS:
+        clean.write_code(method)
+    clean.toy.start_server()
+    try:
+        clean.run()
+    finally:
+        clean.toy.stop_server()
+    for key in clean.whole:
+        old, new = world.toy.job_folder(world.whole[key]), clean.toy.job_folder(clean.whole[key])
+        assert (old / "x.npy").read_bytes() == (new / "x.npy").read_bytes()
+        assert (old / "record.json").read_bytes() == (new / "record.json").read_bytes()
+        assert np.load(new / "x.npy").dtype == np.int64

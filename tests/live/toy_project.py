@@ -1,0 +1,237 @@
+"""A project of toy jobs in any order that is asked for, what they must leave, and ways to break them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from live_project import AX, LiveProject
+from toy_sources import FAULTS, FIRST, JOIN, SCALE, SCRIPT, STEPS, UNITS
+
+
+@dataclass(frozen=True)
+class Node:
+    """A toy job: its method, its options, and the numbers of the jobs that it is made from."""
+
+    method: str
+    number: int
+    of: tuple[int, ...] = ()
+    file: str = ""
+    length: int = 64
+
+
+def chains(number: int, count: int = 2, length: int = 64) -> list[Node]:
+    """Two jobs for each of some participants, and one for all; none like those of another number."""
+    nodes = []
+    for each in range(count):
+        nodes.append(Node("first", 10 * number + each, length=length))
+        nodes.append(Node("scale", 10 * number + 5 + each, (2 * each,)))
+    return [*nodes, Node("join", number, tuple(range(1, 2 * count, 2)))]
+
+
+def expected(
+    nodes: Sequence[Node], files: Mapping[str, int] | None = None, steps: Mapping[str, str] = STEPS
+) -> list[np.ndarray]:
+    """What each job must leave."""
+    space: dict[str, Any] = {}
+    for text in steps.values():
+        exec(text, space)
+    found: list[np.ndarray] = []
+    for node in nodes:
+        above = [found[each] for each in node.of]
+        if node.method == "first":
+            more = (files or {})[node.file] if node.file else 0
+            starts = 1000 * np.arange(UNITS)[:, None]
+            found.append(space["first"](starts + np.arange(node.length), node.number + more))
+        elif node.method == "scale":
+            found.append(space["scale"](above[0], node.number))
+        else:
+            found.append(space["join"](above, node.number))
+    return found
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run did."""
+
+    status: int
+    said: str
+    jobs: list[str] = field(default_factory=list)
+    fresh: list[bool] = field(default_factory=list)
+
+    @property
+    def reused(self) -> set[str]:
+        """Jobs that were there."""
+        return {job for job, fresh in zip(self.jobs, self.fresh) if not fresh}
+
+
+class DagProject(LiveProject):
+    """Toy jobs, as `dag.json` lists them."""
+
+    def __init__(self, folder: Path, pause: float = 0.0) -> None:
+        super().__init__(folder)
+        self.pause = pause
+        for name in ("methods", "build_scripts", "dev"):
+            for file in (folder / name).glob("*.py"):
+                if file.name != "__init__.py":
+                    file.unlink()
+        sources = {"a_first": FIRST, "a_scale": SCALE, "a_join": JOIN, "faults": FAULTS}
+        steps = {f"step_{method}": text for method, text in STEPS.items()}
+        for name, text in {**sources, **steps}.items():
+            (folder / "methods" / f"{name}.py").write_text(text, encoding="utf-8")
+        (folder / "build_scripts" / "build_dag.py").write_text(SCRIPT, encoding="utf-8")
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(TOY_FOLDER=str(self.folder), TOY_PAUSE=str(self.pause), **more)
+
+    def write_dag(self, nodes: Sequence[Node]) -> None:
+        text = json.dumps([vars(node) for node in nodes])
+        (self.folder / "dag.json").write_text(text, encoding="utf-8")
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        """Begin to run it, in a session of its own, as a terminal would."""
+        (self.folder / "last.json").unlink(missing_ok=True)
+        (self.folder / "reached").unlink(missing_ok=True)
+        return subprocess.Popen(
+            command or (str(AX), "run", "dag"),
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def end(self, running: subprocess.Popen[str]) -> Ran:
+        """Wait until it has ended."""
+        said, _ = running.communicate(timeout=240)
+        try:
+            jobs = json.loads((self.folder / "last.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # it did not get there
+            jobs = []
+        return Ran(running.returncode, said, [job for job, _ in jobs], [fresh for _, fresh in jobs])
+
+    def go(self, *command: str) -> Ran:
+        """Run it, which must work."""
+        ran = self.end(self.start(*command))
+        assert ran.status == 0, ran.said
+        return ran
+
+    def start_command(self) -> subprocess.Popen[str]:
+        """Begin `shortloop run`, which starts a server of its own if none answers."""
+        return self.start(sys.executable, "-m", "shortloop", "run", "dag")
+
+    def break_at(self, where: str, number: int, what: str) -> None:
+        """From now on, a job fails: it raises, exits, or hangs (`hold`) until it is mended."""
+        text = json.dumps({"where": where, "number": number, "what": what})
+        (self.folder / "fault.json").write_text(text, encoding="utf-8")
+
+    def mend(self) -> None:
+        (self.folder / "fault.json").unlink(missing_ok=True)
+
+    def wait_until_reached(self) -> None:
+        """Wait until a job is where it was told to fail."""
+        wait_for((self.folder / "reached").exists)
+
+    def job_folder(self, job: str) -> Path:
+        return self.folder / "workdirs" / "main" / job
+
+    def finished(self) -> set[str]:
+        """Jobs that exax finished, but for those of build scripts."""
+        folders = (self.folder / "workdirs" / "main").glob("main-[0-9]*")
+        return {
+            each.name
+            for each in folders
+            if (each / "post.json").exists() and setup_of(each).get("package") == "methods"
+        }
+
+    def check(self, ran: Ran, wanted: Sequence[np.ndarray]) -> None:
+        """All jobs of a run left what they must, to the byte, and are sealed."""
+        assert len(ran.jobs) == len(wanted), ran.said
+        for job, values in zip(ran.jobs, wanted):
+            folder = self.job_folder(job)
+            np.testing.assert_array_equal(np.load(folder / "x.npy"), values, err_msg=job)
+            assert (folder / "post.json").is_file(), job
+            assert (folder / "seal.json").is_file(), job
+
+    def processes(self) -> dict[str, list[int]]:
+        """The server and the processes below it, by what they are."""
+        tree = _process_tree()
+        here = str(self.folder.resolve())
+        server = [p for p, each in tree.items() if each.command.endswith("/ax server ") and each.cwd == here]
+        runner = [p for p, each in tree.items() if each.parent in server and "/runner.py " in each.command]
+        method = [p for p, each in tree.items() if each.parent in runner and each.group == p]
+        slices = [p for p, each in tree.items() if each.parent in method and " analysis(" in each.command]
+        board = [p for p, each in tree.items() if " board-server for " in each.command and each.cwd == here]
+        return {"server": server, "runner": runner, "method": method, "slice": slices, "board": board}
+
+    def alive(self) -> list[str]:
+        """Command lines of all processes that work in the project."""
+        here = str(self.folder.resolve())
+        return [each.command for each in _process_tree().values() if each.cwd.startswith(here)]
+
+    def kill_server(self) -> None:
+        assert self.server is not None
+        self.server.kill()
+        self.server.wait()
+        self.server = None
+
+    def stop_server(self) -> None:
+        super().stop_server()
+        for process in self.processes()["board"]:  # of servers that were killed, which it outlives
+            os.kill(process, signal.SIGKILL)
+
+
+def setup_of(job: Path) -> dict[str, Any]:
+    """What exax noted of a job when it began; nothing if that was lost."""
+    try:
+        loaded = json.loads((job / "setup.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def before_the_cut(job: Path) -> None:
+    """Make it look as if a job was finished before the machine was started."""
+    uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    with contextlib.suppress(ValueError):  # it was cut short itself
+        post = json.loads((job / "post.json").read_text(encoding="utf-8"))
+        post["starttime"] = time.time() - uptime - 60
+        (job / "post.json").write_text(json.dumps(post), encoding="utf-8")
+
+
+def wait_for(condition: Any, seconds: float = 60) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+class _Process(NamedTuple):
+    parent: int
+    group: int
+    command: str
+    cwd: str
+
+
+def _process_tree() -> dict[int, _Process]:
+    found = {}
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+            command = Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            found[int(name)] = _Process(
+                int(fields[1]), int(fields[2]), command, os.readlink(f"/proc/{name}/cwd")
+            )
+    return found

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from shortloop.engines.units import PROGRESS
 from shortloop.jobs.project import configuration, project_directory
 
-__all__ = ["Meter"]
+__all__ = ["Meter", "runner"]
 
 TICKS = os.sysconf("SC_CLK_TCK")
 FIRST_LOOK, LOOK_EVERY = 0.05, 0.25  # s
@@ -115,22 +115,15 @@ class Meter:
         return counts
 
     def _find_runner(self) -> bool:
-        """The process that runs `accelerator/runner.py`, started by the server that listens here."""
+        found = runner()
+        if found is None:
+            return False
+        self._runner, self._started = found
+        settings = configuration()
         with contextlib.suppress(OSError, ValueError):
-            settings = configuration()
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-                probe.connect(str(project_directory() / str(settings.listen)))
-                server = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
-            for process in _processes():
-                stat = _stat(process)
-                if stat is None or stat.parent != server:
-                    continue
-                if b"accelerator/runner.py" in Path(f"/proc/{process}/cmdline").read_bytes():
-                    self._runner, self._started = process, stat.started
-                    slices = Path(settings.workdirs[settings.target_workdir], ".slices").read_text()
-                    self._cores = min(len(os.sched_getaffinity(process)), int(slices))
-                    return True
-        return False
+            slices = Path(settings.workdirs[settings.target_workdir], ".slices").read_text()
+            self._cores = min(len(os.sched_getaffinity(self._runner)), int(slices))
+        return True
 
     def _watch(self, stop: threading.Event) -> None:
         pause = FIRST_LOOK
@@ -168,6 +161,27 @@ class Meter:
                 most = _fields(f"/proc/{process}/status")["VmHWM"]
                 alone = max(alone, proportional + most - now["Rss"])
         self._peak = max(self._peak, 1024 * total, 1024 * alone)
+
+
+def runner() -> tuple[int, int] | None:
+    """The process that runs `accelerator/runner.py`, started by the server that listens here.
+
+    Returns
+    -------
+    process, started : int
+        Its id, and when it was started, in ticks since the machine was. None if there is none.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.connect(str(project_directory() / str(configuration().listen)))
+            server = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        for process in _processes():
+            stat = _stat(process)
+            if stat is None or stat.parent != server:
+                continue
+            if b"accelerator/runner.py" in Path(f"/proc/{process}/cmdline").read_bytes():
+                return process, stat.started
+    return None
 
 
 def _processes() -> set[int]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.code import code_file, code_text
+from shortloop.jobs.cost import runner
 from shortloop.jobs.keys import find_method
 from shortloop.jobs.project import configuration, project_directory
 
@@ -69,6 +70,7 @@ def build(
     from accelerator.error import JobError, ServerError
 
     for attempt in range(RETRIES):
+        since = time.clock_gettime(time.CLOCK_BOOTTIME)
         try:
             # exax says a line for each job as well; ours say the participant.
             with contextlib.redirect_stdout(io.StringIO()):
@@ -76,7 +78,7 @@ def build(
                 job = urd.build(method, options=dict(options), jobs=dict(jobs), caption=caption, **more)
             return Path(job.path)
         except JobError as error:
-            if attempt + 1 == RETRIES or not _was_cut_off(error):
+            if attempt + 1 == RETRIES or not _was_cut_off(error, since):
                 raise
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
@@ -177,9 +179,14 @@ def made_since_boot(folder: Path) -> bool:
     return bool(post["starttime"] > time.time() - uptime)
 
 
-def _was_cut_off(error: Any) -> bool:
-    """Whether a job failed as its process was killed from outside, and not by an error of its own."""
-    return "INTERNAL" in error.status or "Runner exited" in str(error.status)
+def _was_cut_off(error: Any, since: float) -> bool:
+    """Whether a job failed as the process that forks jobs was killed, and not by an error of its own."""
+    if "INTERNAL" in error.status or "Runner exited" in str(error.status):
+        return True
+    if "launcher" not in error.status:
+        return False
+    found = runner()  # killed with its job, it is another one now
+    return found is None or found[1] / os.sysconf("SC_CLK_TCK") > since
 
 
 def _wait_until_idle() -> None:

@@ -17,7 +17,7 @@ THESIS_TIMES = -1.5 + np.arange(2048) / 512
 
 @settings(max_examples=60, deadline=None)
 @given(
-    samples=st.integers(1, 300),
+    samples=st.integers(2, 300),  # one says nothing of the distance between samples
     sfreq=st.sampled_from([1.0, 100.0, 128.0, 512.0, 1000 / 3]),
     first=st.integers(0, 299),
     nudge=st.floats(-0.45, 0.45),

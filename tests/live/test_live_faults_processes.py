@@ -132,7 +132,7 @@ def test_shortloop_run_takes_all_with_it_that_it_started(toy: DagProject, number
     os.killpg(running.pid, number) if number == signal.SIGINT else running.send_signal(number)
     running.wait(timeout=60)
     assert running.returncode == (130 if number == signal.SIGINT else -number)
-    wait_for(lambda: toy.alive() == strangers)
+    wait_for(lambda: set(toy.alive()) <= set(strangers))  # some of them may have ended meanwhile
     toy.end(running)
     kept = toy.finished() - before
     assert len(kept) == 1

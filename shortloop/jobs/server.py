@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import os
 import signal
 import socket
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def prepare_server() -> None:
     workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
-    _load_one_at_a_time()
+    _one_at_a_time()
     own(workdirs)
     mend(workdirs)
     for line in mend_lists(Path.cwd()):  # too late for this server, but not for the next
@@ -53,17 +54,28 @@ def prepare_server() -> None:
         (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
 
 
-def _load_one_at_a_time() -> None:
-    """exax answers many clients at once; two that have it load the methods would end each other's."""
+def _one_at_a_time() -> None:
+    """exax answers many clients at once.
+
+    Two that have it load the methods would end each other's; and a job's folder that is made while it lists
+    the workdir would be forgotten, and its id given once more.
+    """
     from accelerator.control import Main
+    from accelerator.workspace import WorkSpace
 
-    load, lock = Main.update_methods, threading.Lock()
+    for kind, *names in ((Main, "update_methods"), (WorkSpace, "update", "allocate_jobs")):
+        lock = threading.Lock()
+        for name in names:
+            setattr(kind, name, _locked(getattr(kind, name), lock))
 
-    def update_methods(*arguments: Any, **more: Any) -> Any:
+
+def _locked(method: Callable[..., Any], lock: threading.Lock) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def alone(*arguments: Any, **more: Any) -> Any:
         with lock:
-            return load(*arguments, **more)
+            return method(*arguments, **more)
 
-    Main.update_methods = update_methods
+    return alone
 
 
 def prepare_runner() -> None:

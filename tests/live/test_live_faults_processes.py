@@ -165,6 +165,32 @@ def test_many_that_load_the_methods_at_once(toy: DagProject) -> None:
     goes_on(toy, nodes, set())
 
 
+ALLOCATE = """
+from concurrent.futures import ThreadPoolExecutor
+from shortloop.jobs.exax import reload_methods
+from accelerator.unixhttp import call
+from shortloop.jobs.project import configuration
+
+def allocate(number):
+    return call(f"{configuration().url}/allocate_job?workdir=main")["jobid"]
+
+with ThreadPoolExecutor(5) as pool:
+    loading = [pool.submit(reload_methods) for _ in range(20)]
+    jobs = list(pool.map(allocate, range(400)))
+    for each in loading:
+        each.result()
+print(len(set(jobs)))
+"""
+
+
+def test_jobs_that_begin_while_others_load_the_methods(toy: DagProject) -> None:
+    """exax lists the workdir when it loads methods: no job's folder that is made then may be forgotten."""
+    nodes = new_chains(toy)
+    ran = toy.end(toy.start(sys.executable, "-c", ALLOCATE))
+    assert (ran.status, ran.said) == (0, "400\n"), ran.said
+    goes_on(toy, nodes, set())
+
+
 def load_methods(toy: DagProject, times: int) -> list[int]:
     """Have exax load the methods anew, as each `ax run` does when it begins; exit statuses."""
     code = "from shortloop.jobs.exax import reload_methods; reload_methods()"

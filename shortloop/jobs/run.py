@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
-from shortloop.jobs import exax
+from shortloop.jobs import exax, warm
 from shortloop.jobs.cost import Meter
 from shortloop.jobs.ending import explained, say_why, signals_raise
 from shortloop.jobs.keys import Parts, find_method, parts_of
 from shortloop.jobs.locks import only_run
 from shortloop.jobs.make import Order, make
-from shortloop.jobs.plan import REUSE, Built, Plan, contents, reused
+from shortloop.jobs.plan import Built, Plan, contents, reused
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.rehearsal import Rehearsal
 from shortloop.jobs.store import Store
-from shortloop.jobs.warm import WORTH_IT, forget_warm, load_warm
 
 if TYPE_CHECKING:  # a run without a study needs none of it
     from shortloop.study.schema import Study
@@ -49,17 +48,6 @@ class Run(Plan):
         self._urd = urd
         self.progress = progress
         self._meter = meter or Meter()
-        self._to_come: list[str] = []
-
-    def expect(self, plan: Plan) -> None:
-        """Say which jobs are to come, so that what many of them need is loaded once.
-
-        Parameters
-        ----------
-        plan : Plan
-            The plan of the same pipeline.
-        """
-        self._to_come = [job.stage for job in plan.jobs if job.plan != REUSE]
 
     def build(
         self,
@@ -103,7 +91,6 @@ class Run(Plan):
         if line is not None and built.reason:
             line += f"  {built.reason}"
         self.progress.end(line)
-        self._warm_up(built)
         if built.rejected:
             raise InputError(str(built.result().problem))
         return built
@@ -123,6 +110,7 @@ class Run(Plan):
             found = self._find(parts, slot)
             if found is not None:
                 return reused(found, method, participant)
+            warm.announce(method)
             order = self._order(method, participant, options, jobs, parts, slot, grows)
             made = make(self._urd, self.store, order, self._meter)
             if made is not None:
@@ -170,13 +158,6 @@ class Run(Plan):
         seal = self.store.seal_of(job)
         return -1 if seal is None else float(seal.parts.options[grows])
 
-    def _warm_up(self, built: Built) -> None:
-        """After the first job that is really built, if many may follow."""
-        if built.fresh and self._to_come:
-            if len(self._to_come) > WORTH_IT:
-                load_warm(self._to_come)
-            self._to_come = []
-
 
 def run_pipeline(
     urd: Any,
@@ -223,11 +204,10 @@ def run_pipeline(
             meter = Meter()
             with Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress:
                 run = Run(urd, study, file, progress, store, name, meter)
-                run.expect(plan)
                 try:
                     last = pipeline(run)
                 finally:
-                    forget_warm()
+                    warm.forget()
                     store.index.put_in_slots(run.slots)
                 store.index.ended(name, run.slots)
             seconds = time.time() - started

@@ -19,7 +19,7 @@ from typing import Any
 from shortloop.errors import InputError
 from shortloop.jobs.mending import die_with_parent, ended_with_this, mend, mend_lists, own
 from shortloop.jobs.project import configuration, project_directory
-from shortloop.jobs.warm import import_warm
+from shortloop.jobs.warm import import_before_forks
 
 __all__ = ["answers", "prepare_runner", "prepare_server", "running_server"]
 
@@ -81,12 +81,12 @@ def _locked(method: Callable[..., Any], lock: threading.Lock) -> Callable[..., A
 def prepare_runner() -> None:
     """In the process that loads methods and forks jobs: what these need; elsewhere nothing.
 
-    It imports what a run in progress asked for, and has jobs die with it.
+    It imports what jobs to come need, and has them die with it.
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     if Path(main).parts[-2:] == ("accelerator", "runner.py"):
         die_with_parent()
-        import_warm()
+        import_before_forks()
 
 
 def answers() -> bool:

@@ -2,8 +2,8 @@
 
 exax forks each job from one process that has loaded the methods. Methods import heavy libraries only where
 they use them, so that a run that builds nothing is quick; a run that builds much would pay for these imports
-job by job. Once it has built its first job, such a run has the methods loaded anew, by a process that
-imports what its other jobs need, which they then inherit.
+job by job. So a run announces each stage that it begins to build, and the process that forks imports what
+the stage needs before it forks the first job of it; the others inherit that.
 """
 
 from __future__ import annotations
@@ -12,15 +12,11 @@ import contextlib
 import importlib
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
-from shortloop.jobs.project import cache_directory, configuration, write_atomically
+from shortloop.jobs.project import cache_directory, write_atomically
 
-__all__ = ["WORTH_IT", "forget_warm", "import_warm", "load_warm"]
-
-WORTH_IT = 6
-"""From this many jobs to come, loading the methods anew costs less than it saves."""
+__all__ = ["announce", "forget", "import_before_forks"]
 
 # What jobs of each stage import, beside what all of them do.
 MODULES = {
@@ -31,6 +27,13 @@ MODULES = {
     "train": ("scipy.special", "shortloop.decoding.train"),
     "apply": ("shortloop.decoding.apply",),
     "permute": ("shortloop.decoding.permute", "shortloop.decoding.scores"),
+    "group": ("scipy.ndimage", "shortloop.group.statistics"),
+    "report": (
+        "matplotlib.backends.backend_agg",
+        "matplotlib.backends.backend_pdf",
+        "shortloop.report.collect",
+        "shortloop.report.page",
+    ),
 }
 ALWAYS = (
     "numpy",
@@ -41,39 +44,49 @@ ALWAYS = (
 )
 
 
-def load_warm(stages: Iterable[str]) -> None:
-    """Have the server load the methods anew, in a process that imports what these stages need.
+def announce(stage: str) -> None:
+    """Say that jobs of a stage come next.
 
     Parameters
     ----------
-    stages : iterable of str
-        Stages of the jobs to come. No job may be running.
+    stage : str
+        Name of the method.
     """
-    from accelerator.unixhttp import call
-
-    modules = [*ALWAYS, *(module for stage in sorted(set(stages)) for module in MODULES.get(stage, ()))]
-    note = {"pid": os.getpid(), "modules": modules}
-    write_atomically(_note(), json.dumps(note))
-    call(f"{configuration().url}/update_methods")
+    if stage in MODULES:
+        note = {"pid": os.getpid(), "modules": [*ALWAYS, *MODULES[stage]]}
+        write_atomically(_note(), json.dumps(note))
 
 
-def forget_warm() -> None:
-    """The run is over: methods that are loaded from now on start cold again."""
+def forget() -> None:
+    """The run is over."""
     _note().unlink(missing_ok=True)
 
 
-def import_warm() -> None:
-    """In the process that forks jobs: import what a run in progress asked for."""
+def import_before_forks() -> None:
+    """From now on, before this process forks, it imports what the run in progress has announced."""
+    forks_jobs = os.getpid()  # and jobs themselves, which inherit this, don't
+
+    def import_announced() -> None:
+        if os.getpid() != forks_jobs:
+            return
+        for module in _announced() - imported:
+            imported.add(module)
+            with contextlib.suppress(ImportError):  # the job that needs it says so better
+                loaded = importlib.import_module(module)
+                if hasattr(loaded, "warm_up"):  # compiled code too is loaded once
+                    loaded.warm_up()
+
+    imported: set[str] = set()
+    os.register_at_fork(before=import_announced)
+
+
+def _announced() -> set[str]:
     try:
         note = json.loads(_note().read_text(encoding="utf-8"))
         os.kill(note["pid"], 0)  # a run that was killed left its note behind
     except (OSError, ValueError, KeyError):
-        return
-    for module in note["modules"]:
-        with contextlib.suppress(ImportError):  # the job that needs it says so better
-            loaded = importlib.import_module(module)
-            if hasattr(loaded, "warm_up"):  # compiled code too is loaded once
-                loaded.warm_up()
+        return set()
+    return set(note["modules"])
 
 
 def _note() -> Path:

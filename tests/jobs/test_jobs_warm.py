@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
-import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,38 +26,78 @@ def test_every_stage_that_is_named_is_a_method() -> None:
     }
 
 
-def test_only_the_process_that_forks_jobs_loads_anything(tmp_path: Path) -> None:
-    code = f"""
-import sys, types
+CODE = f"""
+import json, os, sys, types
 sys.path.insert(0, {str(ROOT)!r})
+sys.modules["__main__"] = types.SimpleNamespace(__file__=sys.argv[1])
+from shortloop.jobs import warm
 from shortloop.jobs.server import prepare_runner
-main = types.SimpleNamespace(__file__=sys.argv[1])
-sys.modules["__main__"] = main
 prepare_runner()
-print("numpy" in sys.modules)
+warm.ALWAYS, warm.MODULES = (), {{"a": ("colorsys",), "b": ("sndhdr",)}}
+
+def fork(then):
+    child = os.fork()
+    if not child:
+        then()
+        print("colorsys" in sys.modules, "sndhdr" in sys.modules, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+warm.announce(sys.argv[2])
+if len(sys.argv) > 3:
+    note = json.loads(warm._note().read_text())
+    warm._note().write_text(json.dumps(note | {{"pid": int(sys.argv[3])}}))
+
+def announce_and_fork():
+    warm.announce("b")
+    fork(lambda: None)
+
+fork(announce_and_fork)
+warm.announce("b")
+fork(lambda: None)
 """
+RUNNER = "/x/accelerator/runner.py"
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> Callable[..., list[str]]:
+    """What a job of a job, that job, and the next one have of the modules of stages a and b."""
     (tmp_path / "accelerator.conf").touch()
-    note = tmp_path / "workdirs" / ".cache" / "warm" / "run.json"
-    note.parent.mkdir(parents=True)
 
-    def loads(main: str, pid: int) -> bool:
-        note.write_text(json.dumps({"pid": pid, "modules": ["numpy"]}), encoding="utf-8")
+    def run(*arguments: str) -> list[str]:
         done = subprocess.run(
-            [sys.executable, "-c", code, main], cwd=tmp_path, capture_output=True, text=True, check=True
+            [sys.executable, "-c", CODE, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
         )
-        return done.stdout.strip() == "True"
+        return done.stdout.splitlines()
 
+    return run
+
+
+def test_what_a_stage_needs_is_there_before_its_first_job(
+    imported: Callable[..., list[str]],
+) -> None:
+    # The job that announces b and forks stands for slices: these import for themselves.
+    assert imported(RUNNER, "a") == ["True False", "True False", "True True"]
+
+
+def test_only_the_process_that_forks_jobs_imports_anything(imported: Callable[..., list[str]]) -> None:
+    assert imported("/x/bin/ax", "a") == ["False False"] * 3  # nor do its forks
+
+
+def test_stages_of_other_packages_need_nothing(imported: Callable[..., list[str]]) -> None:
+    assert imported(RUNNER, "c") == ["False False", "False False", "False True"]
+
+
+def test_what_a_run_announced_that_was_killed_does_not_count(imported: Callable[..., list[str]]) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    assert loads("/x/accelerator/runner.py", os.getpid())
-    assert not loads("/x/bin/ax", os.getpid())
-    assert not loads("/x/accelerator/runner.py", gone.pid)  # the run that asked for it is over
+    assert imported(RUNNER, "a", str(gone.pid))[0] == "False False"
 
 
 def test_a_run_that_is_over_leaves_no_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "accelerator.conf").touch()
     monkeypatch.chdir(tmp_path)
     warm._note().write_text("{}", encoding="utf-8")
-    warm.forget_warm()
-    warm.forget_warm()
+    warm.forget()
+    warm.forget()
     assert not warm._note().exists()

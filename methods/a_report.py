@@ -49,7 +49,7 @@ def synthesis(job: Any, prepare_res: Any, analysis_res: Any) -> None:
 
     from shortloop.jobs.records import write_record
     from shortloop.report.page import write_page
-    from shortloop.report.summary import group_findings, participant_table
+    from shortloop.report.summary import group_findings, participant_scores, participant_table
 
     content = prepare_res[0]
     write_page(content, Path())
@@ -58,5 +58,7 @@ def synthesis(job: Any, prepare_res: Any, analysis_res: Any) -> None:
         for kind in content.kinds
     ]
     Path("findings.json").write_text(json.dumps(findings, indent=1) + "\n", encoding="utf-8")
+    scores = [each for kind in content.kinds for each in participant_scores(kind)]
+    Path("scores.json").write_text(json.dumps(scores) + "\n", encoding="utf-8")
     write_record("report", None, {}, facts={"study": content.study}, threads=next(iter(analysis_res)))
     job.register_files("**/*")

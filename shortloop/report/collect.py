@@ -31,21 +31,22 @@ def collect(groups: Sequence[Result], imported: Sequence[Result], settings: dict
     -------
     ReportContent
     """
-    upstream = {result.job: result for group in groups for result in _upstream(group)}
-    threads = [pool for result in upstream.values() for pool in result.record["threads"]]
+    upstream = [list(_upstream(group)) for group in groups]
+    threads = [pool for results in upstream for result in results for pool in result.record["threads"]]
     widest = max((pool["threads_used"] for pool in threads), default=1)
     notes = [note for result in imported for note in result.facts.get("notes", ())]
     return ReportContent(
         study=settings["name"],
         settings=settings,
-        kinds=tuple(_kind_result(group) for group in groups),
+        kinds=tuple(_kind_result(results) for results in upstream),
         versions=dict(groups[0].record["versions"]),
         thread_note=f"Every process used {widest} thread for linear algebra, as checked where the work ran.",
         notes=tuple(sorted(set(notes))),
     )
 
 
-def _kind_result(group: Result) -> KindResult:
+def _kind_result(upstream: list[Result]) -> KindResult:
+    group = upstream[0]
     facts = group.facts
     curve = load_statistics(group, "curve")
     assert curve is not None  # every group job has one
@@ -57,7 +58,7 @@ def _kind_result(group: Result) -> KindResult:
         time_unit=facts["time_unit"],
         curve=curve,
         generalization=load_statistics(group, "plane"),
-        sources=tuple(_source(result, facts["kind"]) for result in _upstream(group)),
+        sources=tuple(_source(result, facts["kind"]) for result in upstream),
         left_out=facts["left_out"],
         train_phase=facts["train_phase"],
         test_phase=facts["test_phase"] or facts["train_phase"],
@@ -79,13 +80,11 @@ def _source(result: Result, kind: str) -> Source:
 
 def _upstream(group: Result) -> Iterator[Result]:
     """A job and all that it was made from, each once, nearest first."""
-    seen: set[str] = set()
+    seen = {group.job}
     waiting = [group]
     while waiting:
         result = waiting.pop(0)
-        if result.job in seen:
-            continue
-        seen.add(result.job)
         yield result
-        above = [load_ancestor(job) for _, job in result.sources()]
-        waiting += [each for each in above if each is not None]
+        jobs = dict.fromkeys(job for _, job in result.sources() if job not in seen)
+        seen.update(jobs)
+        waiting += [each for each in map(load_ancestor, jobs) if each is not None]

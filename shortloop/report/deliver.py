@@ -51,7 +51,7 @@ def deliver(run: Run, report: Built, seconds: float) -> None:
             }
             for job in run.jobs
         ],
-        "scores": _scores(run.jobs),
+        "scores": _scores(report.path, run.jobs),
         "findings": findings,
     }
     write_atomically(folder / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
@@ -76,28 +76,12 @@ def _copy_report(source: Path, folder: Path) -> list[str]:
     return names
 
 
-def _scores(jobs: Sequence[Built]) -> list[dict[str, Any]]:
-    """Scores of each participant, kind and bin."""
-    scores = []
-    for job in jobs:
-        if job.stage != "permute":
-            continue
-        result = job.result()
-        arrays = result.arrays
-        scores.append(
-            {
-                "participant": result.participant,
-                "kind": result.facts["kind"],
-                "job": job.job,
-                "score": result.facts["score"],
-                "time_unit": result.facts["time_unit"],
-                "train_times": arrays["train_times"].tolist(),
-                "curve": arrays["curve_scores"].tolist(),
-                "test_times": arrays["test_times"].tolist() if "test_times" in arrays else None,
-                "generalization": arrays["plane_scores"].tolist() if "plane_scores" in arrays else None,
-            }
-        )
-    return scores
+def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
+    """Scores of each participant, kind and bin, with the job that computed them."""
+    listed = json.loads((report / "scores.json").read_text(encoding="utf-8"))
+    scores = {(each["kind"], each["participant"]): each for each in listed}
+    permuted = [job.result() for job in jobs if job.stage == "permute"]
+    return [{**scores[job.facts["kind"], job.participant], "job": job.job} for job in permuted]
 
 
 def _print_table(findings: list[dict[str, Any]], page: Path) -> None:

@@ -10,7 +10,7 @@ from shortloop.data import FloatArray
 from shortloop.group.result import MapStatistics
 from shortloop.report.content import KindResult
 
-__all__ = ["group_findings", "participant_table"]
+__all__ = ["group_findings", "participant_scores", "participant_table"]
 
 
 def participant_table(result: KindResult) -> list[dict[str, Any]]:
@@ -43,6 +43,36 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
             row["generalization_test_time"] = _time(result.test_times, at, 0)
         rows.append(row)
     return rows
+
+
+def participant_scores(result: KindResult) -> list[dict[str, Any]]:
+    """All scores of each participant, not smoothed.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    list of dict
+        JSON-able. For each participant: ``participant``, ``kind``, ``score`` (its name), ``time_unit``,
+        ``train_times`` and the ``curve`` at these; ``test_times`` and the ``generalization`` at these and
+        ``train_times``, None where there is none.
+    """
+    plane = result.generalization
+    return [
+        {
+            "participant": participant,
+            "kind": result.kind,
+            "score": result.curve.score,
+            "time_unit": result.time_unit,
+            "train_times": result.train_times.tolist(),
+            "curve": result.curve.scores[index].tolist(),
+            "test_times": None if result.test_times is None else result.test_times.tolist(),
+            "generalization": None if plane is None else plane.scores[index].tolist(),
+        }
+        for index, participant in enumerate(result.participants)
+    ]
 
 
 def group_findings(result: KindResult) -> dict[str, Any]:

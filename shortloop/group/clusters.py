@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import generate_binary_structure, label
 
 from shortloop.data import FloatArray, IntArray
 
@@ -77,8 +78,6 @@ def max_cluster_mass(t_maps: FloatArray, threshold: float) -> FloatArray:
 
 def _one_sign(t_maps: FloatArray, threshold: float) -> tuple[NDArray[np.intp], FloatArray, NDArray[np.intp]]:
     # Labels of the clusters above the threshold; of each cluster, its mass and the map it lies in.
-    from scipy.ndimage import generate_binary_structure, label
-
     neighbours = generate_binary_structure(t_maps.ndim, 1)
     neighbours[0] = neighbours[2] = False  # not from one map to the next
     above = t_maps > threshold

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
 from shortloop.data import FloatArray
 
@@ -40,8 +41,6 @@ def smooth_maps(
     The kernel is sampled at whole bins, cut at ``round(truncate * sigma)`` and normalised to sum to 1; beyond
     an edge the outermost bin repeats (:func:`scipy.ndimage.gaussian_filter` with ``mode="nearest"``).
     """
-    from scipy.ndimage import gaussian_filter
-
     if sigma < 0 or truncate <= 0:
         raise ValueError(f"sigma must be 0 or more and truncate above 0, not {sigma} and {truncate}")
     # gaussian_filter keeps the type it is given, and would round whole-number scores.

@@ -235,6 +235,8 @@ def noted(what: str, notes: list[str]) -> Iterator[None]:
 
 def warm_up() -> None:
     """What takes a while and is the same for all jobs, for processes that fork many."""
+    import numpy  # noqa: F401
+
     versions()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-__all__ = ["check_single_thread", "set_single_thread"]
+__all__ = ["check_single_thread", "set_single_thread", "warm_up"]
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -29,6 +29,11 @@ def set_single_thread() -> None:
     """
     for variable in VARIABLES:
         os.environ[variable] = "1"
+
+
+def warm_up() -> None:
+    """Import what `check_single_thread` needs, so that processes forked later share it."""
+    import threadpoolctl  # noqa: F401
 
 
 def check_single_thread() -> list[dict[str, Any]]:

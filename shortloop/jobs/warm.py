@@ -2,8 +2,8 @@
 
 exax forks each job from one process that has loaded the methods. Methods import heavy libraries only where
 they use them, so that a run that builds nothing is quick; a run that builds much would pay for these imports
-job by job. So a run announces each stage that it begins to build, and the process that forks imports what
-the stage needs before it forks the first job of it; the others inherit that.
+job by job. So a run announces each method that it has a job of, and the process that forks imports what the
+method's file imports before it forks the first; the others inherit that.
 """
 
 from __future__ import annotations
@@ -14,46 +14,27 @@ import json
 import os
 from pathlib import Path
 
+from shortloop.jobs.code import code_file
+from shortloop.jobs.keys import find_method
 from shortloop.jobs.project import cache_directory, write_atomically
+from shortloop.jobs.source import read_source
 
 __all__ = ["announce", "forget", "import_before_forks"]
 
-# What jobs of each stage import, beside what all of them do.
-MODULES = {
-    "import_epochs": ("shortloop.formats.read", "shortloop.study.inputs"),
-    "import_features": ("scipy.io", "shortloop.formats.thesis", "shortloop.study.inputs"),
-    "amplitude": ("scipy.signal", "shortloop.features.amplitude"),
-    "power": ("mne.time_frequency.tfr", "shortloop.features.power"),
-    "train": ("scipy.special", "shortloop.decoding.train"),
-    "apply": ("shortloop.decoding.apply",),
-    "permute": ("shortloop.decoding.permute", "shortloop.decoding.scores"),
-    "group": ("scipy.ndimage", "shortloop.group.statistics"),
-    "report": (
-        "matplotlib.backends.backend_agg",
-        "matplotlib.backends.backend_pdf",
-        "shortloop.report.collect",
-        "shortloop.report.page",
-    ),
-}
-ALWAYS = (
-    "numpy",
-    "threadpoolctl",
-    "shortloop.jobs.records",
-    "shortloop.jobs.results",
-    "shortloop.jobs.stage_files",
-)
 
-
-def announce(stage: str) -> None:
-    """Say that jobs of a stage come next.
+def announce(method: str) -> None:
+    """Say that a job of a method comes next.
 
     Parameters
     ----------
-    stage : str
-        Name of the method.
+    method : str
+        Name of the method. Nothing is imported for one that does not say what it imports, with `code_of`:
+        nobody would notice that an imported module has changed.
     """
-    if stage in MODULES:
-        note = {"pid": os.getpid(), "modules": [*ALWAYS, *MODULES[stage]]}
+    package, file = find_method(method)
+    if code_file(file).is_file():
+        _, names = read_source(file, f"{package}.{file.stem}")
+        note = {"pid": os.getpid(), "modules": names}
         write_atomically(_note(), json.dumps(note))
 
 
@@ -65,19 +46,27 @@ def forget() -> None:
 def import_before_forks() -> None:
     """From now on, before this process forks, it imports what the run in progress has announced."""
     forks_jobs = os.getpid()  # and jobs themselves, which inherit this, don't
+    imported: set[str] = set()
 
     def import_announced() -> None:
         if os.getpid() != forks_jobs:
             return
-        for module in _announced() - imported:
-            imported.add(module)
-            with contextlib.suppress(ImportError):  # the job that needs it says so better
-                loaded = importlib.import_module(module)
-                if hasattr(loaded, "warm_up"):  # compiled code too is loaded once
-                    loaded.warm_up()
+        for name in sorted(_announced() - imported):
+            imported.add(name)
+            with contextlib.suppress(Exception):  # the job that needs it says so better
+                _import(name)
 
-    imported: set[str] = set()
     os.register_at_fork(before=import_announced)
+
+
+def _import(name: str) -> None:
+    """A module, by its name or that of something in it, with its compiled code if it has any here."""
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError:
+        module = importlib.import_module(name.rpartition(".")[0])
+    if module.__name__.startswith("shortloop.") and hasattr(module, "warm_up"):
+        module.warm_up()
 
 
 def _announced() -> set[str]:

@@ -46,8 +46,8 @@ def main() -> None:
 @app.command()
 def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
     """Run a build script, with a server of its own if none answers."""
+    from shortloop.jobs.lifeline import ends_with_this
     from shortloop.jobs.locks import HELD, only_run
-    from shortloop.jobs.mending import ended_with_this
     from shortloop.jobs.project import configuration_file
     from shortloop.jobs.server import running_server
     from shortloop.study.load import STUDY_VARIABLE
@@ -64,8 +64,8 @@ def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
         quick = ["--quick"] if fresh else []
         # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
         signal.signal(signal.SIGINT, lambda number, frame: None)
-        ended = ended_with_this()  # even by kill -9
-        status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=ended))
+        ends = ends_with_this()  # even by kill -9
+        status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=ends))
     raise typer.Exit(status if status >= 0 else 128 - status)
 
 

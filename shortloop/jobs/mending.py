@@ -5,14 +5,12 @@ Nothing here loses a finished job, or asks for work by hand.
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import json
 import os
 import shutil
-import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,7 +23,7 @@ from shortloop.jobs.project import (
     write_atomically,
 )
 
-__all__ = ["BROKEN", "UNFINISHED", "die_with_parent", "ended_with_this", "mend", "mend_lists", "own", "tidy"]
+__all__ = ["BROKEN", "UNFINISHED", "mend", "mend_lists", "own", "tidy"]
 
 OWNER = ".owner"
 BROKEN = "post.broken.json"
@@ -34,7 +32,6 @@ UNFINISHED = "unfinished"
 """An empty file in the folder of a job that did not finish, once that was noticed."""
 LISTS = "urd.db"  # exax has no setting for that
 KEPT = {"setup.json", "method.tar.gz", "OUTPUT"}
-PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 _owned: list[IO[str]] = []
 
@@ -155,51 +152,6 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
         what = setup.get("caption") or setup.get("method") or "a job"
         found.append(f"{folder.name} ({what}) did not finish; what it left is deleted")
     return found
-
-
-def die_with_parent() -> None:
-    """From now on, every process forked from this one is ended when the one that forked it ends.
-
-    A server that is killed takes the process that loads methods with it, and so a job and its slices,
-    which would else go on, and write, for nobody.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def note_parent() -> None:
-        nonlocal parent
-        parent = os.getpid()
-
-    def follow() -> None:
-        # Not SIGKILL: exax's process that keeps what a job prints outlives it a moment, and ignores this.
-        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it ended before the call
-            os._exit(1)
-
-    os.register_at_fork(before=note_parent, after_in_child=follow)
-
-
-def ended_with_this() -> Callable[[], None] | None:
-    """For ``preexec_fn``: the new process is asked to end when this one ends, however that ends.
-
-    Returns
-    -------
-    callable or None
-        None where the system cannot do that.
-    """
-    if not sys.platform.startswith("linux"):
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def follow() -> None:
-        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it ended before the call
-            os._exit(1)
-
-    return follow
 
 
 def _told() -> Path:

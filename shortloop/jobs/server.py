@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.errors import InputError
-from shortloop.jobs.mending import die_with_parent, ended_with_this, mend, mend_lists, own
+from shortloop.jobs.lifeline import ends_with_this, forks_end_with_this
+from shortloop.jobs.mending import mend, mend_lists, own
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.warm import import_before_forks
 
@@ -85,7 +86,7 @@ def prepare_runner() -> None:
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     if Path(main).parts[-2:] == ("accelerator", "runner.py"):
-        die_with_parent()
+        forks_end_with_this()
         import_before_forks()
 
 
@@ -151,7 +152,7 @@ def _start() -> subprocess.Popen[bytes]:
             stdout=stream,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=ended_with_this(),
+            preexec_fn=ends_with_this(),
         )
     deadline = time.monotonic() + START_SECONDS
     while not answers():

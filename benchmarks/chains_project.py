@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +20,7 @@ COLD, UNCHANGED, LAST = CASES
 TIMEOUT_SECONDS = 3600
 
 
-class Chain:
+class Chain(ABC):
     """What projects of all tools have in common.
 
     Parameters
@@ -50,14 +51,14 @@ class Chain:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    @abstractmethod
     def write(self) -> None:
         """Write the project's files into its folder, which is there and empty."""
-        raise NotImplementedError
 
-    def start(self) -> None:
+    def start(self) -> None:  # noqa: B027
         """Start what is running before a user begins; nothing for most tools."""
 
-    def stop(self) -> None:
+    def stop(self) -> None:  # noqa: B027
         """End what `start` started."""
 
     def works(self) -> dict[tuple[str, str], Callable[[int], float]]:

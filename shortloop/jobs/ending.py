@@ -55,7 +55,7 @@ def explained() -> Iterator[None]:
             found=f"{shutil.disk_usage(full).free / 1e6:.1f} MB are left",
             hint="make room, e.g. with `shortloop gc`, and run again: finished jobs are kept",
         ) from error
-    _is_deleted(folder)
+    _is_deleted(folder)  # all is done, and exax's own end needs the folder
 
 
 def say_why(error: InputError) -> None:

@@ -26,6 +26,7 @@ LAYERS = (
     {"group"},
     {"engines"},
     {"jobs"},
+    {"upkeep"},
     {"report"},
     {"cli"},
 )

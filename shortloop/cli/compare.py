@@ -58,7 +58,7 @@ def compare_jobs(first: str, second: str, figure: Path | None) -> None:
 
 
 def _print_parts(one: Result, other: Result) -> None:
-    from shortloop.jobs.causes import explain
+    from shortloop.upkeep.causes import explain
 
     print_lines("")
     with Store() as store:

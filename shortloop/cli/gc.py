@@ -6,9 +6,9 @@ import time
 from collections import defaultdict
 
 from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
-from shortloop.jobs.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
-from shortloop.jobs.inventory import Entry, inventory
 from shortloop.jobs.store import Store
+from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
+from shortloop.upkeep.inventory import Entry, inventory
 
 __all__ = ["collect_garbage"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from shortloop.cli.tables import amount, counted, duration, parse_age, parse_size, print_lines, print_table
 from shortloop.errors import InputError
-from shortloop.jobs.inventory import STATES, Entry, inventory
 from shortloop.jobs.store import Store
+from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 __all__ = ["ORDERS", "Filter", "print_jobs"]
 

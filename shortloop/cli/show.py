@@ -9,12 +9,12 @@ from typing import Any
 
 from shortloop.cli.tables import amount
 from shortloop.errors import InputError
-from shortloop.jobs.inventory import STATES, inventory, setup_of, sources_of
 from shortloop.jobs.project import job_directory
 from shortloop.jobs.results import Result, load
 from shortloop.jobs.seal import Seal, read_seal
 from shortloop.jobs.store import Store
 from shortloop.jobs.why import option_rows
+from shortloop.upkeep.inventory import STATES, inventory, setup_of, sources_of
 
 __all__ = ["cost_rows", "show_job"]
 

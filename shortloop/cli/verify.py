@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 
 from shortloop.cli.tables import amount, counted, duration, print_lines, print_table
-from shortloop.jobs.inventory import Entry, inventory
 from shortloop.jobs.store import Store
-from shortloop.jobs.verification import Problem, check_all, missing
+from shortloop.upkeep.inventory import Entry, inventory
+from shortloop.upkeep.verification import Problem, check_all, missing
 
 __all__ = ["verify_jobs"]
 

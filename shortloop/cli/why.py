@@ -6,8 +6,8 @@ import re
 
 from shortloop.cli.tables import print_lines
 from shortloop.errors import InputError
-from shortloop.jobs.causes import Cause, Explained, explain, same_cause
 from shortloop.jobs.store import Store
+from shortloop.upkeep.causes import Cause, Explained, explain, same_cause
 
 __all__ = ["print_causes", "print_why"]
 

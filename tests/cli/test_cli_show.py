@@ -9,9 +9,9 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.cli.show import cost_rows, show_job
-from shortloop.jobs.deletion import delete
-from shortloop.jobs.inventory import inventory
 from shortloop.jobs.store import Store
+from shortloop.upkeep.deletion import delete
+from shortloop.upkeep.inventory import inventory
 
 
 @pytest.fixture

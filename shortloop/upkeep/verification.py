@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from shortloop.errors import InputError
 from shortloop.jobs.inputs import locate
-from shortloop.jobs.inventory import Entry
 from shortloop.jobs.project import FINISHED
 from shortloop.jobs.records import RECORD
 from shortloop.jobs.seal import SEAL, Seal, damage, read_seal
 from shortloop.jobs.store import Store
+from shortloop.upkeep.inventory import Entry
 
 __all__ = ["Problem", "check_all", "missing"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, toy_project
 
-from shortloop.jobs.deletion import delete
-from shortloop.jobs.inventory import STATES, Entry, inventory
 from shortloop.jobs.store import Store
+from shortloop.upkeep.deletion import delete
+from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.jobs.inputs import register
-from shortloop.jobs.inventory import inventory
 from shortloop.jobs.seal import SEAL
 from shortloop.jobs.store import Store
-from shortloop.jobs.verification import Problem, check_all, missing
+from shortloop.upkeep.inventory import inventory
+from shortloop.upkeep.verification import Problem, check_all, missing
 
 
 @pytest.fixture

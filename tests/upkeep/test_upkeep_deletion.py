@@ -11,14 +11,14 @@ import pytest
 from toy_jobs import ToyJobs, is_deleted, toy_project
 
 from shortloop.errors import InputError
-from shortloop.jobs import deletion
-from shortloop.jobs.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
-from shortloop.jobs.inventory import Entry, inventory
 from shortloop.jobs.locks import only_run
 from shortloop.jobs.mending import tidy
 from shortloop.jobs.project import DELETED, FINISHED
 from shortloop.jobs.seal import read_seal
 from shortloop.jobs.store import Store
+from shortloop.upkeep import deletion
+from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
+from shortloop.upkeep.inventory import Entry, inventory
 
 DAY = 86_400
 

@@ -1,9 +1,8 @@
-"""Fixtures of several test files: study files with one mistake, and a project with a live server."""
+"""Fixtures of several test files: study files with one mistake, and projects with a live server."""
 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from shortloop.study.load import read_study
 
 if TYPE_CHECKING:
     from live_project import LiveProject
+    from toy_project import DagProject
 
 JARGON = ("tuple", "Tuple", "dict", "tag", "discriminator", "pydantic", "NoneType", "Value error")
 
@@ -52,13 +52,24 @@ def mistake(tmp_path: Path) -> Callable[..., InputError]:
 @pytest.fixture(scope="module")
 def project() -> Iterator[LiveProject]:
     """A copy of the project with a running server."""
-    from live_project import LiveProject
+    from live_project import LiveProject, served
 
-    # Not tmp_path: the path of a Unix socket must be short.
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = LiveProject(Path(folder))
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
+    with served(LiveProject) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def toy_server() -> Iterator[DagProject]:
+    from live_project import served
+    from toy_project import DagProject
+
+    with served(DagProject) as made:
+        yield made
+
+
+@pytest.fixture
+def toy(toy_server: DagProject) -> DagProject:
+    """Toy jobs and a running server, whatever the test before did to it."""
+    if toy_server.server is None:
+        toy_server.start_server()
+    return toy_server

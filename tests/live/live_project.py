@@ -9,9 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -146,3 +149,19 @@ class LiveProject:
 
     def result(self, stage: str, participant: str | None = None) -> Path:
         return self.folder / "workdirs" / "main" / self.job(stage, participant)
+
+
+Project = TypeVar("Project", bound=LiveProject)
+
+
+@contextmanager
+def served(kind: type[Project]) -> Iterator[Project]:
+    """A project with a running server."""
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = kind(Path(folder))
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()

@@ -5,39 +5,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from toy_project import DagProject, Node, before_the_cut, chains, expected
+from toy_project import DagProject, before_the_cut, expected
 
 pytestmark = pytest.mark.live
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[DagProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = DagProject(Path(folder))
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
-
-
-@pytest.fixture
-def toy(server: DagProject) -> DagProject:
-    if server.server is None:
-        server.start_server()
-    return server
-
-
-def new_chains(toy: DagProject) -> list[Node]:
-    """Jobs that were never built."""
-    nodes = chains(len(list((toy.folder / "workdirs/main").iterdir())))
-    toy.write_dag(nodes)
-    return nodes
 
 
 def deleted(file: Path) -> None:
@@ -67,7 +41,7 @@ def one_bit(file: Path) -> None:
 
 @pytest.mark.parametrize("damage", [deleted, one_bit])
 def test_a_result_that_is_damaged(toy: DagProject, damage: Callable[[Path], None]) -> None:
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.go()
     damage(toy.job_folder(before.jobs[2]) / "x.npy")
     ran = toy.go()
@@ -79,7 +53,7 @@ def test_a_result_that_is_damaged(toy: DagProject, damage: Callable[[Path], None
 
 @pytest.mark.parametrize("what", ["a job that runs", "between jobs"])
 def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.finished()
     toy.break_at("analysis", nodes[0 if what == "a job that runs" else 2].number, "hold")
     running = toy.start()
@@ -98,7 +72,7 @@ def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
 @pytest.mark.parametrize("damage", [empty, zeros])
 def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
     """Seals are on disk before anybody relies on them; what has none may be of any length."""
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.go()
     toy.kill_server()
     lost = {
@@ -127,7 +101,7 @@ def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
 
 def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     """Nobody can know, so a job without a seal from before is built again."""
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.go()
     toy.kill_server()
     shutil.rmtree(toy.folder / "workdirs/.cache/jobs")
@@ -141,7 +115,7 @@ def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
 
 def test_lists_of_builds_that_were_cut_short(toy: DagProject) -> None:
     """exax reads them before anything else, and its server ends if it can't."""
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.go()
     toy.stop_server()
     (lists,) = (toy.folder / "urd.db").rglob("*.urd")
@@ -155,7 +129,7 @@ def test_lists_of_builds_that_were_cut_short(toy: DagProject) -> None:
 
 
 def test_every_file_of_every_job_is_cut_short(toy: DagProject) -> None:
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.go()
     toy.stop_server()
     for job in before.jobs:

@@ -7,53 +7,22 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from live_project import served
 from toy_project import DagProject, Node, chains, expected, wait_for
 
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[DagProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = DagProject(Path(folder))
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
-
-
-@pytest.fixture
-def toy(server: DagProject) -> DagProject:
-    if server.server is None:
-        server.start_server()
-    return server
-
-
 @pytest.fixture(scope="module", autouse=True)
 def vanishing() -> Iterator[tuple[DagProject, subprocess.Popen[str]]]:
     """A run whose first slice ends without a word; exax waits long for it, so other tests go on meanwhile."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = DagProject(Path(folder))
-        made.start_server()
+    with served(DagProject) as made:
         made.write_dag(chains(1, 1))
         made.break_at("analysis", 10, "exit")
-        try:
-            yield made, made.start()
-        finally:
-            made.stop_server()
-
-
-def new_chains(toy: DagProject) -> list[Node]:
-    """Jobs that were never built."""
-    nodes = chains(len(list((toy.folder / "workdirs/main").iterdir())))
-    toy.write_dag(nodes)
-    return nodes
+        yield made, made.start()
 
 
 def goes_on(toy: DagProject, nodes: list[Node], kept: set[str]) -> None:
@@ -65,7 +34,7 @@ def goes_on(toy: DagProject, nodes: list[Node], kept: set[str]) -> None:
 
 
 def test_an_exception_in_a_slice(toy: DagProject) -> None:
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.finished()
     toy.break_at("analysis", nodes[2].number, "raise")
     failed = toy.end(toy.start())
@@ -79,7 +48,7 @@ def test_an_exception_in_a_slice(toy: DagProject) -> None:
 
 @pytest.mark.parametrize("what", ["slice", "method", "runner", "server"])
 def test_kill_9(toy: DagProject, what: str) -> None:
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.finished()
     toy.break_at("analysis", nodes[2].number, "hold")
     running = toy.start()
@@ -106,7 +75,7 @@ def test_kill_9(toy: DagProject, what: str) -> None:
 
 @pytest.mark.parametrize("command", ["ax run", "shortloop run"])
 def test_ctrl_c_ends_the_job_too(toy: DagProject, command: str) -> None:
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.finished()
     toy.break_at("analysis", nodes[1].number, "hold")
     running = toy.start() if command == "ax run" else toy.start_command()
@@ -124,7 +93,7 @@ def test_ctrl_c_ends_the_job_too(toy: DagProject, command: str) -> None:
 def test_shortloop_run_takes_all_with_it_that_it_started(toy: DagProject, number: int) -> None:
     toy.stop_server()
     strangers = toy.alive()  # the board of a server that was killed goes on
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.finished()
     toy.break_at("analysis", nodes[1].number, "hold")
     running = toy.start_command()
@@ -145,7 +114,7 @@ def test_shortloop_run_takes_all_with_it_that_it_started(toy: DagProject, number
 
 def test_two_runs_at_once(toy: DagProject) -> None:
     """One waits for the other, which has the methods loaded anew while its job runs."""
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     before = toy.finished()
     toy.break_at("analysis", nodes[2].number, "hold")
     running = [toy.start(), toy.start()]
@@ -161,7 +130,7 @@ def test_two_runs_at_once(toy: DagProject) -> None:
 
 def test_many_that_load_the_methods_at_once(toy: DagProject) -> None:
     assert load_methods(toy, 4) == [0, 0, 0, 0]
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     goes_on(toy, nodes, set())
 
 
@@ -185,7 +154,7 @@ print(len(set(jobs)))
 
 def test_jobs_that_begin_while_others_load_the_methods(toy: DagProject) -> None:
     """exax lists the workdir when it loads methods: no job's folder that is made then may be forgotten."""
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     ran = toy.end(toy.start(sys.executable, "-c", ALLOCATE))
     assert (ran.status, ran.said) == (0, "400\n"), ran.said
     goes_on(toy, nodes, set())
@@ -199,7 +168,7 @@ def load_methods(toy: DagProject, times: int) -> list[int]:
 
 
 def test_shortloop_gc_during_a_run_is_refused(toy: DagProject) -> None:
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     toy.break_at("analysis", nodes[1].number, "hold")
     running = toy.start()
     toy.wait_until_reached()
@@ -213,7 +182,7 @@ def test_shortloop_gc_during_a_run_is_refused(toy: DagProject) -> None:
 
 
 def test_a_method_that_cannot_be_imported(toy: DagProject) -> None:
-    nodes = new_chains(toy)
+    nodes = toy.new_chains()
     method = toy.folder / "methods" / "a_join.py"
     source = method.read_text(encoding="utf-8")
     method.write_text(source.replace("options =", "import no_such_thing\n\noptions ="), encoding="utf-8")

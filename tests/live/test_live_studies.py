@@ -7,8 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +17,6 @@ from live_project import ROOT, LiveProject
 pytestmark = pytest.mark.live
 
 SHARED = ROOT.parent / "shared"
-
-
-@pytest.fixture(scope="module")
-def project() -> Iterator[LiveProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = LiveProject(Path(folder))
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
 
 
 def run_study(project: LiveProject, study: Path | None, **environment: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from live_project import served
 from live_toy import METHOD, STEPS, ToyProject
 
 pytestmark = pytest.mark.live
@@ -20,14 +21,8 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ToyProject]:
-    # Not tmp_path: the path of a Unix socket must be short.
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = ToyProject(Path(folder))
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
+    with served(ToyProject) as made:
+        yield made
 
 
 @pytest.fixture

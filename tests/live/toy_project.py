@@ -98,6 +98,12 @@ class DagProject(LiveProject):
         text = json.dumps([vars(node) for node in nodes])
         (self.folder / "dag.json").write_text(text, encoding="utf-8")
 
+    def new_chains(self) -> list[Node]:
+        """Jobs that were never built."""
+        nodes = chains(len(list((self.folder / "workdirs/main").iterdir())))
+        self.write_dag(nodes)
+        return nodes
+
     def start(self, *command: str) -> subprocess.Popen[str]:
         """Begin to run it, in a session of its own, as a terminal would."""
         (self.folder / "last.json").unlink(missing_ok=True)

@@ -127,7 +127,7 @@ def _slices(content: dict[str, Any]) -> Figure:
     figure = new_figure(2.6, "Speed-up over slices", note)
     panels = figure.subplots(1, 2, sharey=True)
     titles = {"one": "one BLAS thread in each slice", "default": f"{content['cores']} BLAS threads in each"}
-    colours = {"train": BLUE, "apply": GREEN, "permute": VERMILION}
+    colours = {"train": BLUE, "apply": GREEN, "permute": VERMILION, "products in cache": BLACK}
     most = content["cores"]
     for axes, (blas, title) in zip(panels, titles.items()):
         axes.plot([1, most], [1, most], color=GREY, linestyle="--", label="ideal")
@@ -136,7 +136,7 @@ def _slices(content: dict[str, Any]) -> Figure:
             mean = np.array([each["mean"] for each in speed])
             low = np.array([each["low"] if each["low"] is not None else each["mean"] for each in speed])
             high = np.array([each["high"] if each["high"] is not None else each["mean"] for each in speed])
-            at = np.arange(1, most + 1) + 0.02 * most * (place - 1)
+            at = np.arange(1, most + 1) + 0.02 * most * (place - 1.5)
             axes.errorbar(at, mean, [mean - low, high - mean], color=colours[stage], marker="o", ms=4)
             axes.plot([], [], color=colours[stage], marker="o", ms=4, label=stage)
         axes.set_title(title)

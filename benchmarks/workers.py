@@ -1,4 +1,4 @@
-"""The same units of work over 1 … N forked workers, timed from a common start to the last one's end."""
+"""The same units of work over 1 … N forked workers, timed from a common start to the end of the last unit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def seconds_over(
     Returns
     -------
     seconds : float
-        Processes are started and ready before the clock is.
+        From when the first began its first unit to when the last ended its last one.
     threads : int
         The largest number of threads that the linear algebra of a worker really had.
 
@@ -44,6 +44,7 @@ def seconds_over(
     drawn = Units(units)
     start = context.Barrier(workers + 1)
     threads = context.Array("i", workers)
+    began, ended = context.Array("d", workers), context.Array("d", workers)
 
     def body(number: int) -> None:
         from threadpoolctl import threadpool_info, threadpool_limits
@@ -52,17 +53,17 @@ def seconds_over(
             pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
             threads[number] = max(pools, default=0)
             start.wait()
+            began[number] = time.perf_counter()  # one clock for all processes
             for unit in drawn:
                 work(unit)
+            ended[number] = time.perf_counter()
 
     processes = [context.Process(target=body, args=(number,)) for number in range(workers)]
     for process in processes:
         process.start()
     start.wait(timeout=60)
-    began = time.perf_counter()
     for process in processes:
         process.join()
-    seconds = time.perf_counter() - began
     if any(process.exitcode != 0 for process in processes):
         raise RuntimeError("a worker failed; its message is above")
-    return seconds, max(threads[:])
+    return max(ended[:]) - min(began[:]), max(threads[:])

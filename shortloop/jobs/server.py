@@ -31,7 +31,8 @@ SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
 def prepare_server() -> None:
     """Complete the configuration of the exax server that imports the methods package; elsewhere nothing.
 
-    ``slices: -1`` becomes the number of cores this process may use. Folders of workdirs are made, and
+    ``slices: -1`` becomes the number of cores this process may use; so does a larger number, as each job
+    would wait for processes that only are in the way of the others. Folders of workdirs are made, and
     their note of the slice count is brought up to date: no job here has files per slice, so the count
     may change from run to run. No other server may use them, and jobs that a power cut broke are taken out
     of use, as the server would not start.
@@ -41,8 +42,8 @@ def prepare_server() -> None:
     exax = sys.modules.get("accelerator.g")
     if cfg is None or getattr(exax, "running", None) != "server":
         return
-    if cfg.slices < 1:
-        cfg.slices = len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0))
+    cfg.slices = min(cfg.slices, cores) if cfg.slices > 0 else cores
     workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)

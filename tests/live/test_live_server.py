@@ -55,7 +55,7 @@ def test_run_starts_a_server_and_leaves_none(stopped: LiveProject) -> None:
     assert wait_until_alone(stopped.folder) == []
     assert stopped.ax("status").returncode != 0
     # again, with another number of slices: no job has files per slice
-    done = stopped.shortloop("run", SHORTLOOP_SLICES="3")
+    done = stopped.shortloop("run", SHORTLOOP_SLICES="1")
     assert done.returncode == 0, done.stderr
     assert "0 jobs built" in done.stdout
 
@@ -85,9 +85,14 @@ def test_a_killed_run_takes_its_server_with_it(stopped: LiveProject) -> None:
     assert wait_until_alone(stopped.folder) == []
 
 
-def test_slices_come_from_the_cores_unless_set(stopped: LiveProject) -> None:
+@pytest.mark.parametrize("wanted", [None, 1000])
+def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(
+    stopped: LiveProject, wanted: int | None
+) -> None:
     environment = stopped.environment()
     del environment["SHORTLOOP_SLICES"]
+    if wanted is not None:
+        environment["SHORTLOOP_SLICES"] = str(wanted)
     done = subprocess.run(
         [sys.executable, "-m", "shortloop", "run"],
         cwd=stopped.folder,

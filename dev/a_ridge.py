@@ -31,7 +31,7 @@ def prepare() -> Any:
     return features, folds, predicted, Units(len(features.data))
 
 
-def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+def analysis(sliceno: int, prepare_res: Any) -> Any:
     from sklearn.linear_model import RidgeClassifier
 
     from shortloop.decoding.scaling import moments
@@ -46,13 +46,14 @@ def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
             model = RidgeClassifier(alpha=options["alpha"])
             model.fit((x[~test] - mean) / std, features.labels[~test])
             predicted[unit, test] = model.predict((x[test] - mean) / std)
-    return check_single_thread()
+    return check_single_thread() if units.had_last else None
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     from shortloop.decoding.apply import cross_validated_votes
     from shortloop.decoding.scores import recall_scores
     from shortloop.jobs.records import Array, save_array, write_record
+    from shortloop.jobs.threads import threads_of
 
     features, _, predicted, _ = prepare_res
     votes = cross_validated_votes(predicted, len(features.classes))
@@ -66,5 +67,5 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
             "predicted": Array("bins × trials", "class predicted by the fold that held the trial out"),
             "times": Array("bins", "centre of each bin, 0 at the event", features.time_unit),
         },
-        threads=next(iter(analysis_res)),
+        threads=threads_of(analysis_res),
     )

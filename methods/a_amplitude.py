@@ -21,9 +21,11 @@ def prepare() -> Any:
     return FeatureStage(jobs.epochs.path, options["phases"], amplitude_features, settings)  # type: ignore[attr-defined]
 
 
-def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+def analysis(sliceno: int, prepare_res: Any) -> Any:
     return prepare_res.compute()
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
-    prepare_res.finish("amplitude", options["participant"], next(iter(analysis_res)))
+    from shortloop.jobs.threads import threads_of
+
+    prepare_res.finish("amplitude", options["participant"], threads_of(analysis_res))

@@ -53,7 +53,7 @@ def prepare() -> Any:
     return SimpleNamespace(**locals())
 
 
-def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+def analysis(sliceno: int, prepare_res: Any) -> Any:
     from shortloop.decoding.apply import apply_weights, apply_weights_within, refit_and_apply
     from shortloop.decoding.rank import rank_weights, rank_weights_within
     from shortloop.jobs.threads import check_single_thread
@@ -88,12 +88,13 @@ def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
             state.votes[unit] = apply_weights(x, state.stacked, intercepts, has_model, scaling=scaling)
             if state.ranks is not None:
                 state.ranks[unit] = rank_weights(x, state.stacked, intercepts, has_model, **how)
-    return check_single_thread()
+    return check_single_thread() if state.bins.had_last else None
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     from shortloop.decoding.scores import confusions
     from shortloop.jobs.records import Array, save_array, write_record
+    from shortloop.jobs.threads import threads_of
 
     state = prepare_res
     test, train, models, within = state.test, state.train, state.models, state.within
@@ -133,5 +134,5 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
             "phase": options["phase"],
             "time_unit": test.time_unit,
         },
-        threads=next(iter(analysis_res)),
+        threads=threads_of(analysis_res),
     )

@@ -18,9 +18,10 @@ options: dict[str, Any] = {
 jobs = ("models", "applied", "features", "before")  # before: the same with another count
 
 PER_UNIT = 50  # permutations, re-tallied at once
+LITTLE = 1e9  # additions and products that take no longer than forking slices
 
 
-def prepare() -> Any:
+def prepare(job: Any) -> Any:
     from types import SimpleNamespace
 
     import numpy as np
@@ -86,10 +87,15 @@ def prepare() -> Any:
         if before is not None:
             null[shape][:have] = before[f"{shape}_null"][:have]
     units.start()
-    return SimpleNamespace(**locals())
+    state = SimpleNamespace(**locals())
+    work = left * sum(2 * n_classes * each.size for each in evidence.values())
+    if options["null"] == "test-labels" and work < LITTLE:
+        synthesis(state, [analysis(0, state)])
+        job.finish_early()
+    return state
 
 
-def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+def analysis(sliceno: int, prepare_res: Any) -> Any:
     from shortloop.jobs.threads import check_single_thread
 
     state = prepare_res
@@ -99,11 +105,12 @@ def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
         _retrain_many(state)
     else:
         _retrain(state)
-    return check_single_thread()
+    return check_single_thread() if state.units.had_last else None
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     from shortloop.jobs.records import Array, save_array, write_record
+    from shortloop.jobs.threads import threads_of
 
     prepare_res.units.finish()
     models, applied = prepare_res.models, prepare_res.applied
@@ -139,7 +146,7 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
             "score": name,
             "chance": prepare_res.chance,  # None: what the null says
         },
-        threads=next(iter(analysis_res)),
+        threads=threads_of(analysis_res),
     )
 
 

@@ -31,7 +31,7 @@ def prepare() -> Any:
     return content, figures, Units([figure.cost for figure in figures])
 
 
-def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+def analysis(sliceno: int, prepare_res: Any) -> Any:
     from pathlib import Path
 
     from shortloop.jobs.threads import check_single_thread
@@ -40,7 +40,7 @@ def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
     _, figures, units = prepare_res
     for unit in units:
         draw_panel(figures[unit], Path())
-    return check_single_thread()
+    return check_single_thread() if units.had_last else None
 
 
 def synthesis(job: Any, prepare_res: Any, analysis_res: Any) -> None:
@@ -48,6 +48,7 @@ def synthesis(job: Any, prepare_res: Any, analysis_res: Any) -> None:
     from pathlib import Path
 
     from shortloop.jobs.records import write_record
+    from shortloop.jobs.threads import threads_of
     from shortloop.report.page import write_page
     from shortloop.report.summary import group_findings, participant_scores, participant_table
 
@@ -60,5 +61,5 @@ def synthesis(job: Any, prepare_res: Any, analysis_res: Any) -> None:
     Path("findings.json").write_text(json.dumps(findings, indent=1) + "\n", encoding="utf-8")
     scores = [each for kind in content.kinds for each in participant_scores(kind)]
     Path("scores.json").write_text(json.dumps(scores) + "\n", encoding="utf-8")
-    write_record("report", None, {}, facts={"study": content.study}, threads=next(iter(analysis_res)))
+    write_record("report", None, {}, facts={"study": content.study}, threads=threads_of(analysis_res))
     job.register_files("**/*")

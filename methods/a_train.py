@@ -65,7 +65,7 @@ def prepare(job: Any) -> Any:
     return features, folds, decoding, estimator, out, bins
 
 
-def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
+def analysis(sliceno: int, prepare_res: Any) -> Any:
     import dataclasses
 
     from shortloop.decoding.train import train_bin
@@ -85,13 +85,14 @@ def analysis(sliceno: int, prepare_res: Any) -> list[dict[str, Any]]:
         for field in dataclasses.fields(models):
             if field.name in out:
                 out[field.name][unit] = getattr(models, field.name)
-    return check_single_thread()
+    return check_single_thread() if bins.had_last else None
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     from shortloop.decoding.apply import cross_validated_votes
     from shortloop.decoding.scores import confusions
     from shortloop.jobs.records import Array, save_array, write_record
+    from shortloop.jobs.threads import threads_of
 
     features, _, decoding, estimator, out, bins = prepare_res
     bins.finish()
@@ -133,5 +134,5 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
             "decoding": decoding.model_dump(mode="json", exclude={"score"}),
             "estimator": estimator.model_dump(mode="json"),
         },
-        threads=next(iter(analysis_res)),
+        threads=threads_of(analysis_res),
     )

@@ -97,6 +97,11 @@ class Blocks:
             yield left[drawn]
             self._done[left[drawn]] = 1
 
+    @property
+    def had_last(self) -> bool:
+        """As of `Units`."""
+        return self._started is not None and self._started[0].had_last
+
     def finish(self) -> None:
         """All units are done: the arrays become files of the job."""
         assert all(self._done[: len(self._costs)])

@@ -59,18 +59,18 @@ class FeatureStage:
             ]
         self._units = Units(len(self._parts))
 
-    def compute(self) -> list[dict[str, Any]]:
+    def compute(self) -> list[dict[str, Any]] | None:
         """Work of one slice, until all trials are taken.
 
         Returns
         -------
-        list of dict
-            Its thread pools, as `check_single_thread` found them.
+        list of dict or None
+            From one of the slices its thread pools, as `check_single_thread` found them.
         """
         for unit in self._units:
             phase, trials = self._parts[unit]
             self._part(phase, trials, self._out[phase][:, trials])
-        return check_single_thread()
+        return check_single_thread() if self._units.had_last else None
 
     def finish(self, stage: str, participant: str, threads: list[dict[str, Any]]) -> None:
         """Write what is left and the record.

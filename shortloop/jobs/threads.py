@@ -6,9 +6,10 @@ This module must stay free of heavy imports: the method packages import it first
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["check_single_thread", "set_single_thread", "warm_up"]
+__all__ = ["check_single_thread", "set_single_thread", "threads_of", "warm_up"]
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -51,10 +52,10 @@ def check_single_thread() -> list[dict[str, Any]]:
     """
     import threadpoolctl
 
-    found = threadpoolctl.threadpool_info()
+    found = now = threadpoolctl.threadpool_info()
     if any(pool["num_threads"] != 1 for pool in found):
         threadpoolctl.threadpool_limits(1)
-    now = threadpoolctl.threadpool_info()
+        now = threadpoolctl.threadpool_info()
     report = [
         {
             "library": pool["prefix"],
@@ -68,3 +69,19 @@ def check_single_thread() -> list[dict[str, Any]]:
     if stubborn:
         raise RuntimeError(f"{', '.join(stubborn)} will not run on one thread")
     return report
+
+
+def threads_of(slices: Iterable[list[dict[str, Any]] | None]) -> list[dict[str, Any]]:
+    """What one of the slices found; looking costs milliseconds, so not each of them does.
+
+    Parameters
+    ----------
+    slices : iterable of (list of dict or None)
+        What `check_single_thread` returned in each slice, None where it was not asked.
+
+    Returns
+    -------
+    list of dict
+        Of the first slice that looked; of this process if there was nothing to do for any.
+    """
+    return next((found for found in slices if found is not None), None) or check_single_thread()

@@ -14,6 +14,7 @@ import numpy as np
 from shortloop.data import FloatArray, IntArray
 from shortloop.decoding.auc import decision_ranks
 from shortloop.decoding.decisions import decide, gives_odds
+from shortloop.decoding.passes import KINDS
 from shortloop.decoding.scaling import standardize
 from shortloop.decoding.train import fold_models
 from shortloop.study.decoding import DecodingSettings, EstimatorSettings
@@ -25,6 +26,7 @@ __all__ = [
     "cross_validated_votes",
     "refit_and_apply",
     "stack_weights",
+    "warm_up",
 ]
 
 
@@ -54,12 +56,18 @@ class StackedWeights:
     ----------
     features : sequence of array of int
         For each training bin, the features that any of its classifiers keeps.
-    weights : sequence of array of float, each of shape (folds · classes, features of the bin)
+    weights : sequence of array of float64, each of shape (folds · classes, features of the bin)
         Their weights.
+    single : sequence of array of float32
+        The same in single precision.
+    lengths : array of float, shape (bins, folds · classes)
+        Euclidean lengths of the weights.
     """
 
     features: Sequence[IntArray]
     weights: Sequence[FloatArray]
+    single: Sequence[FloatArray]
+    lengths: FloatArray
 
 
 def stack_weights(weights: FloatArray) -> StackedWeights:
@@ -76,7 +84,9 @@ def stack_weights(weights: FloatArray) -> StackedWeights:
     """
     flat = np.asarray(weights).reshape(len(weights), -1, weights.shape[-1])
     features = [np.flatnonzero((each != 0).any(axis=0)) for each in flat]
-    return StackedWeights(features, [np.ascontiguousarray(w[:, f]) for w, f in zip(flat, features)])
+    kept = [np.ascontiguousarray(w[:, f], dtype=np.float64) for w, f in zip(flat, features)]
+    lengths = np.array([np.linalg.norm(each, axis=1) for each in kept]).reshape(flat.shape[:2])
+    return StackedWeights(features, kept, [each.astype(np.float32) for each in kept], lengths)
 
 
 def apply_weights(
@@ -104,34 +114,38 @@ def apply_weights(
     """
     # z-scores are of a size that single precision holds; features as they are may be of any.
     single = scaling == "separate"
+    mean: FloatArray = np.zeros(0)
+    std: FloatArray = np.zeros(0)
+    # By features, so that those that a bin keeps are rows to copy.
     if single:
-        fast, mean, std = standardize(x, np.float32)
+        scaled, mean, std = standardize(x, np.float32)
+        rows = scaled.T
     else:
-        fast, mean, std = np.ascontiguousarray(x, dtype=np.float64), np.zeros(0), np.zeros(0)
+        rows = np.ascontiguousarray(x.T, dtype=np.float64)
     n_bins, n_folds, n_classes = intercepts.shape
     votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
     # One buffer for all copies: fresh memory costs more than filling it.
-    copied = np.empty(len(x) * max(map(len, stacked.features)), dtype=fast.dtype)
+    copied = np.empty((max(map(len, stacked.features)), len(x)), dtype=rows.dtype)
     for each in range(n_bins):
-        features, weights = stacked.features[each], stacked.weights[each]
-        some = fast
-        if len(features) < x.shape[1]:  # copying what a bin keeps costs less than multiplying by zeros
-            some = copied[: len(x) * len(features)].reshape(len(x), -1)
-            np.take(fast, features, axis=1, out=some, mode="clip")
-        decisions = some @ weights.T.astype(fast.dtype)
-        decisions = decisions.reshape(len(x), n_folds, n_classes) + intercepts[each]
+        features = stacked.features[each]
+        some = rows
+        if len(features) < len(rows):  # copying what a bin keeps costs less than multiplying by zeros
+            some = copied[: len(features)]
+            np.take(rows, features, axis=0, out=some, mode="clip")
+        decisions = (stacked.single if single else stacked.weights)[each] @ some
+        decisions = decisions.reshape(n_folds, n_classes, len(x)) + intercepts[each][:, :, np.newaxis]
         predicted, margin = _winners(decisions)
         if single:
-            lengths = np.linalg.norm(weights, axis=1).reshape(n_folds, n_classes)
+            lengths = stacked.lengths[each].reshape(n_folds, n_classes)
             doubtful = margin <= _rounding(some, lengths)
-            for trial, fold in np.argwhere(doubtful & has_model[each]):
+            for fold, trial in np.argwhere(doubtful & has_model[each][:, np.newaxis]):
                 own = slice(fold * n_classes, (fold + 1) * n_classes)
-                scaled = (x[trial, features] - mean[features]) / std[features]
-                decision = weights[own] @ scaled + intercepts[each, fold]
-                predicted[trial, fold] = decision.argmax()
-        predicted[:, ~has_model[each]] = n_classes
+                exact = (x[trial, features] - mean[features]) / std[features]
+                decision = stacked.weights[each][own] @ exact + intercepts[each, fold]
+                predicted[fold, trial] = decision.argmax()
+        predicted[~has_model[each]] = n_classes
         for k in range(n_classes):
-            votes[each, :, k] = (predicted == k).sum(axis=1, dtype=np.uint8)
+            votes[each, :, k] = (predicted == k).sum(axis=0, dtype=np.uint8)
     return votes
 
 
@@ -226,13 +240,19 @@ def refit_and_apply(
     return votes
 
 
+def warm_up() -> None:
+    """Compile what `apply_weights` needs, so that processes forked later share it."""
+    for dtype, order in KINDS:
+        standardize(np.zeros((2, 2), dtype=dtype, order=order), np.float32)
+
+
 def _winners(decisions: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Index of the first largest along the last axis, and how far the second lies below it."""
-    winner = np.zeros(decisions.shape[:-1], dtype=np.uint8)
-    largest = decisions[..., 0]
+    """Of (folds, classes, trials), index of the first largest class, and how far the second lies below it."""
+    winner = np.zeros((len(decisions), decisions.shape[2]), dtype=np.uint8)
+    largest = decisions[:, 0]
     second = np.full_like(largest, -np.inf)
-    for k in range(1, decisions.shape[-1]):  # faster than sorting along an axis this short
-        decision = decisions[..., k]
+    for k in range(1, decisions.shape[1]):  # faster than sorting along an axis this short
+        decision = decisions[:, k]
         winner[decision > largest] = k
         second = np.maximum(second, np.minimum(decision, largest))
         largest = np.maximum(decision, largest)
@@ -240,13 +260,13 @@ def _winners(decisions: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _rounding(x: FloatArray, lengths: FloatArray) -> FloatArray:
-    """How far single precision can move the difference of two decisions, at most (trials, folds).
+    """How far single precision can move the difference of two decisions, at most (folds, trials).
 
     A dot product of n terms is off by at most n roundings of the product of its vectors' lengths (Higham
     2002, Accuracy and stability of numerical algorithms, section 3.1, and Cauchy-Schwarz); rounding the
     vectors themselves adds two more.
     """
     unit = np.finfo(np.float32).eps / 2
-    own = np.sqrt(np.einsum("ij,ij->i", x, x))
-    bound: FloatArray = 1.01 * (x.shape[1] + 4) * unit * own[:, np.newaxis] * 2 * lengths.max(axis=1)
+    own = np.sqrt(np.einsum("ji,ji->i", x, x))
+    bound: FloatArray = 1.01 * (len(x) + 4) * unit * own * 2 * lengths.max(axis=1)[:, np.newaxis]
     return bound

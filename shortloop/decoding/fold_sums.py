@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numba
 import numpy as np
 
 from shortloop.data import FloatArray, IntArray
+from shortloop.decoding.passes import add_up, read_only
 from shortloop.decoding.scaling import moments
 
 __all__ = ["DOUBTFUL", "FoldSums", "fold_moments", "fold_sums"]
@@ -75,14 +75,12 @@ def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, 
     -------
     FoldSums
     """
-    x = np.ascontiguousarray(x).view()  # the order in memory is the order of adding up
-    # Code compiled for arrays that may be written is another: this one never may, the copies below may.
-    x.flags.writeable = False
-    offset = x.mean(axis=0, dtype=np.float64)
-    sums = np.zeros((n_classes, n_folds, x.shape[1]))
-    squares = np.zeros((n_folds, x.shape[1]))
+    x = read_only(x)
+    offset = np.empty(x.shape[1])
+    sums = np.empty((n_classes, n_folds, x.shape[1]))
+    squares = np.empty((n_folds, x.shape[1]))
     counts = np.zeros((n_classes, n_folds))
-    _add_up(x, labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
+    add_up(x, labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
     np.add.at(counts, (labels, folds), 1.0)
     return FoldSums(offset, sums, squares, counts)
 
@@ -129,14 +127,3 @@ def fold_moments(
         trials = (folds == fold) == held_out
         mean[doubtful], std[doubtful] = moments(x[np.ix_(trials, features[doubtful])])
     return mean, std
-
-
-@numba.njit(cache=True, fastmath={"contract"})
-def _add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
-    for i in range(x.shape[0]):
-        k = labels[i]
-        fold = folds[i]
-        for j in range(x.shape[1]):
-            centred = x[i, j] - offset[j]
-            sums[k, fold, j] += centred
-            squares[fold, j] += centred * centred

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.data import FloatArray
+from shortloop.decoding.passes import EPSILON, read_only, standardize_features
 
 __all__ = ["moments", "standardize", "zscore"]
 
@@ -48,16 +49,14 @@ def standardize(x: FloatArray, dtype: Any = np.float64) -> tuple[FloatArray, Flo
     Returns
     -------
     scaled : array of `dtype`, shape (trials, features)
-        0 for a constant feature.
+        0 for a constant feature. In memory, the trials of a feature lie side by side.
     mean, std : array of float, shape (features,)
         As of `moments`.
     """
     mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
-    scaled = np.empty(x.shape, dtype)
-    for features in _blocks(x):
-        centred, mean[features], std[features] = _centre(x[:, features])
-        np.divide(centred, std[features], out=scaled[:, features], casting="same_kind")
-    return scaled, mean, std
+    scaled = np.empty(x.shape[::-1], dtype)
+    standardize_features(read_only(x), scaled, mean, std)
+    return scaled.T, mean, std
 
 
 def zscore(x: FloatArray) -> FloatArray:
@@ -72,7 +71,7 @@ def zscore(x: FloatArray) -> FloatArray:
     -------
     array of float64, shape (trials, features)
     """
-    return standardize(x)[0]
+    return np.ascontiguousarray(standardize(x)[0])
 
 
 def _centre(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -82,7 +81,7 @@ def _centre(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     centred -= mean
     std = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(x))
     # A constant feature's deviation is rounding of its mean, at most.
-    constant = std <= len(x) * np.finfo(np.float64).eps * np.abs(mean)
+    constant = std <= len(x) * EPSILON * np.abs(mean)
     return centred, mean, np.where(constant, np.inf, std)
 
 

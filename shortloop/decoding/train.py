@@ -11,6 +11,7 @@ from shortloop.data import FloatArray, IntArray
 from shortloop.decoding.decisions import decide, gives_odds
 from shortloop.decoding.estimators import Fitted, fit, make_sklearn
 from shortloop.decoding.models import BinModels
+from shortloop.decoding.passes import KINDS
 from shortloop.decoding.scaling import moments, zscore
 from shortloop.decoding.selection import select_features
 from shortloop.decoding.train_svm import train_svm_bin
@@ -198,10 +199,10 @@ def warm_up(estimator: EstimatorSettings | None = None) -> None:
         return
     labels = np.tile([0, 1, 2], 8)
     settings = DecodingSettings(folds=2, select_alpha=0.5)
-    for dtype in (np.float32, np.float64):
+    for dtype, order in KINDS:
         x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
-        x = x.astype(dtype)
-        x.flags.writeable = False  # as maps of files are; code is compiled for each kind of array
+        x = np.array(x, dtype=dtype, order=order)
+        x.flags.writeable = False  # as maps of files are
         train_bin(
             x,
             labels,

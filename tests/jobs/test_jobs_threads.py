@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jobs_project import fresh_python
 
-from shortloop.jobs.threads import VARIABLES, check_single_thread
+from shortloop.jobs.threads import VARIABLES, check_single_thread, threads_of
 
 MANY = dict.fromkeys(VARIABLES, "8")
 USE_THEM = """
@@ -76,6 +76,11 @@ def test_a_pool_that_does_not_obey_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(threadpoolctl, "threadpool_limits", lambda number: None)
     with pytest.raises(RuntimeError, match="libbroken"):
         check_single_thread()
+
+
+def test_one_slice_says_what_all_have() -> None:
+    assert threads_of([None, [{"threads": 3}], None]) == [{"threads": 3}]
+    assert threads_of([None, None]) == check_single_thread()  # nothing was left to do for any slice
 
 
 def test_setting_threads_imports_nothing_heavy(tmp_path: Path) -> None:

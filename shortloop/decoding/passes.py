@@ -41,7 +41,7 @@ def read_only(x: FloatArray) -> FloatArray:
     return x
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@numba.njit(cache=True)
 def add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
     """Sums over the trials of each class and fold, about the mean of all trials.
 
@@ -58,6 +58,33 @@ def add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-
     squares : array of float64, shape (folds, features)
         Becomes the sums of squares.
     """
+    if x.strides[0] < x.strides[1]:
+        _add_up_columns(x, labels, folds, offset, sums, squares)
+    else:
+        _add_up_rows(x, labels, folds, offset, sums, squares)
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _add_up_rows(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
+    n, m = x.shape
+    offset[:] = 0.0
+    sums[:] = 0.0
+    squares[:] = 0.0
+    for i in range(n):
+        for j in range(m):
+            offset[j] += x[i, j]
+    for j in range(m):
+        offset[j] /= n
+    for i in range(n):
+        total, square = sums[labels[i], folds[i]], squares[folds[i]]
+        for j in range(m):
+            centred = x[i, j] - offset[j]
+            total[j] += centred
+            square[j] += centred * centred
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _add_up_columns(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
     n, (n_classes, n_folds, _) = x.shape[0], sums.shape
     group = labels * n_folds + folds
     # Small arrays of its own, all of the same width, let the compiler add up eight features at once.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import functools
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -48,6 +50,7 @@ def prepare_server() -> None:
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
     _one_at_a_time()
+    _nobody_waits_for_the_dead()
     own(workdirs)
     mend(workdirs)
     for line in mend_lists(Path.cwd()):  # too late for this server, but not for the next
@@ -69,6 +72,28 @@ def _one_at_a_time() -> None:
         lock = threading.Lock()
         for name in names:
             setattr(kind, name, _locked(getattr(kind, name), lock))
+
+
+def _nobody_waits_for_the_dead() -> None:
+    """exax has no answer for who asks the process that forks jobs just after it ended, and waits for ever."""
+    from accelerator.runner import Runner
+
+    receive, register = Runner._receiver, Runner._waiter
+
+    def receive_until_it_ends(self: Any) -> None:
+        try:
+            receive(self)
+        finally:
+            self._is_over = True
+            for waiting in list(self._waiters.values()):
+                with contextlib.suppress(queue.Full):
+                    waiting.put(None, block=False)
+
+    def register_unless_over(self: Any, cookie: int) -> Callable[[], Any]:
+        wait = register(self, cookie)
+        return (lambda: None) if getattr(self, "_is_over", False) else wait
+
+    Runner._receiver, Runner._waiter = receive_until_it_ends, register_unless_over
 
 
 def _locked(method: Callable[..., Any], lock: threading.Lock) -> Callable[..., Any]:

@@ -71,11 +71,7 @@ def run(options: Options) -> dict[str, Any]:
                 _edit(project.study, old, new)
                 measured[change].append(_figures(project.run(None)))
             _fresh(project, data, names)
-            many = _figures(project.run(MANY_SLICES))
-            # Workers in each other's way would count as computing: it is what as many as cores take.
-            many["computing"] = measured["cold"][-1]["computing"]
-            many["not computing"] = many["command"] - many["computing"]
-            measured[MANY].append(many)
+            measured[MANY].append(_figures(project.run(MANY_SLICES)))
         for slices in (None, MANY_SLICES):
             _fresh(project, data, names)
             memory[str(slices or cores())] = project.run(slices, watch=True)["memory"]
@@ -184,9 +180,8 @@ def _tables(result: dict[str, Any]) -> list[dict[str, Any]]:
             "columns": ["case", *columns],
             "rows": [[name, *(show(case) for show in columns.values())] for name, case in cases.items()],
             "note": "The command starts the server and ends it. A job's analysis in its workers counts as "
-            "computing, all of it where there are no workers (import, group); with "
-            f"{MANY_SLICES} slices, as much as with as many slices as cores, so that what they cost in "
-            "starting and in waiting for each other is in the last column.",
+            "computing, all of it where there are no workers (import, group, few permutations). "
+            f"Of {MANY_SLICES} slices asked for, the server takes as many as there are cores.",
         },
         {
             "title": "Seconds of the stages, all participants",

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
-import functools
 import os
-import queue
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.lifeline import ends_with_this, forks_end_with_this
 from shortloop.jobs.mending import mend, mend_lists, own
 from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.repairs import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
 from shortloop.jobs.warm import import_before_forks
 
 __all__ = ["answers", "prepare_runner", "prepare_server", "running_server"]
 
 START_SECONDS = 60
-SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
 
 
 def prepare_server() -> None:
@@ -49,60 +44,14 @@ def prepare_server() -> None:
     workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
-    _one_at_a_time()
-    _nobody_waits_for_the_dead()
+    one_at_a_time()
     own(workdirs)
+    leave_nothing_behind(_socket().parent / "multiprocessing")
     mend(workdirs)
     for line in mend_lists(Path.cwd()):  # too late for this server, but not for the next
         print(f"{line}; start the server again", flush=True)
     for folder in workdirs.values():
         (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
-
-
-def _one_at_a_time() -> None:
-    """exax answers many clients at once.
-
-    Two that have it load the methods would end each other's; and a job's folder that is made while it lists
-    the workdir would be forgotten, and its id given once more.
-    """
-    from accelerator.control import Main
-    from accelerator.workspace import WorkSpace
-
-    for kind, *names in ((Main, "update_methods"), (WorkSpace, "update", "allocate_jobs")):
-        lock = threading.Lock()
-        for name in names:
-            setattr(kind, name, _locked(getattr(kind, name), lock))
-
-
-def _nobody_waits_for_the_dead() -> None:
-    """exax has no answer for who asks the process that forks jobs just after it ended, and waits for ever."""
-    from accelerator.runner import Runner
-
-    receive, register = Runner._receiver, Runner._waiter
-
-    def receive_until_it_ends(self: Any) -> None:
-        try:
-            receive(self)
-        finally:
-            self._is_over = True
-            for waiting in list(self._waiters.values()):
-                with contextlib.suppress(queue.Full):
-                    waiting.put(None, block=False)
-
-    def register_unless_over(self: Any, cookie: int) -> Callable[[], Any]:
-        wait = register(self, cookie)
-        return (lambda: None) if getattr(self, "_is_over", False) else wait
-
-    Runner._receiver, Runner._waiter = receive_until_it_ends, register_unless_over
-
-
-def _locked(method: Callable[..., Any], lock: threading.Lock) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def alone(*arguments: Any, **more: Any) -> Any:
-        with lock:
-            return method(*arguments, **more)
-
-    return alone
 
 
 def prepare_runner() -> None:

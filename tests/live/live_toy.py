@@ -118,13 +118,14 @@ class ToyProject(LiveProject):
             hold.unlink()
             held.unlink(missing_ok=True)
 
-    def wait_until_held(self, what: str) -> None:
-        """Wait until it is as far as that."""
+    def wait_until_held(self, what: str, running: subprocess.Popen[str] | None = None) -> None:
+        """Wait until it is as far as that; a run that ends before says why."""
         held = self.folder / f"held-{what}"
         held.unlink(missing_ok=True)
         deadline = time.monotonic() + 60
         while not held.exists():
             assert time.monotonic() < deadline
+            assert running is None or running.poll() is None, running.communicate()[0]
             time.sleep(0.01)
 
     def environment(self, **more: str) -> dict[str, str]:

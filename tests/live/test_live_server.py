@@ -60,6 +60,14 @@ def test_run_starts_a_server_and_leaves_none(stopped: LiveProject) -> None:
     assert "0 jobs built" in done.stdout
 
 
+def test_servers_leave_no_files_elsewhere(stopped: LiveProject, tmp_path: Path) -> None:
+    for _ in range(2):
+        done = stopped.shortloop("run", TMPDIR=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert len(list((stopped.folder / ".socket.dir" / "multiprocessing").iterdir())) == 1
+
+
 def test_run_uses_the_server_that_answers_and_leaves_it(stopped: LiveProject) -> None:
     stopped.start_server()
     assert stopped.shortloop("run").returncode == 0

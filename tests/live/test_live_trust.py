@@ -160,19 +160,37 @@ def test_a_second_run_waits_for_the_first(toy: ToyProject) -> None:
     assert "0 jobs built, 3 reused" in second.communicate(timeout=60)[0]
 
 
+SLOW_TO_START = """
+import sys
+import time
+
+if any(part.endswith("accelerator/runner.py") for part in sys.orig_argv):
+    time.sleep(1)
+"""
+
+
 def test_methods_that_somebody_has_loaded_anew_end_no_run(toy: ToyProject) -> None:
-    """exax ends the job that runs then, and it is started again."""
+    """exax ends the job that runs then; it is started again, once they are loaded."""
     left = toy.new_chain()
+    (toy.folder / "start").mkdir()
+    (toy.folder / "start" / "sitecustomize.py").write_text(SLOW_TO_START, encoding="utf-8")
+    toy.stop_server()
+    toy.start_server(PYTHONPATH=str(toy.folder / "start"))
     with toy.held("1"):
         running = toy.start_chain()
-        toy.wait_until_held("1")
+        toy.wait_until_held("1", running)
         code = "from shortloop.jobs.exax import reload_methods; reload_methods()"
         assert toy.shell(sys.executable, "-c", code).returncode == 0
-        toy.wait_until_held("1")
+        toy.wait_until_held("1", running)
     said, _ = running.communicate(timeout=60)
+    log = (toy.folder / "server.log").read_text(encoding="utf-8")
+    toy.stop_server()
+    toy.start_server()
     assert running.returncode == 0, said
-    assert "was cut off from outside; it starts again" in said
-    assert [toy.value(folder.name) for folder in last_jobs(toy)] == [left, left + 1, left + 2]
+    assert said.count("was cut off from outside; it starts again") == 1
+    again = last_jobs(toy)
+    assert [toy.value(folder.name) for folder in again] == [left, left + 1, left + 2]
+    assert log.rindex("Updated ") < log.index(f"| {again[1].name} [toy] |")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -1,0 +1,71 @@
+"""What exax's server leaves open, or lying about, mended as it starts."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from multiprocessing.process import current_process
+from pathlib import Path
+from typing import Any
+
+__all__ = ["SOCKET_PATH_LIMIT", "leave_nothing_behind", "one_at_a_time"]
+
+SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
+
+
+def one_at_a_time() -> None:
+    """Let the server, which answers many clients at once, do one after the other what needs that.
+
+    Two that have it load the methods would end each other's. A job that starts meanwhile would be forked by
+    a process that has not loaded its method. And a job's folder that is made while the server lists the
+    workdir would be forgotten, and its id given once more.
+    """
+    from accelerator.control import Main
+    from accelerator.workspace import WorkSpace
+
+    loading, listing = threading.Lock(), threading.Lock()
+    _change(Main, "update_methods", lambda original: _within(loading, original))
+    _change(Main, "run_job", lambda original: _after(loading, original))
+    for name in ("update", "allocate_jobs"):
+        _change(WorkSpace, name, lambda original: _within(listing, original))
+
+
+def leave_nothing_behind(folder: Path) -> None:
+    """Keep multiprocessing's socket in a folder of the project, emptied whenever a server starts.
+
+    exax ends by a signal that no clean-up survives, and each server would leave a folder in /tmp.
+
+    Parameters
+    ----------
+    folder : Path
+        Of this server alone; where its path is too long for a socket, nothing is changed.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    if len(os.fsencode(folder.resolve() / "listener-12345678")) <= SOCKET_PATH_LIMIT:
+        folder.mkdir(parents=True, exist_ok=True)
+        current_process()._config["tempdir"] = str(folder.resolve())  # type: ignore[attr-defined]
+
+
+def _change(kind: type, name: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = getattr(kind, name)
+    setattr(kind, name, functools.wraps(original)(change(original)))
+
+
+def _within(lock: threading.Lock, original: Callable[..., Any]) -> Callable[..., Any]:
+    def alone(*arguments: Any, **more: Any) -> Any:
+        with lock:
+            return original(*arguments, **more)
+
+    return alone
+
+
+def _after(lock: threading.Lock, original: Callable[..., Any]) -> Callable[..., Any]:
+    def later(*arguments: Any, **more: Any) -> Any:
+        with lock:  # not for as long as it runs: that it can be cut off is another matter
+            pass
+        return original(*arguments, **more)
+
+    return later

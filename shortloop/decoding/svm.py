@@ -96,28 +96,26 @@ def solve(
     order = np.argsort(np.asarray(grid, dtype=np.float64), kind="stable")
     ascending = np.asarray(grid, dtype=np.float64)[order]
     inner = np.full(n, LEFT_OUT, dtype=np.int64)
+    inner[train] = stratified_folds(labels[train], inner_folds) if len(grid) > 1 else 0
+    # Which C is best, and most of the way to its coefficients, need no more digits than `tol` leaves, and
+    # single precision is twice as fast.
+    digits = np.float32 if tol >= SINGLE_PRECISION_TOL else np.float64
+    bounds = ascending.astype(digits)
+    rough = gram.astype(digits), sign.astype(digits), inner
     best = 0
     if len(grid) > 1:
-        inner[train] = stratified_folds(labels[train], inner_folds)
-        # Which C is best needs no more digits than `tol` leaves, and single precision is twice as fast.
-        digits = np.float32 if tol >= SINGLE_PRECISION_TOL else np.float64
         accuracy = np.empty((len(grid), inner_folds))
-        accuracy[order] = _grid_accuracy(
-            gram.astype(digits),
-            np.ascontiguousarray(labels, dtype=np.int64),
-            sign.astype(digits),
-            inner,
-            inner_folds,
-            ascending.astype(digits),
-            digits(tol),
-        )
+        held_out = np.ascontiguousarray(labels, dtype=np.int64), inner_folds
+        accuracy[order] = _grid_accuracy(*rough, bounds, digits(tol), *held_out)
         best = int(np.argmax(accuracy.mean(axis=1)))
+    last = int(np.flatnonzero(order == best)[0])
+    near = _follow(*rough, bounds[: last + 1], digits(tol))
+    dual = np.where(np.abs(near) < bounds[last], near, sign * ascending[last])
+    decision = dual @ gram
     rows = np.flatnonzero(train)
-    dual, decision = np.zeros((n_problems, n)), np.zeros((n_problems, n))
     converged = True
     for k in range(n_problems):
-        for C in ascending[: int(np.flatnonzero(order == best)[0]) + 1]:  # each starts from the one before
-            done = _descend(gram, sign[k], rows.copy(), len(rows), C, tol, dual[k], decision[k])
+        done = _descend(gram, sign[k], rows, ascending[last], tol, dual[k], decision[k])
         converged = converged and done
     if not converged:
         warnings.warn(
@@ -171,34 +169,32 @@ def fit_dual(gram: FloatArray, labels: IntArray, C: float, tol: float) -> FloatA
 
 
 @numba.njit(cache=True)
-def _grid_accuracy(gram, labels, sign, inner, n_inner, grid, tol):  # type: ignore[no-untyped-def]
+def _grid_accuracy(gram, sign, inner, grid, tol, labels, n_inner):  # type: ignore[no-untyped-def]
     """Accuracy (grid, inner folds) on inner folds, C by C from the smallest."""
-    n = len(labels)
-    n_problems = len(sign)
     accuracy = np.zeros((len(grid), n_inner))
-    dual = np.empty((n_problems, n), dtype=gram.dtype)
-    decision = np.empty((n_problems, n), dtype=gram.dtype)
-    rows = np.empty(n, dtype=np.int64)
     for fold in range(n_inner):
-        m = 0
-        held_out = 0
-        for i in range(n):
-            if inner[i] == fold:
-                held_out += 1
-            elif inner[i] != LEFT_OUT:
-                rows[m] = i
-                m += 1
-        dual[:] = 0.0
-        decision[:] = 0.0
+        rows = np.flatnonzero((inner != fold) & (inner != LEFT_OUT))
+        held_out = np.flatnonzero(inner == fold)
+        dual, decision = np.zeros_like(sign), np.zeros_like(sign)
         for c in range(len(grid)):
-            for k in range(n_problems):
-                _descend(gram, sign[k], rows, m, grid[c], tol, dual[k], decision[k])
+            for k in range(len(sign)):
+                _descend(gram, sign[k], rows, grid[c], tol, dual[k], decision[k])
             right = 0
-            for i in range(n):
-                if inner[i] == fold:
-                    right += _winner(decision, i) == labels[i]
-            accuracy[c, fold] = right / held_out
+            for i in held_out:
+                right += _winner(decision, i) == labels[i]
+            accuracy[c, fold] = right / len(held_out)
     return accuracy
+
+
+@numba.njit(cache=True)
+def _follow(gram, sign, inner, path, tol):  # type: ignore[no-untyped-def]
+    """Signed dual coefficients for the last C of a path, of all trials but those left out."""
+    rows = np.flatnonzero(inner != LEFT_OUT)
+    dual, decision = np.zeros_like(sign), np.zeros_like(sign)
+    for C in path:
+        for k in range(len(sign)):
+            _descend(gram, sign[k], rows, C, tol, dual[k], decision[k])
+    return dual
 
 
 @numba.njit(cache=True)
@@ -213,21 +209,26 @@ def _winner(decision, i):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, fastmath={"contract"})
-def _descend(gram, sign, rows, m, C, tol, dual, decision):  # type: ignore[no-untyped-def]
-    """Coordinate descent over the first `m` of `rows`, from where `dual` stands; `decision` follows for all
-    trials. Coordinates that rest at a bound are left alone, and all are looked at again before the end."""
-    n = len(gram)
+def _descend(gram, sign, rows, C, tol, dual, decision):  # type: ignore[no-untyped-def]
+    """Coordinate descent over `rows`, from where `dual` stands; `decision` follows for all trials.
+
+    Coordinates that rest at a bound are left alone, and all are looked at again before the end.
+    """
+    n, m = len(gram), len(rows)
     zero = gram.dtype.type(0.0)
     one = gram.dtype.type(1.0)
     relaxation = gram.dtype.type(RELAXATION)
-    state = np.uint64(88172645463325252)  # the order of a pass is shuffled, always in the same way
+    by = np.empty(n, dtype=gram.dtype)
+    for j in range(n):
+        by[j] = relaxation / gram[j, j]
+    state = np.uint64(88172645463325252)  # every second pass shuffles the order, always in the same way
     looked_at = m
     limit_up = gram.dtype.type(np.inf)
     limit_down = gram.dtype.type(-np.inf)
-    for _ in range(MAX_PASSES):
+    for number in range(MAX_PASSES):
         largest = gram.dtype.type(-np.inf)
         smallest = gram.dtype.type(np.inf)
-        for s in range(looked_at - 1, 0, -1):
+        for s in range(looked_at - 1 if number % 2 == 0 else 0, 0, -1):
             state ^= state << np.uint64(13)
             state ^= state >> np.uint64(7)
             state ^= state << np.uint64(17)
@@ -260,7 +261,7 @@ def _descend(gram, sign, rows, m, C, tol, dual, decision):  # type: ignore[no-un
             largest = max(largest, projected)
             smallest = min(smallest, projected)
             if projected != zero:
-                new = min(max(alpha - gradient * (relaxation / gram[i, i]), zero), C)
+                new = min(max(alpha - gradient * by[i], zero), C)
                 step = y * (new - alpha)
                 if step != zero:
                     dual[i] = y * new

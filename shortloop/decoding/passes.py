@@ -16,6 +16,7 @@ from shortloop.data import FloatArray
 __all__ = ["EPSILON", "KINDS", "add_up", "read_only", "standardize_features"]
 
 FEW = 8  # features; of some hundred trials, they stay in the first cache
+FOUR = 4
 EPSILON = float(np.finfo(np.float64).eps)
 KINDS: tuple[tuple[type, Literal["C", "F"]], ...] = ((np.float32, "C"), (np.float64, "C"), (np.float64, "F"))
 """Of arrays of features: computed here, read from a file, mapped from one. Code is compiled for each."""
@@ -93,7 +94,10 @@ def _add_up_columns(x, labels, folds, offset, sums, squares):  # type: ignore[no
     of_group = np.empty((n_classes * n_folds, FEW))
     of_fold = np.empty((n_folds, FEW))
     for first in range(0, x.shape[1], FEW):
-        width = _gather(x, first, some)
+        width = min(FEW, x.shape[1] - first)
+        for q in range(width):
+            for i in range(n):
+                some[i, q] = x[i, first + q]
         centre[:] = 0.0
         of_group[:] = 0.0
         of_fold[:] = 0.0
@@ -117,22 +121,6 @@ def _add_up_columns(x, labels, folds, offset, sums, squares):  # type: ignore[no
 
 
 @numba.njit(cache=True)
-def _gather(x, first, some):  # type: ignore[no-untyped-def]
-    # A few features of all trials, from wherever they lie, into rows that stay in cache; how many were left.
-    n = x.shape[0]
-    width = min(some.shape[1], x.shape[1] - first)
-    if x.strides[0] < x.strides[1]:
-        for q in range(width):
-            for i in range(n):
-                some[i, q] = x[i, first + q]
-    else:
-        for i in range(n):
-            for q in range(width):
-                some[i, q] = x[i, first + q]
-    return width
-
-
-@numba.njit(cache=True)
 def standardize_features(x, scaled, mean, std):  # type: ignore[no-untyped-def]
     """z-scores over trials, and what they come from.
 
@@ -146,26 +134,59 @@ def standardize_features(x, scaled, mean, std):  # type: ignore[no-untyped-def]
         Are filled; the standard deviation of a constant feature is infinite.
     """
     n = x.shape[0]
-    some = np.empty((n, FEW))
-    square = np.empty(FEW)
+    some = np.zeros((FEW, n))
     for first in range(0, x.shape[1], FEW):
-        width = _gather(x, first, some)
-        centre = mean[first : first + width]
-        by = std[first : first + width]
-        centre[:] = 0.0
-        square[:] = 0.0
-        for i in range(n):
-            for q in range(width):
-                centre[q] += some[i, q]
+        width = _columns(x, first, some)
+        for q in range(0, width, FOUR):
+            centre, square = _centre_four(some[q : q + FOUR])
+            for r in range(min(FOUR, width - q)):
+                by = np.sqrt(square[r] / n)
+                if by <= n * EPSILON * abs(centre[r]):
+                    by = np.inf
+                mean[first + q + r] = centre[r]
+                std[first + q + r] = by
+                for i in range(n):
+                    scaled[first + q + r, i] = some[q + r, i] / by
+
+
+@numba.njit(cache=True)
+def _columns(x, first, some):  # type: ignore[no-untyped-def]
+    """Copy a few features of all trials, from wherever they lie, into rows; how many were left."""
+    n = x.shape[0]
+    width = min(len(some), x.shape[1] - first)
+    if x.strides[0] < x.strides[1]:
         for q in range(width):
-            centre[q] /= n
-        for i in range(n):
-            for q in range(width):
-                some[i, q] -= centre[q]
-                square[q] += some[i, q] * some[i, q]
-        for q in range(width):
-            by[q] = np.sqrt(square[q] / n)
-            if by[q] <= n * EPSILON * abs(centre[q]):
-                by[q] = np.inf
             for i in range(n):
-                scaled[first + q, i] = some[i, q] / by[q]
+                some[q, i] = x[i, first + q]
+    else:
+        for i in range(n):
+            for q in range(width):
+                some[q, i] = x[i, first + q]
+    return width
+
+
+@numba.njit(cache=True)
+def _centre_four(some):  # type: ignore[no-untyped-def]
+    """Subtract their means from four rows; the means, and the sums of squares about them.
+
+    Each row is added up in order. A sum waits for the one before, so four at a time take as long as one.
+    """
+    n = some.shape[1]
+    a = b = c = d = 0.0
+    for i in range(n):
+        a += some[0, i]
+        b += some[1, i]
+        c += some[2, i]
+        d += some[3, i]
+    a, b, c, d = a / n, b / n, c / n, d / n
+    aa = bb = cc = dd = 0.0
+    for i in range(n):
+        some[0, i] -= a
+        some[1, i] -= b
+        some[2, i] -= c
+        some[3, i] -= d
+        aa += some[0, i] * some[0, i]
+        bb += some[1, i] * some[1, i]
+        cc += some[2, i] * some[2, i]
+        dd += some[3, i] * some[3, i]
+    return (a, b, c, d), (aa, bb, cc, dd)

@@ -17,6 +17,7 @@ from shortloop.decoding.decisions import decide, gives_odds
 from shortloop.decoding.passes import KINDS
 from shortloop.decoding.scaling import standardize
 from shortloop.decoding.train import fold_models
+from shortloop.decoding.voting import copy_features, count_votes
 from shortloop.study.decoding import DecodingSettings, EstimatorSettings
 
 __all__ = [
@@ -114,38 +115,43 @@ def apply_weights(
     """
     # z-scores are of a size that single precision holds; features as they are may be of any.
     single = scaling == "separate"
-    mean: FloatArray = np.zeros(0)
-    std: FloatArray = np.zeros(0)
+    mean: FloatArray = np.zeros(x.shape[1])
+    std: FloatArray = np.ones(x.shape[1])
     # By features, so that those that a bin keeps are rows to copy.
     if single:
         scaled, mean, std = standardize(x, np.float32)
         rows = scaled.T
     else:
         rows = np.ascontiguousarray(x.T, dtype=np.float64)
+    unit = float(np.finfo(rows.dtype).eps / 2)
     n_bins, n_folds, n_classes = intercepts.shape
     votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
     # One buffer for all copies: fresh memory costs more than filling it.
     copied = np.empty((max(map(len, stacked.features)), len(x)), dtype=rows.dtype)
+    squares = np.empty(len(x), dtype=rows.dtype)
+    left = np.empty((n_folds * len(x), 2), dtype=np.int64)
     for each in range(n_bins):
-        features = stacked.features[each]
-        some = rows
-        if len(features) < len(rows):  # copying what a bin keeps costs less than multiplying by zeros
-            some = copied[: len(features)]
-            np.take(rows, features, axis=0, out=some, mode="clip")
-        decisions = (stacked.single if single else stacked.weights)[each] @ some
-        decisions = decisions.reshape(n_folds, n_classes, len(x)) + intercepts[each][:, :, np.newaxis]
-        predicted, margin = _winners(decisions)
-        if single:
-            lengths = stacked.lengths[each].reshape(n_folds, n_classes)
-            doubtful = margin <= _rounding(some, lengths)
-            for fold, trial in np.argwhere(doubtful & has_model[each][:, np.newaxis]):
-                own = slice(fold * n_classes, (fold + 1) * n_classes)
-                exact = (x[trial, features] - mean[features]) / std[features]
-                decision = stacked.weights[each][own] @ exact + intercepts[each, fold]
-                predicted[fold, trial] = decision.argmax()
-        predicted[~has_model[each]] = n_classes
-        for k in range(n_classes):
-            votes[each, :, k] = (predicted == k).sum(axis=0, dtype=np.uint8)
+        features, weights = stacked.features[each], stacked.weights[each]
+        some = copied[: len(features)]
+        copy_features(rows, features, some, squares)
+        n_left = count_votes(
+            (stacked.single[each] if single else weights) @ some,
+            some,
+            squares,
+            weights,
+            stacked.lengths[each],
+            intercepts[each],
+            has_model[each],
+            unit,
+            votes[each],
+            left,
+        )
+        for fold, trial in left[:n_left]:
+            own = slice(fold * n_classes, (fold + 1) * n_classes)
+            exact = (x[trial, features] - mean[features]) / std[features]
+            # Not a matrix product: equal weights shall have equal sums.
+            decision = (weights[own] * exact).sum(axis=1) + intercepts[each, fold]
+            votes[each, trial, decision.argmax()] += 1
     return votes
 
 
@@ -242,31 +248,8 @@ def refit_and_apply(
 
 def warm_up() -> None:
     """Compile what `apply_weights` needs, so that processes forked later share it."""
+    stacked = stack_weights(np.ones((1, 1, 2, 2)))
     for dtype, order in KINDS:
-        standardize(np.zeros((2, 2), dtype=dtype, order=order), np.float32)
-
-
-def _winners(decisions: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Of (folds, classes, trials), index of the first largest class, and how far the second lies below it."""
-    winner = np.zeros((len(decisions), decisions.shape[2]), dtype=np.uint8)
-    largest = decisions[:, 0]
-    second = np.full_like(largest, -np.inf)
-    for k in range(1, decisions.shape[1]):  # faster than sorting along an axis this short
-        decision = decisions[:, k]
-        winner[decision > largest] = k
-        second = np.maximum(second, np.minimum(decision, largest))
-        largest = np.maximum(decision, largest)
-    return winner, largest - second
-
-
-def _rounding(x: FloatArray, lengths: FloatArray) -> FloatArray:
-    """How far single precision can move the difference of two decisions, at most (folds, trials).
-
-    A dot product of n terms is off by at most n roundings of the product of its vectors' lengths (Higham
-    2002, Accuracy and stability of numerical algorithms, section 3.1, and Cauchy-Schwarz); rounding the
-    vectors themselves adds two more.
-    """
-    unit = np.finfo(np.float32).eps / 2
-    own = np.sqrt(np.einsum("ji,ji->i", x, x))
-    bound: FloatArray = 1.01 * (len(x) + 4) * unit * own * 2 * lengths.max(axis=1)[:, np.newaxis]
-    return bound
+        x: FloatArray = np.zeros((2, 2), dtype=dtype, order=order)
+        for scaling in ("separate", "training"):
+            apply_weights(x, stacked, np.zeros((1, 1, 2)), np.ones((1, 1), dtype=bool), scaling=scaling)

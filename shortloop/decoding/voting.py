@@ -1,0 +1,111 @@
+"""Compiled parts of applying classifiers: copying the features of a training bin, and counting votes."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+__all__ = ["copy_features", "count_votes"]
+
+
+@numba.njit(cache=True)
+def copy_features(rows, features, some, squares):  # type: ignore[no-untyped-def]
+    """Copy some features of all trials, and add up each trial's squares on the way.
+
+    Parameters
+    ----------
+    rows : array of float, shape (features, trials)
+        All features.
+    features : array of int, shape (kept features,)
+        Which to copy.
+    some : array of float, shape (kept features, trials)
+        Is filled.
+    squares : array of float, shape (trials,)
+        Is filled with the sums of squares.
+    """
+    squares[:] = 0.0
+    for j in range(len(features)):
+        feature = features[j]
+        for i in range(rows.shape[1]):
+            value = rows[feature, i]
+            some[j, i] = value
+            squares[i] += value * value
+
+
+@numba.njit(cache=True)
+def count_votes(  # type: ignore[no-untyped-def]
+    decisions, some, squares, weights, lengths, intercepts, has_model, unit, votes, left
+):
+    """Each fold's vote on every trial, for the first class of largest decision.
+
+    Rounding can move the difference of two decisions. A dot product of n terms is off by at most n
+    roundings of the product of its vectors' lengths (Higham 2002, Accuracy and stability of numerical
+    algorithms, section 3.1, and Cauchy-Schwarz); rounding the vectors themselves adds two more. Where that
+    may change the winner, the product is taken again in double precision. What is left then is the
+    rounding of the features; where that may change it, the vote is left open.
+
+    Parameters
+    ----------
+    decisions : array of float, shape (folds · classes, trials)
+        Products of weights and features.
+    some : array of float, shape (features, trials)
+        The features.
+    squares : array of float, shape (trials,)
+        Their sums of squares.
+    weights : array of float64, shape (folds · classes, features)
+        The weights.
+    lengths : array of float, shape (folds · classes,)
+        Euclidean lengths of the weights.
+    intercepts : array of float, shape (folds, classes)
+        Intercepts.
+    has_model : array of bool, shape (folds,)
+        Folds that have a model; the others do not vote.
+    unit : float
+        Relative rounding of `some` and `decisions`.
+    votes : array of uint8, shape (trials, classes)
+        Votes are added.
+    left : array of int, shape (at least folds · trials, 2)
+        Gets fold and trial of votes that are left open; they are not counted.
+
+    Returns
+    -------
+    int
+        How many are left open.
+    """
+    n_folds, n_classes = intercepts.shape
+    decision = np.empty(n_classes)
+    n_left = 0
+    for fold in range(n_folds):
+        if not has_model[fold]:
+            continue
+        first = fold * n_classes
+        rounding = 1.01 * 2 * unit * lengths[first : first + n_classes].max()
+        for trial in range(decisions.shape[1]):
+            for k in range(n_classes):
+                decision[k] = decisions[first + k, trial] + intercepts[fold, k]
+            winner, margin = _winner(decision)
+            moved = rounding * np.sqrt(squares[trial])
+            if margin <= (len(some) + 4) * moved:
+                decision[:] = intercepts[fold]
+                for j in range(len(some)):
+                    for k in range(n_classes):
+                        decision[k] += weights[first + k, j] * some[j, trial]
+                winner, margin = _winner(decision)
+            if margin <= moved:
+                left[n_left] = fold, trial
+                n_left += 1
+            else:
+                votes[trial, winner] += 1
+    return n_left
+
+
+@numba.njit(cache=True)
+def _winner(decision):  # type: ignore[no-untyped-def]
+    """Index of the first largest, and how far the second lies below it."""
+    winner, largest, second = 0, -np.inf, -np.inf
+    for k in range(len(decision)):
+        if decision[k] > largest:
+            winner, largest, second = k, decision[k], largest
+        elif decision[k] > second:
+            second = decision[k]
+    return winner, largest - second

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from benchmarks.memory import Watch
 __all__ = ["ProjectCopy"]
 
 ROOT = Path(__file__).resolve().parents[1]
+AX = str(Path(sys.executable).with_name("ax"))
 FOLDERS = ("shortloop", "methods", "build_scripts", "dev")
 
 WARM_UP = """\
@@ -63,8 +66,59 @@ class ProjectCopy:
             if (self.folder / name).exists():
                 shutil.rmtree(self.folder / name)
 
+    @contextmanager
+    def server(self, slices: int | None) -> Iterator[None]:
+        """A running exax server.
+
+        Parameters
+        ----------
+        slices : int or None
+            Worker processes; None: as many as cores.
+
+        Raises
+        ------
+        RuntimeError
+            If it ends; its output is the message.
+        """
+        log = self.folder / "server.log"
+        with log.open("w", encoding="utf-8") as stream:
+            server = subprocess.Popen(
+                [AX, "server"],
+                cwd=self.folder,
+                env=self._environment(slices),
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
+            )
+        try:
+            asked = [AX, "status"]
+            while subprocess.run(asked, cwd=self.folder, capture_output=True, check=False).returncode != 0:
+                if server.poll() is not None:
+                    raise RuntimeError(log.read_text(encoding="utf-8"))
+                time.sleep(0.1)
+            yield
+        finally:
+            server.terminate()
+            server.wait()
+
+    def ax_run(self) -> dict[str, Any]:
+        """`ax run build_pipeline` on the study file, on a running server.
+
+        Returns
+        -------
+        dict
+            The run's summary, with ``command_seconds`` and ``phases``: seconds of each job that was built, by
+            ``prepare``, ``analysis`` and ``synthesis``.
+
+        Raises
+        ------
+        RuntimeError
+            If the run fails; its output is the message.
+        """
+        return self._timed([AX, "run", "build_pipeline"], None, False)
+
     def run(self, slices: int | None, watch: bool = False) -> dict[str, Any]:
-        """Run the main pipeline on the study file.
+        """`shortloop run` on the study file, which starts a server and ends it.
 
         Parameters
         ----------
@@ -76,23 +130,28 @@ class ProjectCopy:
         Returns
         -------
         dict
-            The run's summary, with ``command_seconds`` (server started and ended), ``phases``: seconds of
-            each job that was built, by ``prepare``, ``analysis`` and ``synthesis``, and ``memory`` when
-            watched.
+            As of `ax_run`, and ``memory`` when watched.
 
         Raises
         ------
         RuntimeError
             If the run fails; its output is the message.
         """
+        return self._timed([sys.executable, "-m", "shortloop", "run"], slices, watch)
+
+    def _environment(self, slices: int | None) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
         kept.pop("SHORTLOOP_SLICES", None)
         if slices is not None:
             kept["SHORTLOOP_SLICES"] = str(slices)
-        command = [sys.executable, "-m", "shortloop", "run", "--study", str(self.study)]
+        return {"USER": "benchmark", **kept, "STUDY": str(self.study)}
+
+    def _timed(self, command: list[str], slices: int | None, watch: bool) -> dict[str, Any]:
         with (self.folder / "output.log").open("w+", encoding="utf-8") as log:
             start = time.perf_counter()
-            process = subprocess.Popen(command, cwd=self.folder, env=kept, stdout=log, stderr=log)
+            process = subprocess.Popen(
+                command, cwd=self.folder, env=self._environment(slices), stdout=log, stderr=log
+            )
             memory = None
             if watch:
                 with Watch(process.pid) as watched:

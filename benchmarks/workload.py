@@ -18,6 +18,7 @@ __all__ = ["run", "study_text"]
 
 MANY_SLICES = 32
 MANY = f"cold, {MANY_SLICES} slices"
+ALONE = "unchanged, no server"
 GRID = "[0.0001, 0.001, 0.01]"
 SETTINGS = f"""
 
@@ -66,12 +67,15 @@ def run(options: Options) -> dict[str, Any]:
         project.warm_up()
         for _ in range(options.runs):
             _fresh(project, data, names)
-            measured["cold"].append(_figures(project.run(None)))
-            for change, (old, new) in CHANGES.items():
-                _edit(project.study, old, new)
-                measured[change].append(_figures(project.run(None)))
+            with project.server(None):
+                measured["cold"].append(_figures(project.ax_run()))
+                for change, (old, new) in CHANGES.items():
+                    _edit(project.study, old, new)
+                    measured[change].append(_figures(project.ax_run()))
+            measured[ALONE].append(_figures(project.run(None)))
             _fresh(project, data, names)
-            measured[MANY].append(_figures(project.run(MANY_SLICES)))
+            with project.server(MANY_SLICES):
+                measured[MANY].append(_figures(project.ax_run()))
         for slices in (None, MANY_SLICES):
             _fresh(project, data, names)
             memory[str(slices or cores())] = project.run(slices, watch=True)["memory"]
@@ -179,8 +183,10 @@ def _tables(result: dict[str, Any]) -> list[dict[str, Any]]:
             "title": f"{result['participants']} participants, from .mat files to the report",
             "columns": ["case", *columns],
             "rows": [[name, *(show(case) for show in columns.values())] for name, case in cases.items()],
-            "note": "The command starts the server and ends it. A job's analysis in its workers counts as "
-            "computing, all of it where there are no workers (import, group, few permutations). "
+            "note": "`ax run build_pipeline` on a running server. "
+            f"{ALONE}: `shortloop run`, which starts one and ends it. "
+            "A job's analysis in its workers counts as computing, all of it where there are no workers "
+            "(import, group, few permutations). "
             f"Of {MANY_SLICES} slices asked for, the server takes as many as there are cores.",
         },
         {

@@ -103,7 +103,7 @@ def test_the_workload_runs_and_reuses() -> None:
         assert not (Path(folder) / "work").exists()
     built = {case: each["built"]["values"] for case, each in found["cases"].items()}
     participants = found["participants"]
-    assert built["unchanged"] == [0.0]
+    assert built["unchanged"] == built["unchanged, no server"] == [0.0]
     assert built["group: smooth 1 → 2"] == [3.0]  # amplitude, power, report
     assert built["permutations: 100 → 500"] == [2.0 * participants + 3.0]
     assert built["grid of C: 3 values → 4"] == [5.0 * participants + 3.0]

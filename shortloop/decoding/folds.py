@@ -6,6 +6,8 @@ cost a job more than computing its folds a thousand times.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from shortloop.data import IntArray
@@ -36,7 +38,12 @@ def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) ->
     ----------
     scikit-learn, ``sklearn.model_selection.StratifiedKFold``.
     """
-    labels = np.asarray(labels)
+    return _deal(np.asarray(labels, dtype=np.int64).tobytes(), n_folds, seed).copy()
+
+
+@lru_cache(maxsize=1024)  # thousands of fits have the same few labels
+def _deal(labels_as_bytes: bytes, n_folds: int, seed: int | None) -> IntArray:
+    labels = np.frombuffer(labels_as_bytes, dtype=np.int64)
     # Classes count in order of first appearance, as the shuffling consumes one random stream.
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     appearance = np.argsort(np.argsort(first))[inverse]

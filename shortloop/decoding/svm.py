@@ -112,10 +112,10 @@ def solve(
     near = _follow(*rough, bounds[: last + 1], digits(tol))
     dual = np.where(np.abs(near) < bounds[last], near, sign * ascending[last])
     decision = dual @ gram
-    rows = np.flatnonzero(train)
+    rows, by = np.flatnonzero(train), _steps(gram)
     converged = True
     for k in range(n_problems):
-        done = _descend(gram, sign[k], rows, ascending[last], tol, dual[k], decision[k])
+        done = _descend(gram, by, sign[k], rows, ascending[last], tol, dual[k], decision[k])
         converged = converged and done
     if not converged:
         warnings.warn(
@@ -172,13 +172,14 @@ def fit_dual(gram: FloatArray, labels: IntArray, C: float, tol: float) -> FloatA
 def _grid_accuracy(gram, sign, inner, grid, tol, labels, n_inner):  # type: ignore[no-untyped-def]
     """Accuracy (grid, inner folds) on inner folds, C by C from the smallest."""
     accuracy = np.zeros((len(grid), n_inner))
+    by = _steps(gram)
     for fold in range(n_inner):
         rows = np.flatnonzero((inner != fold) & (inner != LEFT_OUT))
         held_out = np.flatnonzero(inner == fold)
         dual, decision = np.zeros_like(sign), np.zeros_like(sign)
         for c in range(len(grid)):
             for k in range(len(sign)):
-                _descend(gram, sign[k], rows, grid[c], tol, dual[k], decision[k])
+                _descend(gram, by, sign[k], rows, grid[c], tol, dual[k], decision[k])
             right = 0
             for i in held_out:
                 right += _winner(decision, i) == labels[i]
@@ -190,11 +191,21 @@ def _grid_accuracy(gram, sign, inner, grid, tol, labels, n_inner):  # type: igno
 def _follow(gram, sign, inner, path, tol):  # type: ignore[no-untyped-def]
     """Signed dual coefficients for the last C of a path, of all trials but those left out."""
     rows = np.flatnonzero(inner != LEFT_OUT)
+    by = _steps(gram)
     dual, decision = np.zeros_like(sign), np.zeros_like(sign)
     for C in path:
         for k in range(len(sign)):
-            _descend(gram, sign[k], rows, C, tol, dual[k], decision[k])
+            _descend(gram, by, sign[k], rows, C, tol, dual[k], decision[k])
     return dual
+
+
+@numba.njit(cache=True)
+def _steps(gram):  # type: ignore[no-untyped-def]
+    """By what a gradient is multiplied."""
+    by = np.empty(len(gram), dtype=gram.dtype)
+    for i in range(len(gram)):
+        by[i] = gram.dtype.type(RELAXATION) / gram[i, i]
+    return by
 
 
 @numba.njit(cache=True)
@@ -209,7 +220,7 @@ def _winner(decision, i):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, fastmath={"contract"})
-def _descend(gram, sign, rows, C, tol, dual, decision):  # type: ignore[no-untyped-def]
+def _descend(gram, by, sign, rows, C, tol, dual, decision):  # type: ignore[no-untyped-def]
     """Coordinate descent over `rows`, from where `dual` stands; `decision` follows for all trials.
 
     Coordinates that rest at a bound are left alone, and all are looked at again before the end.
@@ -217,10 +228,6 @@ def _descend(gram, sign, rows, C, tol, dual, decision):  # type: ignore[no-untyp
     n, m = len(gram), len(rows)
     zero = gram.dtype.type(0.0)
     one = gram.dtype.type(1.0)
-    relaxation = gram.dtype.type(RELAXATION)
-    by = np.empty(n, dtype=gram.dtype)
-    for j in range(n):
-        by[j] = relaxation / gram[j, j]
     state = np.uint64(88172645463325252)  # every second pass shuffles the order, always in the same way
     looked_at = m
     limit_up = gram.dtype.type(np.inf)

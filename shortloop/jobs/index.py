@@ -40,6 +40,8 @@ select method, avg(seconds) from (
 
 # Of sqlite: another layout, a damaged file, a file of another kind.
 BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+# SQLite's message may quote what is broken, which then is no text that Python can read.
+FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 class Row(NamedTuple):
@@ -84,7 +86,7 @@ class Index:
             self._open()
             if self._connection.execute("pragma quick_check(1)").fetchone() != ("ok",):
                 self._make_again()
-        except sqlite3.DatabaseError as error:
+        except FAILURES as error:
             self._mend(error)
 
     def close(self) -> None:
@@ -246,7 +248,7 @@ class Index:
         with self._lock:
             try:
                 return self._connection.execute(statement, values).fetchall()
-            except sqlite3.DatabaseError as error:
+            except FAILURES as error:
                 self._mend(error)
                 return self._connection.execute(statement, values).fetchall()
 
@@ -256,7 +258,7 @@ class Index:
             try:
                 with self._connection:
                     self._connection.executemany(statement, rows)
-            except sqlite3.DatabaseError as error:
+            except FAILURES as error:
                 self._mend(error)
                 with self._connection:
                     self._connection.executemany(statement, rows)
@@ -271,8 +273,8 @@ class Index:
                 self._connection.executemany(INSERT, [_row(seal, []) for seal in self._seals()])
         self._connection.execute("select job, key, base, content, pipeline, states from jobs limit 1")
 
-    def _mend(self, error: sqlite3.DatabaseError) -> None:
-        # Text that cannot be decoded has no code of its own.
+    def _mend(self, error: Exception) -> None:
+        # What cannot be decoded has no code of its own.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
         if isinstance(error, sqlite3.ProgrammingError) or code & 0xFF not in BROKEN:
             raise error  # it may be in use, or the disk full

@@ -40,8 +40,7 @@ select method, avg(seconds) from (
 
 # Of sqlite: another layout, a damaged file, a file of another kind.
 BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-# SQLite's message may quote what is broken, which then is no text that Python can read.
-FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)
+FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)  # whose message may quote what is broken
 
 
 class Row(NamedTuple):

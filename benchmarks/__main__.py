@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the parts that the command line names; exit status."""
     parser = argparse.ArgumentParser(prog="benchmarks", description="how fast it is, on this machine")
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
-    parser.add_argument("--participants", type=int, default=18, help="of the workload; 1.3 GB of disk each")
+    parser.add_argument("--participants", type=int, default=18, help="of the workload; 0.7 GB of disk each")
     parser.add_argument("--runs", type=int, default=3, help="every figure is a median over so many")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, no word about speed")
     parser.add_argument("--folder", type=Path, help="default: results/bench (quick: results/bench/quick)")

@@ -105,8 +105,8 @@ def solve(
     best = 0
     if len(grid) > 1:
         accuracy = np.empty((len(grid), inner_folds))
-        held_out = np.ascontiguousarray(labels, dtype=np.int64), inner_folds
-        accuracy[order] = _grid_accuracy(*rough, bounds, digits(tol), *held_out)
+        classes = np.ascontiguousarray(labels, dtype=np.int64)
+        accuracy[order] = _grid_accuracy(*rough, bounds, digits(tol), classes, inner_folds)
         best = int(np.argmax(accuracy.mean(axis=1)))
     last = int(np.flatnonzero(order == best)[0])
     near = _follow(*rough, bounds[: last + 1], digits(tol))
@@ -201,7 +201,7 @@ def _follow(gram, sign, inner, path, tol):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _steps(gram):  # type: ignore[no-untyped-def]
-    """By what a gradient is multiplied."""
+    """By what each coordinate's gradient is multiplied."""
     by = np.empty(len(gram), dtype=gram.dtype)
     for i in range(len(gram)):
         by[i] = gram.dtype.type(RELAXATION) / gram[i, i]

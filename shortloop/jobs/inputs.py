@@ -5,26 +5,29 @@ The content hash is the job's option; where the file is, the job looks up here.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shortloop.errors import InputError
-from shortloop.jobs.filestate import SIZE, file_state
+from shortloop.jobs.filestate import INODE, SIZE, file_state
+from shortloop.jobs.hashing import Tell, hash_file, hash_files
+from shortloop.jobs.mapped import mapped_for_writing
+from shortloop.jobs.notes import note
 from shortloop.jobs.project import cache_directory, write_atomically
 
-__all__ = ["Tell", "check_located", "content_of", "known_content", "locate", "name_of", "register"]
+__all__ = [
+    "Tell",
+    "check_located",
+    "content_of",
+    "is_unchanged",
+    "known_content",
+    "locate",
+    "name_of",
+    "register",
+]
 
-Tell = Callable[[int, int, int, float], None]
-"""Is told while files are read: how many, bytes read, bytes in all, seconds since the start."""
-
-CHUNK = 2**20
-TELL_EVERY = 0.25  # s
 KEEP_EVERY = 1.0  # s
 
 # What this process has located, by the folder where that is noted.
@@ -34,8 +37,9 @@ _located: dict[Path, set[str]] = {}
 def content_of(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
     """Content hash of each file.
 
-    A file is read only if its state changed since it was last hashed here, see `file_state`; several are
-    read at the same time. What is known when this is interrupted is kept.
+    A file is read only if its state changed since it was last hashed here, see `file_state`, or if a process
+    could change it and leave its state as it is; several are read at the same time. What is known when this
+    is interrupted is kept.
 
     Parameters
     ----------
@@ -54,33 +58,11 @@ def content_of(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
     InputError
         If a file cannot be read.
     """
-    store = cache_directory("inputs") / "hashes.json"
-    known = _read(store)
-    hashes: dict[Path, str] = {}
-    states: dict[Path, tuple[list[int], bool]] = {}
-    for file in files:
-        try:
-            states[file] = file_state(file)
-        except OSError as error:
-            raise _unreadable(file, error) from None
-        entry = known.get(str(file))
-        if isinstance(entry, list) and entry[:-1] == states[file][0]:
-            hashes[file] = str(entry[-1])
-    fresh = {}
-    kept = time.monotonic()
-    try:
-        sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in hashes}
-        for file, found in _hash_all(sizes, tell):
-            hashes[file] = found
-            state, settled = states[file]
-            if settled:
-                fresh[str(file)] = [*state, found]
-            if fresh and time.monotonic() - kept > KEEP_EVERY:
-                _keep(store, fresh)
-                kept = time.monotonic()
-    finally:
-        _keep(store, fresh)
-    return [hashes[file] for file in files]
+    states = {file: _state(file) for file in files}
+    mapped = mapped_for_writing({state[INODE] for state, _ in states.values()})
+    loose = {file for file, (state, _) in states.items() if state[INODE] in mapped}
+    found = _content(states, loose, tell)
+    return [found[file] for file in files]
 
 
 def known_content(files: Sequence[Path]) -> list[str]:
@@ -169,7 +151,13 @@ def locate(content: str) -> Path:
     if not place.is_file():
         raise InputError("nobody knows where a file is", found=content, hint="run again")
     file = Path(place.read_text(encoding="utf-8"))
-    if content_of([file]) != [content]:
+    state = _state(file)
+    # Kept hashes are those of files that no process could change unseen when they were registered.
+    known = _known_as({file: state}, _read(cache_directory("inputs") / "hashes.json"))
+    found, settled = (known[file], True) if known else (_hashed(file, state[0]), False)
+    # Noted also if it is another file now: it may be put back before anybody looks again.
+    note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
+    if found != content:
         raise InputError("a file changed while the study was running", file=file, hint="run again")
     _located.setdefault(place.parent, set()).add(content)
     return file
@@ -188,52 +176,102 @@ def check_located() -> None:
             locate(content)
 
 
-def _hash_all(sizes: dict[Path, int], tell: Tell | None) -> Iterator[tuple[Path, str]]:
-    """Each file with its hash, in any order."""
-    started, stop, done, lock = time.monotonic(), threading.Event(), [0], threading.Lock()
+def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -> bool:
+    """Whether a file that a job has located was never another one since.
 
-    def step(size: int) -> None:
-        if stop.is_set():
-            raise InterruptedError
-        with lock:
-            done[0] += size
+    Parameters
+    ----------
+    file : str
+        Its path.
+    content : str
+        Its content hash.
+    state : sequence of int
+        Its state when it was located.
+    settled : bool
+        Whether any change shows in the state; else it is read again.
 
-    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))  # hashing lets other threads run
+    Returns
+    -------
+    bool
+    """
     try:
-        largest_first = sorted(sizes, key=lambda file: -sizes[file])
-        futures = {pool.submit(_hash, file, step): file for file in largest_first}
-        pending = set(futures)
-        while pending:
-            ready, pending = wait(pending, TELL_EVERY, FIRST_EXCEPTION)
-            for future in ready:
-                try:
-                    yield futures[future], future.result()
-                except OSError as error:
-                    raise _unreadable(futures[future], error) from None
-            if tell is not None:
-                tell(len(sizes), done[0], sum(sizes.values()), time.monotonic() - started)
+        now, _ = file_state(Path(file))
+        return now == list(state) and (settled or hash_file(Path(file)) == content)
+    except OSError:
+        return False
+
+
+def _state(file: Path) -> tuple[list[int], bool]:
+    try:
+        return file_state(file)
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def _content(
+    states: dict[Path, tuple[list[int], bool]], loose: Collection[Path], tell: Tell | None
+) -> dict[Path, str]:
+    """Content hash of each file; of loose ones nothing that is known counts, and nothing is kept."""
+    store = cache_directory("inputs") / "hashes.json"
+    known = _read(store)
+    found = {file: content for file, content in _known_as(states, known).items() if file not in loose}
+    fresh: dict[str, list[object] | None] = {str(file): None for file in loose}
+    kept = time.monotonic()
+    try:
+        sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in found}
+        for file, content in _hash_all(sizes, tell):
+            state, settled = states[file]
+            _check_still(file, state)
+            found[file] = content
+            if settled and file not in loose:
+                fresh[str(file)] = [*state, content]
+            if fresh and time.monotonic() - kept > KEEP_EVERY:
+                _keep(store, fresh)
+                kept = time.monotonic()
     finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
+        _keep(store, fresh)
+    return found
 
 
-def _hash(file: Path, step: Callable[[int], None]) -> str:
-    found = hashlib.sha256()
-    chunk = memoryview(bytearray(CHUNK))
-    with file.open("rb", buffering=0) as stream:
-        while size := stream.readinto(chunk):
-            found.update(chunk[:size])
-            step(size)
-    return found.hexdigest()
+def _known_as(states: dict[Path, tuple[list[int], bool]], known: dict[str, object]) -> dict[Path, str]:
+    """Content of the files that are as they were when it was found."""
+    entries = {file: known.get(str(file)) for file in states}
+    return {
+        file: str(entry[-1])
+        for file, entry in entries.items()
+        if isinstance(entry, list) and entry[:-1] == states[file][0]
+    }
+
+
+def _hashed(file: Path, state: list[int]) -> str:
+    ((_, content),) = _hash_all({file: state[SIZE]}, None)
+    _check_still(file, state)
+    return content
+
+
+def _check_still(file: Path, state: list[int]) -> None:
+    if _state(file)[0] != state:
+        hint = "wait until it is complete, and run again"
+        raise InputError("a file changes while it is read", file=file, hint=hint)
+
+
+def _hash_all(sizes: dict[Path, int], tell: Tell | None) -> Iterator[tuple[Path, str]]:
+    try:
+        yield from hash_files(sizes, tell)
+    except OSError as error:
+        raise _unreadable(Path(error.filename or ""), error) from None
 
 
 def _unreadable(file: Path, error: OSError) -> InputError:
     return InputError(f"a file cannot be read ({error.strerror})", file=file, hint="check that it exists")
 
 
-def _keep(store: Path, fresh: dict[str, list[object]]) -> None:
+def _keep(store: Path, fresh: Mapping[str, object]) -> None:
+    """Add what was found; None takes it out."""
     if fresh:
-        write_atomically(store, json.dumps({**_read(store), **fresh}))
+        entries = {**_read(store), **fresh}
+        kept = {file: entry for file, entry in entries.items() if entry is not None}
+        write_atomically(store, json.dumps(kept))
 
 
 def _read(store: Path) -> dict[str, object]:

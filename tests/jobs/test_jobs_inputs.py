@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,8 @@ from hypothesis import strategies as st
 from jobs_project import empty_project
 
 from shortloop.errors import InputError
-from shortloop.jobs import filestate, inputs
-from shortloop.jobs.inputs import content_of, locate, register
+from shortloop.jobs import filestate, hashing
+from shortloop.jobs.inputs import content_of, is_unchanged, locate, register
 
 project = pytest.fixture(empty_project)
 
@@ -33,13 +35,13 @@ def hashes_file(project: Path) -> Path:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Every file that is read for its hash."""
     read: list[Path] = []
-    real = inputs._hash
+    real = hashing.hash_file
 
     def counted(file: Path, step: Callable[[int], None]) -> str:
         read.append(file)
         return real(file, step)
 
-    monkeypatch.setattr(inputs, "_hash", counted)
+    monkeypatch.setattr(hashing, "hash_file", counted)
     return read
 
 
@@ -213,7 +215,7 @@ def test_a_damaged_store_is_made_again(project: Path, settled: None, damage: str
 
 
 def test_how_far_reading_is_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "TELL_EVERY", 0.001)
+    monkeypatch.setattr(hashing, "TELL_EVERY", 0.001)
     files = [project / name for name in ("a", "b")]
     for file in files:
         file.write_bytes(bytes(20_000_000))
@@ -241,7 +243,7 @@ def test_what_is_hashed_before_an_interruption_is_kept(
     monkeypatch: pytest.MonkeyPatch,
     error: type[BaseException],
 ) -> None:
-    monkeypatch.setattr(inputs, "TELL_EVERY", 0.05)
+    monkeypatch.setattr(hashing, "TELL_EVERY", 0.05)
     small = [project / f"{number}" for number in range(4)]
     for file in small:
         file.write_bytes(file.name.encode())
@@ -262,3 +264,96 @@ def test_what_is_hashed_before_an_interruption_is_kept(
     reads.clear()
     assert content_of(small) == [expected(file.name.encode()) for file in small]
     assert reads == []
+
+
+WRITER = """
+import mmap, sys
+with open(sys.argv[1], "r+b") as stream:
+    held = mmap.mmap(stream.fileno(), 0)
+for line in sys.stdin:
+    held[:1] = line[:1].encode()
+    print(flush=True)
+"""
+
+
+@pytest.fixture
+def mapped(project: Path) -> Iterator[Callable[[str], None]]:
+    """Writes the first byte of a file through a map that another process holds; its state stays as it is."""
+    file = project / "mapped"
+    file.write_bytes(b"0" * 100)
+    command = [sys.executable, "-c", WRITER, str(file)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def write(byte: str) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{byte}\n")
+        process.stdin.flush()
+        process.stdout.readline()
+
+    write("1")
+    yield write
+    process.kill()
+    process.communicate()
+
+
+def test_what_is_written_through_a_map_is_read_again(
+    project: Path, settled: None, mapped: Callable[[str], None]
+) -> None:
+    file = project / "mapped"
+    assert register([file]) == [expected(b"1" + b"0" * 99)]
+    state = filestate.file_state(file)[0]
+    mapped("2")
+    assert filestate.file_state(file)[0] == state, "this system has no such trap"
+    assert register([file]) == [expected(b"2" + b"0" * 99)]
+    assert locate(expected(b"2" + b"0" * 99)) == file
+
+
+def test_so_is_what_changed_so_while_a_job_ran(
+    project: Path, settled: None, mapped: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "mapped"
+    (content,) = register([file])
+    monkeypatch.setenv("SHORTLOOP_NOTES", str(project / "notes"))
+    locate(content)
+    line = json.loads((project / "notes").read_text(encoding="utf-8"))
+    assert is_unchanged(line["located"], line["content"], line["state"], line["settled"])
+    mapped("3")
+    assert not is_unchanged(line["located"], line["content"], line["state"], line["settled"])
+
+
+def test_a_file_that_is_swapped_and_put_back_was_another_one(
+    project: Path, settled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "a"
+    file.write_bytes(b"1")
+    (content,) = register([file])
+    monkeypatch.setenv("SHORTLOOP_NOTES", str(project / "notes"))
+    locate(content)
+    line = json.loads((project / "notes").read_text(encoding="utf-8"))
+    assert is_unchanged(line["located"], line["content"], line["state"], line["settled"])
+    time.sleep(0.02)
+    file.rename(project / "b")
+    file.write_bytes(b"2")
+    file.unlink()
+    (project / "b").rename(file)
+    assert not is_unchanged(line["located"], line["content"], line["state"], line["settled"])
+    assert locate(content) == file  # it is what it was, for the next one
+
+
+def test_a_file_that_changes_while_it_is_read_has_no_hash(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "a"
+    file.write_bytes(b"1")
+    real = hashing.hash_file
+
+    def while_it_is_read(path: Path, step: Callable[[int], None]) -> str:
+        found = real(path, step)
+        time.sleep(0.02)
+        file.write_bytes(b"2")
+        return found
+
+    monkeypatch.setattr(hashing, "hash_file", while_it_is_read)
+    with pytest.raises(InputError, match="changes while it is read"):
+        content_of([file])

@@ -10,7 +10,7 @@ import pytest
 from jobs_project import empty_project, own_package, write
 from jobs_sealed import sealed_job
 
-from shortloop.jobs import inputs
+from shortloop.jobs import hashing
 from shortloop.jobs.inputs import content_of, known_content, name_of, register
 from shortloop.jobs.keys import parts_of
 from shortloop.jobs.plan import BUILD, PERHAPS, REUSE, Plan
@@ -32,7 +32,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "_hash", lambda *args: pytest.fail("read it"))
+    monkeypatch.setattr(hashing, "hash_file", lambda *args: pytest.fail("read it"))
 
 
 def test_what_was_read_before_is_known(file: Path, no_reading: None) -> None:

@@ -1,0 +1,72 @@
+"""What the processes of a job note while it runs: what they loaded and read, for the run that seals it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+__all__ = ["NOTED", "note", "notes_of", "take_notes"]
+
+NOTED = ".notes"
+"""File in the folder of a job, until it is sealed."""
+VARIABLE = "SHORTLOOP_NOTES"  # of the environment, so that programs which a job starts note as well
+
+_file = ""
+
+
+def take_notes(folder: Path) -> None:
+    """From now on, this process and those that it starts note what they do.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    """
+    global _file
+    _file = os.environ[VARIABLE] = str(folder / NOTED)
+
+
+def note(**what: Any) -> None:
+    """Note something, in a process of a job; elsewhere nothing is done.
+
+    Parameters
+    ----------
+    **what
+        Plain data.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written: then nobody would know, so the job has to fail.
+    """
+    file = _file or os.environ.get(VARIABLE)
+    if file:
+        line = json.dumps(what).encode() + b"\n"
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            if os.write(descriptor, line) != len(line):
+                raise OSError(f"a note was cut short: {file}")
+        finally:
+            os.close(descriptor)
+
+
+def notes_of(folder: Path) -> list[dict[str, Any]] | None:
+    """What was noted of a job.
+
+    Parameters
+    ----------
+    folder : Path
+        Its folder.
+
+    Returns
+    -------
+    list of dict or None
+        None if nothing was, or not all of it can be read.
+    """
+    try:
+        lines = (folder / NOTED).read_text(encoding="utf-8").splitlines()
+        return [dict(json.loads(line)) for line in lines]
+    except (OSError, ValueError, TypeError):
+        return None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from shortloop.jobs.code import closure
+from shortloop.jobs.closure import closure
 from shortloop.jobs.keys import find_method
 from shortloop.jobs.source import normalised, read_source
 
@@ -65,7 +65,7 @@ def code_now(method: str) -> dict[str, tuple[str, Path]]:
     """
     package, file = find_method(method)
     modules = {f"{package}.a_{method}": file, **closure(file)[0]}
-    return {name: (read_source(each, name)[0], each) for name, each in modules.items()}
+    return {name: (read_source(each, name).text, each) for name, each in modules.items()}
 
 
 @cache

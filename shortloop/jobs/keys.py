@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -69,7 +69,9 @@ class Parts:
         return digest(plain)
 
 
-def parts_of(method: str, options: Mapping[str, Any], inputs: Mapping[str, Any]) -> Parts:
+def parts_of(
+    method: str, options: Mapping[str, Any], inputs: Mapping[str, Any], modules: Sequence[str] = ()
+) -> Parts:
     """What the key of a job is made of, with the code as it is now.
 
     Parameters
@@ -80,6 +82,8 @@ def parts_of(method: str, options: Mapping[str, Any], inputs: Mapping[str, Any])
         Its options, plain data.
     inputs : mapping of str to (str or list of str)
         Content of each job it is made from.
+    modules : sequence of str
+        Modules that it imports by a name that its code does not say.
 
     Returns
     -------
@@ -91,9 +95,9 @@ def parts_of(method: str, options: Mapping[str, Any], inputs: Mapping[str, Any])
         If there is no such method, or it is not Python.
     """
     package, file = find_method(method)
-    code, versions = code_state(file)
+    code = code_state(file, modules)
     plain = json.loads(canonical(dict(options)))  # tuples become lists, as they do in exax's own record
-    return Parts(f"{package}.{method}", code, versions, plain, dict(inputs))
+    return Parts(f"{package}.{method}", code.code, code.versions, plain, dict(inputs))
 
 
 def find_method(method: str) -> tuple[str, Path]:

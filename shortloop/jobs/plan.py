@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,12 +125,13 @@ class Plan:
         options: Mapping[str, Any] | None = None,
         jobs: Mapping[str, Any] | None = None,
         grows: str = "",
+        modules: Sequence[str] = (),
     ) -> Built:
         """Note a job, and look whether it is there.
 
         Parameters
         ----------
-        method, participant, options, jobs, grows
+        method, participant, options, jobs, grows, modules
             As of `Run.build`.
 
         Returns
@@ -138,7 +139,7 @@ class Plan:
         Built
         """
         everything = dict(options or {}) | ({} if participant is None else {"participant": participant})
-        built = self._get(method, participant, everything, jobs or {}, grows)
+        built = self._get(method, participant, everything, jobs or {}, grows, tuple(modules))
         self.jobs.append(built)
         return built
 
@@ -149,10 +150,11 @@ class Plan:
         options: dict[str, Any],
         jobs: Mapping[str, Any],
         grows: str,
+        modules: tuple[str, ...],
     ) -> Built:
         if self.store is None:
             return Built("", method, participant)
-        parts = parts_of(method, options, contents(jobs))
+        parts = parts_of(method, options, contents(jobs), modules)
         slot = self._slot(method, participant)
         found = self._find(parts, slot)
         if found is not None:

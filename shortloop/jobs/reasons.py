@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.changes import changed_names, code_now, kept_code
-from shortloop.jobs.code import ROOT
 from shortloop.jobs.inputs import name_of
 from shortloop.jobs.keys import Parts
+from shortloop.jobs.own import ROOT
 from shortloop.jobs.why import NEW, Difference, differences, short, short_list
 
 __all__ = ["code_words", "file_words", "one_line"]

@@ -33,7 +33,7 @@ def announce(method: str) -> None:
     """
     package, file = find_method(method)
     if code_file(file).is_file():
-        _, names = read_source(file, f"{package}.{file.stem}")
+        names = read_source(file, f"{package}.{file.stem}").names
         note = {"pid": os.getpid(), "modules": names}
         write_atomically(_note(), json.dumps(note))
 

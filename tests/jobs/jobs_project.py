@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from shortloop.jobs import code, keys, source
+from shortloop.jobs import closure, code, keys, source
+from shortloop.jobs.evidence import watchers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,7 +96,8 @@ def write(project: Path, name: str, text: str) -> Path:
 
 def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a package of its own under the name that keys track; tests make a fixture of it."""
-    monkeypatch.setattr(code, "ROOT", project)
+    watchers()  # of the real package, once for all
+    monkeypatch.setattr(closure, "ROOT", project)
     monkeypatch.setattr(keys, "_methods", {})
     monkeypatch.setattr(keys, "_packages", lambda: [("methods", project / "methods")])
     forget_sources(monkeypatch)
@@ -107,6 +109,7 @@ def forget_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
     monkeypatch.setattr(code, "_known", {})
     monkeypatch.setattr(source, "_memory", {})
+    monkeypatch.setattr(source, "_said", {})
     monkeypatch.setattr(source, "_changed", False)
 
 

@@ -17,7 +17,10 @@ from jobs_project import (
     write_configuration,
 )
 
-from shortloop.jobs import code
+from shortloop.jobs import closure as rooms
+from shortloop.jobs import code, own
+from shortloop.jobs.closure import closure
+from shortloop.jobs.evidence import watchers
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -26,7 +29,7 @@ METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.
 
 
 def modules_of(project: Path, method: str) -> set[str]:
-    return set(code.closure(write(project, "methods/a_one.py", method))[0])
+    return set(closure(write(project, "methods/a_one.py", method))[0])
 
 
 # Runs every import of a method but that of what finds its code, and then those inside the functions of all
@@ -62,20 +65,21 @@ print(json.dumps(sorted(done)))
 @pytest.mark.parametrize("method", METHODS, ids=lambda file: file.stem)
 def test_the_closure_is_what_python_imports(method: Path) -> None:
     imported = set(json.loads(fresh_python(f"METHOD = {str(method)!r}\n{IMPORT_EVERYTHING}", ROOT)))
-    modules = code.closure(method)[0]
-    assert set(modules) == imported
+    modules = closure(method)[0]
+    assert set(modules) - {method.parent.name} == imported - (watchers() - set(modules))
+    assert method.parent.name in modules
     assert all(file.is_file() for file in modules.values())
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda file: file.stem)
 def test_every_library_of_a_method_has_a_version(method: Path) -> None:
-    libraries = code.closure(method)[1]
+    libraries = closure(method)[1]
     assert "numpy" in libraries
-    assert {name for name in libraries if code._version(name) is None} == set()
+    assert {name for name in libraries if own.version_of(name) is None} == set()
 
 
 def test_only_what_a_method_uses_is_part_of_its_key() -> None:
-    closures = {method.stem: set(code.closure(method)[0]) for method in METHODS}
+    closures = {method.stem: set(closure(method)[0]) for method in METHODS}
     assert "shortloop.decoding.svm" in closures["a_train"]
     assert "shortloop.formats.read" in closures["a_import_epochs"]
     for name in ("a_amplitude", "a_power", "a_group", "a_report", "a_import_epochs"):
@@ -139,7 +143,7 @@ def test_cycles_and_chains_are_followed_to_their_end(package: Path) -> None:
     for number in range(30):
         following = (number + 1) % 30
         write(package, f"shortloop/m{number}.py", f"import shortloop.m{following}\nimport scipy.linalg\n")
-    modules, libraries = code.closure(write(package, "methods/a_one.py", "from shortloop.m17 import x\n"))
+    modules, libraries = closure(write(package, "methods/a_one.py", "from shortloop.m17 import x\n"))
     assert set(modules) == {"shortloop", *(f"shortloop.m{number}" for number in range(30))}
     assert libraries == {"scipy"}
 
@@ -152,7 +156,7 @@ def test_a_users_own_module_beside_a_method_counts(package: Path, statement: str
     write(package, "dev/helpers.py", "from shortloop.a import f\n")
     write(package, "shortloop/a.py", "import numpy\n")
     method = write(package, "dev/a_two.py", statement)
-    modules, libraries = code.closure(method)
+    modules, libraries = closure(method)
     assert set(modules) == {"dev", "dev.helpers", "shortloop", "shortloop.a"}
     assert libraries == {"numpy"}
     before = text_of(method)
@@ -164,7 +168,7 @@ def test_a_project_may_lie_apart_from_the_package(project: Path) -> None:
     """As when the package is installed: its modules are its own, the rest is the project's."""
     write(project, "tools/measure.py", "import scipy.signal\nfrom shortloop.errors import InputError\n")
     method = write(project, "dev/a_two.py", "from tools.measure import f\nimport shortloop.seeds\n")
-    assert code.closure(method) == (
+    assert closure(method) == (
         {
             "shortloop": ROOT / "shortloop" / "__init__.py",
             "shortloop.errors": ROOT / "shortloop" / "errors.py",
@@ -177,7 +181,7 @@ def test_a_project_may_lie_apart_from_the_package(project: Path) -> None:
 
 def test_a_folder_of_data_does_not_hide_a_library(package: Path) -> None:
     write(package, "mne/recording.txt", "not a module")
-    assert code.closure(write(package, "methods/a_one.py", "import mne\nimport json\n"))[1] == {"mne"}
+    assert closure(write(package, "methods/a_one.py", "import mne\nimport json\n"))[1] == {"mne"}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +194,7 @@ def test_a_folder_of_data_does_not_hide_a_library(package: Path) -> None:
     ],
 )
 def test_names_that_the_package_looks_up_count(project: Path, statement: str, expected: set[str]) -> None:
-    found = set(code.closure(write(project, "methods/a_one.py", statement))[0])
+    found = set(closure(write(project, "methods/a_one.py", statement))[0])
     assert expected <= found
     if "import load" in statement:
         assert "shortloop.study.load" not in found
@@ -222,7 +226,7 @@ def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch
     method = write(package, "methods/a_one.py", "x = 1\n")
     before = text_of(method)
     assert text_of(method) == before
-    monkeypatch.setattr(code, "_version", lambda library: "9.9" if library == "numpy" else "1")
+    monkeypatch.setattr(code, "version_of", lambda library: own.Version("9.9", []))
     monkeypatch.setattr(code, "_known", {})  # as in a new process
     assert text_of(method) != before
 
@@ -231,10 +235,9 @@ def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch
 def test_a_library_may_be_installed_by_another_name(
     package: Path, monkeypatch: pytest.MonkeyPatch, imported: str, distribution: str
 ) -> None:
-    monkeypatch.setattr(code, "DISTRIBUTIONS", {})  # so that it is found, and not known
-    code._version.cache_clear()
+    monkeypatch.setattr(own, "DISTRIBUTIONS", {})  # so that it is found, and not known
+    monkeypatch.setattr(own, "_versions", {})
     text = text_of(write(package, "methods/a_one.py", f"import {imported}\n"))
-    code._version.cache_clear()
     assert f"# {imported} {metadata.version(distribution)}\n" in text
 
 
@@ -260,27 +263,75 @@ def test_where_the_project_lies_does_not_matter(tmp_path: Path, monkeypatch: pyt
         folder = tmp_path / name
         write(folder, "shortloop/a.py", "x = 1\n")
         write_configuration(folder)
-        monkeypatch.setattr(code, "ROOT", folder)
+        monkeypatch.setattr(rooms, "ROOT", folder)
         monkeypatch.chdir(folder)
         texts.append(text_of(write(folder, "methods/a_one.py", "import shortloop.a\n")))
     assert texts[0] == texts[1]
     assert str(tmp_path) not in texts[0]
 
 
-def test_an_estimator_of_another_library_is_keyed_by_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert code.origin_of("sklearn.svm.SVC") == ""
-    assert code.origin_of("no_such_library.Model") == ""
-    monkeypatch.setattr(code, "_version", lambda library: "2.1")
-    assert code.origin_of("xgboost.XGBClassifier") == "xgboost 2.1"
+@pytest.mark.parametrize(
+    ("public", "expected"),
+    [
+        ('__all__ = ["part"]\n', {"part"}),
+        ('__all__ = ["part"]\n__all__ += ["other"]\n', {"part", "other"}),
+        ('__all__: list[str] = ["part", "VALUE"]\nVALUE = 1\n', {"part"}),
+        ("", set()),
+        ('__all__ = ["pa" + "rt"]\n', {"part", "other"}),  # it may be any
+        ('__all__ = []\n__all__.append("part")\n', {"part", "other"}),
+        ("import os\n__all__ = sorted(os.listdir())\n", {"part", "other"}),
+    ],
+)
+def test_what_a_star_brings_counts(package: Path, public: str, expected: set[str]) -> None:
+    write(package, "shortloop/pack/__init__.py", public)
+    for name in ("part", "other"):
+        write(package, f"shortloop/pack/{name}.py", "")
+    found = modules_of(package, "from shortloop.pack import *")
+    assert found == {"shortloop", "shortloop.pack", *(f"shortloop.pack.{name}" for name in expected)}
+    assert modules_of(package, "import shortloop.pack") == {"shortloop", "shortloop.pack"}
 
 
-def test_an_estimator_of_ones_own_is_keyed_by_what_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))
-    file = tmp_path / "my_own_models.py"
-    said = []
-    for text in ("class Nearest: k = 1\n", "class Nearest: k = 2\n", "class Nearest:\n    k = 2  # two\n"):
-        file.write_text(text, encoding="utf-8")
-        said.append(code.origin_of("my_own_models.Nearest"))
-    assert said[0] != said[1] == said[2]
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'import importlib\nimportlib.import_module("shortloop.a")',
+        'from importlib import import_module\nx = import_module("shortloop.a").f()',
+        '__import__("shortloop.a")',
+        'def f():\n    return __import__("shortloop.a", fromlist=["x"])',
+    ],
+)
+def test_a_module_that_is_imported_by_a_name_counts(package: Path, statement: str) -> None:
+    write(package, "shortloop/a.py", "import shortloop.b\n")
+    write(package, "shortloop/b.py", "")
+    assert modules_of(package, statement) == {"shortloop", "shortloop.a", "shortloop.b"}
+
+
+def test_modules_that_a_build_script_names_count(package: Path) -> None:
+    write(package, "shortloop/a.py", "import shortloop.b\n")
+    write(package, "shortloop/b.py", "x = 1\n")
+    method = write(package, "methods/a_one.py", "x = 1\n")
+    before = code.code_state(method, ("shortloop.a",))
+    assert set(before.code) == {"methods.a_one", "shortloop", "shortloop.a", "shortloop.b"}
+    assert set(code.code_state(method).code) == {"methods.a_one"}
+    write(package, "shortloop/b.py", "x = 22\n")
+    assert code.code_state(method, ("shortloop.a",)).code != before.code
+    assert set(code.code_state(method, ("no_such_module", "")).code) == {"methods.a_one"}
+
+
+def test_the_package_of_a_method_counts(package: Path) -> None:
+    """It runs before the method; what prepares processes there does not."""
+    write(package, "methods/__init__.py", "import shortloop.a\nfrom shortloop.jobs.server import x\n")
+    write(package, "shortloop/a.py", "")
+    write(package, "shortloop/jobs/server.py", "")
+    assert modules_of(package, "x = 1") == {"methods", "shortloop", "shortloop.a"}
+
+
+def test_a_compiled_module_counts_by_its_bytes(package: Path) -> None:
+    file = package / "methods" / "fast.abi3.so"
+    method = write(package, "methods/a_one.py", "from methods import fast\n")
+    found = []
+    for data in (b"\x7fELF one", b"\x7fELF two"):
+        file.write_bytes(data)
+        found.append(text_of(method))
+    assert "# module methods.fast" in found[0]
+    assert found[0] != found[1]

@@ -17,6 +17,7 @@ from shortloop.errors import InputError
 from shortloop.jobs import code
 from shortloop.jobs.digest import canonical, digest
 from shortloop.jobs.keys import find_method, parts_of
+from shortloop.jobs.own import Version
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -221,7 +222,7 @@ def test_code_of_every_module_is_named(toy: Path) -> None:
 
 def test_another_version_is_another_key(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of()
-    monkeypatch.setattr(code, "_version", lambda library: "9.9")
+    monkeypatch.setattr(code, "version_of", lambda library: Version("9.9", []))
     monkeypatch.setattr(code, "_known", {})  # as in a new process
     assert key_of() != before
 

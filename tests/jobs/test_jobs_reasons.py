@@ -9,8 +9,9 @@ import pytest
 from jobs_project import write
 from toy_jobs import ToyJobs, toy_project, with_code
 
-from shortloop.jobs import changes, code, reasons
+from shortloop.jobs import changes, reasons
 from shortloop.jobs.inputs import register
+from shortloop.jobs.own import ROOT
 from shortloop.jobs.plan import Built
 from shortloop.jobs.reasons import code_words, one_line
 from shortloop.jobs.seal import Seal
@@ -103,7 +104,7 @@ def test_the_code_of_the_first_job_is_read_for_all(jobs: ToyJobs, monkeypatch: p
 
 
 def test_a_package_is_named_by_its_file() -> None:
-    assert (code.ROOT / "shortloop/jobs/__init__.py").is_file()
+    assert (ROOT / "shortloop/jobs/__init__.py").is_file()
     changed = Difference("code", "shortloop.jobs", "one", "other")
     assert code_words(changed, []) == "code of jobs (shortloop/jobs/__init__.py)"
 

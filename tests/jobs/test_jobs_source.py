@@ -143,7 +143,7 @@ def test_another_parser_trusts_nothing_that_was_kept(package: Path, monkeypatch:
     file = package / "workdirs/.cache/code/parsed.json"
     kept = json.loads(file.read_text(encoding="utf-8"))
     for known in kept["files"].values():
-        known[1] = "what an older one said"
+        known[1][0] = "what an older one said"
     file.write_text(json.dumps(kept), encoding="utf-8")
     forget_sources(monkeypatch)
     assert "what an older one said" in text_of(method)

@@ -1,0 +1,80 @@
+"""What methods of others declare, in exax's own way, is part of their keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project, own_package, write
+
+from shortloop.errors import InputError
+from shortloop.jobs.code import code_state
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+
+def key(method: Path) -> dict[str, str]:
+    return code_state(method).code
+
+
+@pytest.mark.parametrize(
+    "listed",
+    ['["more.txt"]', '("more.txt",)', "[FILE]", "[str(FILE)]", '["sub/../more.txt"]', "found()"],
+)
+def test_a_declared_file_counts(package: Path, listed: str) -> None:
+    file = write(package, "methods/more.txt", "one")
+    text = f"from pathlib import Path\nFILE = Path({str(file)!r})\n\ndef found():\n    return [FILE]\n\n"
+    (package / "methods" / "sub").mkdir()
+    method = write(package, "methods/a_one.py", f"{text}depend_extra = {listed}\n")
+    before = key(method)
+    assert len(before) == 2
+    assert key(method) == before
+    file.write_text("two", encoding="utf-8")
+    assert key(method) != before
+    file.write_text("one", encoding="utf-8")
+    assert key(method) == before
+
+
+def test_two_files_of_the_same_content_do_not_cancel_out(package: Path) -> None:
+    method = write(package, "methods/a_one.py", 'depend_extra = ["a.txt", "b.txt"]\n')
+    found = []
+    for text in ("1", "2"):
+        for name in "ab":
+            write(package, f"methods/{name}.txt", text)
+        found.append(key(method))
+    assert found[0] != found[1]
+
+
+def test_a_module_may_be_declared(package: Path) -> None:
+    write(package, "methods/theirs.py", "x = 1\n")
+    text = "import importlib.util\nfrom pathlib import Path\n"
+    text += "spec = importlib.util.spec_from_file_location('t', Path(__file__).with_name('theirs.py'))\n"
+    text += "module = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(module)\n"
+    method = write(package, "methods/a_one.py", f"{text}depend_extra = [module]\n")
+    before = key(method)
+    write(package, "methods/theirs.py", "x = 2\n")
+    assert key(method) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('depend_extra = ["gone.txt"]', "gone.txt"),
+        ("depend_extra = [3]", "3"),
+        ("import no_such_module\ndepend_extra = [no_such_module]", "no_such_module"),
+    ],
+)
+def test_what_is_no_file_is_named(package: Path, text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        key(write(package, "methods/a_one.py", f"{text}\n"))
+
+
+def test_what_code_of_writes_does_not_count_twice(package: Path) -> None:
+    more = write(package, "methods/more.txt", "one")
+    head = "from shortloop.jobs.code import code_of\n"
+    method = write(package, "methods/a_one.py", f'{head}depend_extra = [*code_of(__file__), "more.txt"]\n')
+    before = key(method)
+    assert set(before) == {"methods.a_one", "file more.txt"}
+    more.write_text("two", encoding="utf-8")
+    assert key(method) != before

@@ -1,5 +1,9 @@
 """Which jobs, in which order."""
 
-from shortloop.jobs.threads import set_single_thread
+from shortloop.jobs.loading import load_from_source
+
+load_from_source(__name__)  # before anything else is loaded
+
+from shortloop.jobs.threads import set_single_thread  # noqa: E402
 
 set_single_thread()

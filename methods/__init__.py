@@ -1,6 +1,10 @@
 """One exax job each: read inputs, call the library, write outputs."""
 
-from shortloop.jobs.threads import set_single_thread
+from shortloop.jobs.loading import load_from_source
+
+load_from_source(__name__)  # before anything else is loaded
+
+from shortloop.jobs.threads import set_single_thread  # noqa: E402
 
 set_single_thread()  # exax imports this before any method imports NumPy
 

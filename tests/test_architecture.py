@@ -165,7 +165,7 @@ def test_methods_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize("file", [*MODULES, *METHODS, *SCRIPTS], ids=id_of)
 def test_no_file_is_long(file: Path) -> None:
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= 300
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 400
 
 
 def test_no_file_knows_where_it_lies() -> None:

@@ -112,6 +112,8 @@ def _made_by(setup: dict[str, Any], seal: Seal | None, folder: Path) -> Rows:
         parts = seal.parts
         yield "key", f"{seal.key}, of {len(parts.code)} modules and {len(parts.versions)} versions"
         yield "content", seal.content
+        if seal.opened:
+            yield "has read", f"{', '.join(seal.opened)}, which its key does not see"
     yield "folder", str(folder)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -16,14 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.errors import InputError
-from shortloop.jobs.code import code_file, code_text
+from shortloop.jobs.code import code_file, code_state, code_text
 from shortloop.jobs.cost import runner
+from shortloop.jobs.filestate import CHANGED, State
 from shortloop.jobs.keys import find_method
 from shortloop.jobs.project import configuration, project_directory
 
-__all__ = ["abort", "build", "is_idle", "load_as_now", "loaded_now", "made_since_boot", "reload_methods"]
+__all__ = ["abort", "build", "is_idle", "load_as_now", "made_since_boot", "reload_methods"]
+
+# States of libraries and declared files that are older than the methods that exax has loaded.
+_older: list[list[tuple[str, State]]] = []
 
 RETRIES = 5
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def build(
@@ -123,7 +128,8 @@ def is_idle() -> bool:
 
 
 def load_as_now(method: str) -> None:
-    """Have exax load the methods anew if the code of one changed since it did. No job may be running.
+    """Have exax load the methods anew if the code of one, or a library, changed since it did. No job may be
+    running.
 
     Parameters
     ----------
@@ -134,32 +140,18 @@ def load_as_now(method: str) -> None:
     loaded = code_file(file)
     if loaded.is_file() and loaded.read_text(encoding="utf-8") != code_text(file):
         reload_methods()
+        return
+    watched = code_state(file).watched
+    if watched not in _older:
+        since = _started()
+        if any(state[CHANGED] > since for _, state in watched):
+            reload_methods()
+        _older.append(watched)
 
 
 def reload_methods() -> None:
     """Have exax load the methods as they are now. No job may be running."""
     _call("update_methods")
-
-
-def loaded_now(method: str, loaded: str) -> bool:
-    """Whether exax had loaded a method and its modules as they are now.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method.
-    loaded : str
-        exax's hash of it, from a job's ``setup.json``.
-
-    Returns
-    -------
-    bool
-    """
-    _, file = find_method(method)
-    own = int(hashlib.sha1(file.read_bytes()).hexdigest(), 16)
-    # Not what `code_of` wrote: that is of when exax loaded the methods last.
-    code = int(hashlib.sha1(code_text(file).encode()).hexdigest(), 16)
-    return int(loaded, 16) in (own, own ^ code)
 
 
 def made_since_boot(folder: Path) -> bool:
@@ -186,7 +178,15 @@ def _was_cut_off(error: Any, since: float) -> bool:
     if "launcher" not in error.status:
         return False
     found = runner()  # killed with its job, it is another one now
-    return found is None or found[1] / os.sysconf("SC_CLK_TCK") > since
+    return found is None or found[1] / TICKS > since
+
+
+def _started() -> float:
+    """When the process began that has loaded the methods, nanoseconds since 1970; never, if there is none."""
+    found = runner()
+    if found is None:
+        return math.inf
+    return time.time_ns() - 1e9 * (time.clock_gettime(time.CLOCK_BOOTTIME) - found[1] / TICKS)
 
 
 def _wait_until_idle() -> None:

@@ -12,8 +12,10 @@ from typing import Any
 from shortloop.engines.units import PROGRESS
 from shortloop.jobs import exax
 from shortloop.jobs.blocks import clear_blocks
-from shortloop.jobs.code import code_files, code_state
+from shortloop.jobs.code import Code, code_state
 from shortloop.jobs.cost import Meter
+from shortloop.jobs.evidence import Evidence, evidence_of
+from shortloop.jobs.filestate import CHANGED
 from shortloop.jobs.found import Found
 from shortloop.jobs.keys import Parts, find_method
 from shortloop.jobs.project import FINISHED, SET_ASIDE
@@ -49,6 +51,8 @@ class Order:
         Why it is built.
     previous : str
         The job in its place before; empty if there was none.
+    modules : tuple of str
+        Modules that it imports by a name that its code does not say.
     """
 
     method: str
@@ -61,10 +65,20 @@ class Order:
     pipeline: str = ""
     reason: str = ""
     previous: str = ""
+    modules: tuple[str, ...] = ()
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", self.parts.key())
+
+    def code(self) -> Code:
+        """The code of its method as it is now.
+
+        Returns
+        -------
+        Code
+        """
+        return code_state(find_method(self.method)[1], self.modules)
 
 
 def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tuple[Found, bool] | None:
@@ -88,27 +102,32 @@ def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tu
     fresh : bool
         Whether it was made now.
     None
-        In place of both if the code changed since the order was drawn up, or since exax loaded it.
+        In place of both if what it loaded and read is not what its key says, as that changed meanwhile.
 
     Raises
     ------
     InputError
-        As `exax.build`.
+        As `exax.build`, and if it has loaded code that its key does not see.
     """
     force = order.key in store.damaged
     meter = meter or Meter()
     exax.load_as_now(order.method)
+    before = order.code()
     folder, fresh, cost = _build(urd, order, force, meter)
     if not fresh:
         found = _take_over(store, order, folder)
         if found is not None:
             return found, False
         folder, _, cost = _build(urd, order, True, meter)
-    if _code_is_the_same(order, folder):
-        return store.add(folder, _seal(order, folder, cost)), True
-    # The files that it imported on the way may be of either version, so nobody may use it.
-    print(f"the code of {order.method} changed since it was loaded; {folder.name} is built again", flush=True)
+    evidence = evidence_of(folder, order.parts, before)
+    if not evidence.changed and not evidence.unseen:
+        if evidence.opened:
+            print(evidence.warning(folder.name, order.method), flush=True)
+        return store.add(folder, _seal(order, folder, cost, evidence)), True
     (folder / FINISHED).replace(folder / SET_ASIDE)
+    if not evidence.changed:
+        evidence.check(order.method)
+    print(f"{evidence.changed} while {folder.name} ran, or before; it is built again", flush=True)
     exax.reload_methods()
     return None
 
@@ -132,21 +151,16 @@ def _take_over(store: Store, order: Order, folder: Path) -> Found | None:
         return store.note(folder, seal) if seal.key == order.key else None
     if (folder / SEAL).exists() or not (folder / FINISHED).is_file() or not exax.made_since_boot(folder):
         return None
-    started = _post(folder)["starttime"]
-    files = code_files(find_method(order.method)[1])
-    if any(file.stat().st_ctime > started for file in files) or not _code_is_the_same(order, folder):
+    now, started = order.code(), _post(folder)["starttime"]
+    if any(state[CHANGED] > 1e9 * started for _, state in now.watched):
         return None
-    return store.add(folder, _seal(order, folder, {}))
+    evidence = evidence_of(folder, order.parts, now)
+    if evidence.changed or evidence.unseen:
+        return None
+    return store.add(folder, _seal(order, folder, {}, evidence))
 
 
-def _code_is_the_same(order: Order, folder: Path) -> bool:
-    setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
-    code, versions = code_state(find_method(order.method)[1])
-    same = (code, versions) == (order.parts.code, order.parts.versions)
-    return same and exax.loaded_now(order.method, setup["hash"])
-
-
-def _seal(order: Order, folder: Path, cost: dict[str, Any]) -> Seal:
+def _seal(order: Order, folder: Path, cost: dict[str, Any], evidence: Evidence) -> Seal:
     clear_blocks(folder)
     files = hash_files(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
@@ -163,6 +177,7 @@ def _seal(order: Order, folder: Path, cost: dict[str, Any]) -> Seal:
         pipeline=order.pipeline,
         reason=order.reason,
         previous=order.previous,
+        opened=evidence.opened,
         cost={"seconds": seconds, "bytes": sum(size for size, _ in files.values()), **cost},
     )
 

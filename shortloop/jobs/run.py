@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,7 @@ class Run(Plan):
         options: Mapping[str, Any] | None = None,
         jobs: Mapping[str, Any] | None = None,
         grows: str = "",
+        modules: Sequence[str] = (),
     ) -> Built:
         """Build a job, or find that it is already there.
 
@@ -74,6 +75,8 @@ class Run(Plan):
             An option, such as a number of permutations, that a job can grow in: the method is given the
             job with the most of it, and else the same key, as ``jobs.before``. What comes of it must be
             the same as without.
+        modules : sequence of str, optional
+            Modules that the method imports by a name which its code does not say, as it is an option.
 
         Returns
         -------
@@ -85,7 +88,7 @@ class Run(Plan):
             If the job rejected its input.
         """
         self.progress.begin(method, participant)
-        built = super().build(method, participant, options=options, jobs=jobs, grows=grows)
+        built = super().build(method, participant, options=options, jobs=jobs, grows=grows, modules=modules)
         who = participant or ""
         line = f"built {method:<19} {who:<12} {built.job:<10} {built.seconds:6.1f} s" if built.fresh else None
         if line is not None and built.reason:
@@ -102,18 +105,23 @@ class Run(Plan):
         options: dict[str, Any],
         jobs: Mapping[str, Any],
         grows: str,
+        modules: tuple[str, ...],
     ) -> Built:
         assert self.store is not None
         slot = self._slot(method, participant)
         for _ in range(ATTEMPTS):
-            parts = parts_of(method, options, contents(jobs))
+            parts = parts_of(method, options, contents(jobs), modules)
             found = self._find(parts, slot)
             if found is not None:
                 return reused(found, method, participant)
             warm.announce(method)
             order = self._order(method, participant, options, jobs, parts, slot, grows)
+            order = replace(order, modules=modules)
             made = make(self._urd, self.store, order, self._meter)
-            if made is not None:
+            if made is not None and parts_of(method, options, contents(jobs), modules) != parts:
+                job = made[0].job
+                print(f"the code of {method} was edited while {job} ran, so it is built again", flush=True)
+            elif made is not None:
                 self.slots[slot] = made[0].job
                 reason = order.reason if made[1] else ""
                 return replace(reused(made[0], method, participant), fresh=made[1], plan="", reason=reason)

@@ -17,6 +17,7 @@ from typing import Any
 
 from shortloop.jobs.digest import digest
 from shortloop.jobs.keys import Parts
+from shortloop.jobs.notes import NOTED
 
 __all__ = [
     "SEAL",
@@ -73,6 +74,8 @@ class Seal:
         The job in its place before; empty if there was none.
     cost : dict
         ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.jobs.cost.Meter` measured.
+    opened : list of str
+        Files of the project or its input that it read, and that its key does not know.
     """
 
     job: str
@@ -87,6 +90,7 @@ class Seal:
     reason: str = ""
     previous: str = ""
     cost: dict[str, Any] = field(default_factory=dict)
+    opened: list[str] = field(default_factory=list)
 
 
 def output_files(folder: Path) -> list[str]:
@@ -263,6 +267,7 @@ def write_seal(folder: Path, seal: Seal) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     part.replace(folder / SEAL)
+    (folder / NOTED).unlink(missing_ok=True)
     _sync(folder)
     _sync(folder.parent)
 

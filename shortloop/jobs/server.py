@@ -15,10 +15,12 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 from shortloop.jobs.lifeline import ends_with_this, forks_end_with_this
+from shortloop.jobs.loading import runs_jobs
 from shortloop.jobs.mending import mend, mend_lists, own
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.repairs import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
 from shortloop.jobs.warm import import_before_forks
+from shortloop.jobs.watch import watch_jobs
 
 __all__ = ["answers", "prepare_runner", "prepare_server", "running_server"]
 
@@ -59,10 +61,10 @@ def prepare_runner() -> None:
 
     It imports what jobs to come need, and has them die with it.
     """
-    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
-    if Path(main).parts[-2:] == ("accelerator", "runner.py"):
+    if runs_jobs():
         forks_end_with_this()
         import_before_forks()
+        watch_jobs()
 
 
 def answers() -> bool:

@@ -11,9 +11,9 @@ from typing import Any
 
 from jobs_project import make_job
 
-from shortloop.jobs import exax
-from shortloop.jobs.code import code_text
+from shortloop.jobs.code import code_state, code_text
 from shortloop.jobs.keys import find_method
+from shortloop.jobs.notes import NOTED
 
 
 class FakeJob(str):
@@ -32,6 +32,7 @@ class Exax:
         self.made: dict[str, FakeJob] = {}
         self.while_running: Callable[[], object] = lambda: None
         self.numbers = 0
+        self.notes: dict[Path, str] = {}
 
     def build(
         self,
@@ -49,6 +50,10 @@ class Exax:
         if key not in self.made or force_build:
             self.made[key] = self._job(method, loaded, options, jobs, caption)
         return self.made[key]
+
+    def loaded(self, method: str) -> list[tuple[str, Path]]:
+        """Modules of a job, as its processes note them."""
+        return list(code_state(find_method(method)[1]).modules.items())
 
     def _left(self, job: str) -> str:
         record = self.project / "workdirs/main" / job / "record.json"
@@ -71,6 +76,13 @@ class Exax:
             "problem": self.problems.get(caption),
         }
         (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
+        loaded_now = {
+            name: (str(file), hashlib.sha256(file.read_bytes()).hexdigest())
+            for name, file in self.loaded(method)
+        }
+        line = {"loaded": loaded_now}
+        self.notes[folder] = f"{json.dumps(line)}\n"
+        (folder / NOTED).write_text(self.notes[folder], encoding="utf-8")
         self.while_running()
         post = {"starttime": started, "exectime": {"total": 0.25}}
         (folder / "post.json").write_text(json.dumps(post), encoding="utf-8")
@@ -87,5 +99,4 @@ def exax_hash(method: str) -> str:
     file = find_method(method)[1]
     parts = [file.read_bytes(), code_text(file).encode()]
     own, more = (int(hashlib.sha1(part).hexdigest(), 16) for part in parts)
-    assert exax.loaded_now(method, f"{own ^ more:040x}")
     return f"{own ^ more:040x}"

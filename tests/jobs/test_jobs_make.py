@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
 from shortloop.jobs import exax
+from shortloop.jobs.notes import NOTED
 from shortloop.jobs.plan import Built, Plan
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import FINISHED, SET_ASIDE
@@ -46,6 +48,7 @@ class Toy:
         if seals:
             for file in (self.project / "workdirs/main").glob(f"*/{SEAL}"):
                 file.unlink()
+                (file.parent / NOTED).write_text(self.exax.notes[file.parent], encoding="utf-8")
 
 
 @pytest.fixture
@@ -90,11 +93,18 @@ def test_not_if_it_was_made_before_the_machine_started(toy: Toy, monkeypatch: py
     assert again.job != first.job
 
 
-def test_not_if_a_file_of_its_code_was_written_since(toy: Toy) -> None:
-    """It may have imported it before or after."""
+def test_also_if_a_file_of_its_code_was_written_since(toy: Toy) -> None:
+    """What it has loaded is known."""
     first = toy.build()
     toy.forget(seals=True)
     write(toy.project, "shortloop/a.py", "x = 1\n")
+    assert toy.build().job == first.job
+
+
+def test_not_if_nobody_knows_what_it_has_loaded(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(seals=True)
+    (first.path / NOTED).unlink()
     assert toy.build().job != first.job
 
 
@@ -124,7 +134,7 @@ def test_a_set_aside_job_that_a_running_exax_still_hands_out(toy: Toy) -> None:
 
 
 def test_code_that_changes_while_the_job_runs(toy: Toy) -> None:
-    """It is made again with the code as it is, and what the mixture left is used by nobody."""
+    """It is made again with the code as it is; what came of the code before is kept as that."""
 
     def edit() -> None:
         toy.exax.while_running = lambda: None
@@ -134,13 +144,28 @@ def test_code_that_changes_while_the_job_runs(toy: Toy) -> None:
     built = toy.build()
     assert built.fresh
     assert toy.exax.numbers == 2
-    mixed = toy.project / "workdirs/main/main-0"
-    assert (mixed / SET_ASIDE).is_file()
-    assert not (mixed / SEAL).exists()
     again = toy.build()
     assert (again.job, again.fresh) == (built.job, False)
     write(toy.project, "shortloop/a.py", "x = 1\n")
-    assert toy.build().job == "main-2"  # neither of the two is of this code
+    assert toy.build().job == "main-0"
+
+
+def test_code_that_is_loaded_after_it_changed(toy: Toy) -> None:
+    """What the mixture left is used by nobody, also if the code is put back before the job ends."""
+
+    def swap() -> None:
+        toy.exax.while_running = lambda: None
+        write(toy.project, "shortloop/a.py", "x = 22\n")
+        late = {"shortloop.a": (str(toy.project / "shortloop/a.py"), sha256(b"x = 22\n").hexdigest())}
+        notes = toy.project / "workdirs/main/main-0" / NOTED
+        notes.write_text(notes.read_text(encoding="utf-8") + json.dumps({"loaded": late}), encoding="utf-8")
+        write(toy.project, "shortloop/a.py", "x = 1\n")
+
+    toy.exax.while_running = swap
+    assert toy.build().job == "main-1"
+    mixed = toy.project / "workdirs/main/main-0"
+    assert (mixed / SET_ASIDE).is_file()
+    assert not (mixed / SEAL).exists()
 
 
 def test_code_that_goes_on_changing(toy: Toy) -> None:
@@ -157,14 +182,14 @@ def test_a_remark_in_the_code_while_the_job_runs_costs_nothing(toy: Toy) -> None
 
 
 def test_a_job_of_methods_that_exax_had_not_loaded_again(toy: Toy) -> None:
-    """Its hash of the method is of before the edit, as that of a server that nobody told."""
-    old = toy.exax._job
+    """What it has loaded is of before the edit, as in a server that nobody told."""
+    old, older = toy.exax.loaded, write(toy.project, "older.py", "x = 0\n")
 
-    def stale(method: str, loaded: str, *rest: object) -> object:
-        toy.exax._job = old  # type: ignore[method-assign]
-        return old(method, "0" * 40, *rest)  # type: ignore[arg-type]
+    def stale(method: str) -> list[tuple[str, Path]]:
+        toy.exax.loaded = old  # type: ignore[method-assign]
+        return [("shortloop.a", older)]
 
-    toy.exax._job = stale  # type: ignore[method-assign,assignment]
+    toy.exax.loaded = stale  # type: ignore[method-assign]
     built = toy.build()
     assert built.job == "main-1"
     assert not (toy.project / "workdirs/main/main-0" / FINISHED).exists()

@@ -87,7 +87,9 @@ class LiveProject:
         self.write_study(text.replace(old, new))
 
     def environment(self, **more: str) -> dict[str, str]:
-        kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+        # Bytecode is written, as on a user's machine: not writing it hides code that is run as it was.
+        dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
+        kept = {k: v for k, v in os.environ.items() if not k.endswith(dropped)}
         study = str(self.folder / "study.toml")
         return {**kept, "USER": "tester", "STUDY": study, "SHORTLOOP_SLICES": "2", **more}
 

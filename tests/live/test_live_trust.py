@@ -77,7 +77,7 @@ def test_a_server_that_was_not_told_of_an_edit_builds_nothing_old(toy: ToyProjec
     edit(toy.method, "step(value) + ", "step(value) - ")
     built, said = toy.chain("-q")
     assert [toy.value(job) for job in built] == [99, 198, 297]
-    assert "changed since it was loaded" not in said  # nor anything twice
+    assert "built again" not in said  # nor anything twice
     assert toy.chain()[0] == []
 
 
@@ -89,9 +89,9 @@ def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
         edit(toy.steps, "return value", "return value + 1000")
     said, _ = running.communicate(timeout=60)
     assert running.returncode == 0, said
-    assert "changed since it was loaded" in said
-    # The first job was done before the edit; what came after is of the new code.
-    assert [toy.value(folder.name) for folder in last_jobs(toy)] == [first, first + 1001, first + 2002]
+    assert "the code of toy was edited while" in said
+    # The one that ran is kept as what the old code leaves; what came after is of the new code.
+    assert [toy.value(folder.name) for folder in last_jobs(toy)] == [first + 1, first + 1001, first + 2002]
     built, _ = toy.chain()
     assert toy.value(built[0]) == first + 1000
 
@@ -126,14 +126,22 @@ def test_a_lost_index_costs_nothing(toy: ToyProject) -> None:
 
 
 def test_finished_jobs_without_a_seal_are_taken_over(toy: ToyProject) -> None:
+    """As those of a run that is killed before it can seal one."""
     toy.new_chain()
-    toy.chain()
-    folders = last_jobs(toy)
-    toy.forget_index()
-    for folder in folders:
-        (folder / "seal.json").unlink()
-    assert toy.chain()[0] == []
-    assert all((folder / "seal.json").is_file() for folder in folders)
+    seal = toy.folder / "shortloop" / "jobs" / "seal.py"
+    text = seal.read_text(encoding="utf-8")
+    first = "    try:\n        for name in {*seal.files"
+    edit(seal, first, f"    os._exit(9)\n{first}")
+    assert toy.ax("run", "chain").returncode == 9
+    seal.write_text(text, encoding="utf-8")
+    done = [file.parent for file in (toy.folder / "workdirs/main").glob("main-[0-9]*/post.json")]
+    cut = [each for each in done if (each / ".notes").exists() and not (each / "seal.json").exists()]
+    assert cut
+    built, _ = toy.chain()
+    assert len(built) == 3 - len(cut)
+    assert not {folder.name for folder in cut} & set(built)
+    assert all((folder / "seal.json").is_file() for folder in cut)
+    assert not any((folder / ".notes").exists() for folder in cut)
 
 
 def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:

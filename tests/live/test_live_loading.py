@@ -1,0 +1,380 @@
+"""What a job ran is what its key says, however its code got there: old bytecode, late imports, files that are
+changed and put back, modules that nobody names."""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_one import OneProject, unseen_edit
+from live_project import AX, served
+
+pytestmark = pytest.mark.live
+
+OUTSIDE = "outside"  # a folder on PYTHONPATH
+
+
+class Outside(OneProject):
+    """With a folder of its own on PYTHONPATH."""
+
+    def environment(self, **more: str) -> dict[str, str]:
+        path = str(self.folder / OUTSIDE)
+        return {**super().environment(**more), "PYTHONPATH": path}
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[Outside]:
+    with served(Outside) as made:
+        yield made
+
+
+def test_an_edit_that_leaves_size_and_time_runs(one: Outside) -> None:
+    """Python would take the bytecode of before."""
+    one.write_method("same_second", "from methods.helper import K\nreturn K")
+    helper = one.write("methods/helper.py", "K = 1\n")
+    one.order("same_second")
+    assert one.one()[:2] == (1, True)
+    for number in (2, 3, 4, 5):
+        unseen_edit(helper, f"K = {number}\n")
+        assert one.one()[:2] == (number, True)
+    unseen_edit(helper, "K = 1\n")
+    assert one.one()[:2] == (1, False)
+
+
+def test_a_method_that_is_edited_so_runs_too(one: Outside) -> None:
+    for number in (1, 2, 3):
+        one.write_method("itself", f"return {number}")
+        one.order("itself")
+        assert one.one()[:2] == (number, True)
+
+
+def test_old_bytecode_of_a_helper_of_the_package_itself(one: Outside) -> None:
+    """Of what a method package's `__init__` has loaded, too."""
+    one.write_method("threads", "from shortloop.jobs.threads import VARIABLES\nreturn len(VARIABLES)")
+    one.order("threads")
+    before = one.one()[0]
+    threads = one.folder / "shortloop" / "jobs" / "threads.py"
+    text = threads.read_text(encoding="utf-8")
+    unseen_edit(threads, text.replace('    "NUMEXPR_NUM_THREADS",\n', " " * 26 + "\n"))
+    try:
+        assert one.one()[:2] == (before - 1, True)
+    finally:
+        unseen_edit(threads, text)
+    assert one.one()[:2] == (before, False)
+
+
+def test_machine_code_of_numba_is_that_of_all_files_it_comes_from(one: Outside) -> None:
+    one.write("methods/outer.py", "import numba\nfrom methods.inner import g\n\n@numba.njit(cache=True)\n"
+              "def f(x):\n    return g(x) * 10\n")  # fmt: skip
+    inner = "import numba\n\nK = {}\n\n@numba.njit(cache=True)\ndef g(x):\n    return x + K\n"
+    one.write_method("compiled", "from methods.outer import f\nreturn f(1)")
+    one.order("compiled")
+    for number in (1, 2, 3):
+        one.write("methods/inner.py", inner.format(number))
+        assert one.one()[:2] == (10 * (1 + number), True)
+
+
+LATE = """wait("before")
+from methods.via import {0}
+found = {0}()  # what a method imports itself may be loaded before
+wait("after")
+return found"""
+VIA = """def late():
+    from methods.late import K
+    return K
+
+
+def calm():
+    from methods.calm import K
+    return K
+"""
+
+
+def test_code_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> None:
+    one.write("methods/via.py", VIA)
+    late = one.write("methods/late.py", "K = 1\n")
+    one.write_method("stash", LATE.format("late"))
+    one.order("stash")
+    with one.held("after"):
+        with one.held("before"):
+            running = start(one)
+            one.wait_until_held("before", running)
+            unseen_edit(late, "K = 2\n")
+        one.wait_until_held("after", running)
+        unseen_edit(late, "K = 1\n")
+    said = end(running)
+    assert "the code of methods.late changed while" in said
+    assert one.last() == (1, True)
+
+
+def test_code_that_is_changed_and_put_back_after_it_was_loaded_costs_nothing(one: Outside) -> None:
+    one.write("methods/via.py", VIA)
+    late = one.write("methods/calm.py", "K = 1\n")
+    one.write_method("calm", LATE.format("calm"))
+    one.order("calm")
+    with one.held("after"):
+        running = start(one)
+        one.wait_until_held("after", running)
+        unseen_edit(late, "K = 2\n")
+        unseen_edit(late, "K = 1\n")
+    said = end(running)
+    assert "again" not in said
+    assert one.last() == (1, True)
+
+
+READ = """from shortloop.jobs.inputs import locate
+file = locate(options["file"])
+wait("before")
+found = int(file.read_text())
+wait("after")
+return found"""
+
+
+def test_an_input_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> None:
+    data = one.write("input.txt", "1")
+    one.write_method("swapped", READ)
+    one.order("swapped", files={"file": "input.txt"})
+    with one.held("after"):
+        with one.held("before"):
+            running = start(one)
+            one.wait_until_held("before", running)
+            unseen_edit(data, "2")
+        one.wait_until_held("after", running)
+        unseen_edit(data, "1")
+    said = end(running)
+    assert "input.txt changed" in said
+    assert one.last() == (1, True)
+
+
+def test_an_input_that_is_another_one_only_when_it_is_located(one: Outside) -> None:
+    """The import stages would note that as the answer to what it was before."""
+    data = one.write("input2.txt", "1")
+    body = """from shortloop.errors import InputError
+from shortloop.jobs.inputs import locate
+wait("before")
+try:
+    return int(locate(options["file"]).read_text())
+except InputError:
+    return -1
+finally:
+    wait("after")"""
+    one.write_method("caught", body)
+    one.order("caught", files={"file": "input2.txt"})
+    with one.held("after"):
+        with one.held("before"):
+            running = start(one)
+            one.wait_until_held("before", running)
+            unseen_edit(data, "2")
+        one.wait_until_held("after", running)
+        unseen_edit(data, "1")
+    end(running)
+    assert one.last() == (1, True)
+
+
+SEEN = {
+    "star": ("from methods.pack import *\nreturn part.K", "methods/pack/part.py"),
+    "by_name": ('import importlib\nreturn importlib.import_module("methods.named").K', "methods/named.py"),
+    "relative": (
+        'import importlib\nreturn importlib.import_module(".named2", "methods").K',
+        "methods/named2.py",
+    ),
+    "dunder": ('return __import__("methods.named3", fromlist=["K"]).K', "methods/named3.py"),
+    "on_path": ("import mine\nreturn mine.K", f"{OUTSIDE}/mine.py"),
+    "package_on_path": ("import many\nreturn many.value()", f"{OUTSIDE}/many/deep/part.py"),
+    "installed_in_place": ("import placed\nreturn placed.K", "elsewhere/placed.py"),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_code_of_ones_own_counts_wherever_it_is(one: Outside, name: str) -> None:
+    body, file = SEEN[name]
+    above = "from methods.pack import *" if name == "star" else ""
+    if name == "star":
+        body = body.partition("\n")[2]
+    one.write("methods/pack/__init__.py", '__all__ = ["part"]\n')
+    one.write(f"{OUTSIDE}/many/__init__.py",
+              "import importlib\n\n\ndef value():\n    found = 'deep.part'\n"
+              "    return importlib.import_module(f'many.{found}').K\n")  # fmt: skip
+    one.write(f"{OUTSIDE}/many/deep/__init__.py", "")
+    with installed_in_place(one) if name == "installed_in_place" else served_as_it_is():
+        edited = one.write(file, "K = 1\n")
+        one.write_method(name, body, above)
+        one.order(name)
+        assert one.one()[:2] == (1, True)
+        assert one.one()[:2] == (1, False)
+        unseen_edit(edited, "K = 2\n")
+        assert one.one()[:2] == (2, True)
+
+
+UNSEEN = {
+    "computed": (
+        'import importlib\nreturn importlib.import_module("methods." + "hidden").K',
+        "methods.hidden",
+    ),
+    "by_path": (
+        "import importlib.util\n"
+        'spec = importlib.util.spec_from_file_location("any", str(FOLDER / "methods/hidden.py"))\n'
+        "module = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(module)\nreturn module.K",
+        "any",
+    ),
+    "left_by_another": (
+        'import importlib\nreturn importlib.import_module("methods.top" + "most").K',
+        "methods.topmost",
+    ),
+    "in_a_program": (
+        "import subprocess, sys\n"
+        'code = "import sys; sys.path.insert(0, sys.argv[1]); from methods.hidden import K; print(K)"\n'
+        "return int(subprocess.check_output([sys.executable, '-c', code, str(FOLDER)]))",
+        "methods.hidden",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_code_that_a_key_cannot_see_is_refused(one: Outside, name: str) -> None:
+    one.write("methods/hidden.py", "K = 1\n")
+    one.write("methods/topmost.py", "K = 1\n")
+    one.write_method("with_top", "return topmost.K", "from methods import topmost")  # loaded for all methods
+    body, module = UNSEEN[name]
+    one.write_method(name, body)
+    one.order(name)
+    for _ in range(2):
+        said = one.refused()
+        assert "code that its key does not see" in said
+        assert f"{module} (" in said
+        assert "hidden.py" in said or "topmost.py" in said
+        assert f"method {name}" in said
+
+
+@pytest.mark.parametrize("name", ["computed", "in_a_program"])
+def test_unless_it_is_named_where_the_job_is_built(one: Outside, name: str) -> None:
+    hidden = one.write("methods/hidden.py", "K = 1\n")
+    one.write_method(name, UNSEEN[name][0])
+    one.order(name, modules=["methods.hidden"])
+    assert one.one()[:2] == (1, True)
+    unseen_edit(hidden, "K = 2\n")
+    assert one.one()[:2] == (2, True)
+
+
+def test_a_compiled_module_beside_a_method_counts(one: Outside) -> None:
+    one.write_method("compiled_module", "from methods import fast\nreturn fast.value()")
+    one.order("compiled_module")
+    for number in (1, 2):
+        build_extension(one.folder / "methods", number)
+        assert one.one()[:2] == (number, True)
+    assert one.one()[:2] == (2, False)
+
+
+def test_a_file_that_a_method_opens_without_a_word_is_named(one: Outside) -> None:
+    one.write("methods/table.txt", "7")
+    one.write_method("opens", 'return int((FOLDER / "methods" / "table.txt").read_text())')
+    one.order("opens")
+    value, fresh, said = one.one()
+    assert (value, fresh) == (7, True)
+    assert "has read methods/table.txt, which its key does not see" in said
+    job = one.folder.joinpath("last.json").read_text(encoding="utf-8").split('"')[1]
+    assert "methods/table.txt" in one.shortloop("show", job).stdout
+    one.write("registered.txt", "8")
+    body = 'from shortloop.jobs.inputs import locate\nreturn int(locate(options["file"]).read_text())'
+    one.write_method("declares", body)
+    one.order("declares", files={"file": "registered.txt"})
+    assert "warning" not in one.one()[2]
+
+
+def test_what_a_method_of_others_declares_counts(one: Outside) -> None:
+    """As exax means it: paths relative to the method, and modules."""
+    body = 'return int((FOLDER / "methods" / "theirs.txt").read_text()) + theirs.K'
+    one.write("methods/theirs.py", "K = 10\n")
+    data = one.write("methods/theirs.txt", "1")
+    one.write_method("of_others", body, "from methods import theirs")
+    method = one.folder / "methods" / "a_of_others.py"
+    text = method.read_text(encoding="utf-8")
+    text = text.replace("from shortloop.jobs.code import code_of\n\n", "")
+    method.write_text(text.replace("code_of(__file__)", '["theirs.txt", theirs]'), encoding="utf-8")
+    one.order("of_others")
+    value, fresh, said = one.one()
+    assert (value, fresh) == (11, True)
+    assert "warning" not in said
+    assert one.one()[:2] == (11, False)
+    unseen_edit(data, "2")
+    assert one.one()[:2] == (12, True)
+    one.write("methods/theirs.py", "K = 20\n")
+    assert one.one("-q")[:2] == (22, True)
+
+
+def start(one: Outside) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(AX), "run", "one"],
+        cwd=one.folder,
+        env=one.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def end(running: subprocess.Popen[str]) -> str:
+    said, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, said
+    return said
+
+
+class served_as_it_is:
+    """No other environment."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class installed_in_place:
+    """A package whose import is found as that of one which was installed with `pip install -e`."""
+
+    def __init__(self, one: Outside) -> None:
+        self.one = one
+
+    def __enter__(self) -> None:
+        place = self.one.folder / "elsewhere" / "placed.py"
+        finder = f"""
+import sys
+from importlib.util import spec_from_file_location
+
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return spec_from_file_location(name, {str(place)!r}) if name == "placed" else None
+
+
+sys.meta_path.append(Finder)
+"""
+        self.one.write(f"{OUTSIDE}/sitecustomize.py", finder)
+        self.again()
+
+    def again(self) -> None:
+        self.one.stop_server()
+        self.one.start_server()
+
+    def __exit__(self, *error: object) -> None:
+        (self.one.folder / OUTSIDE / "sitecustomize.py").unlink()
+        self.again()
+
+
+def build_extension(folder: Path, number: int) -> None:
+    """A module in C, beside the methods."""
+    source = f"""
+#include <Python.h>
+static PyObject *value(PyObject *self, PyObject *none) {{ return PyLong_FromLong({number}); }}
+static PyMethodDef methods[] = {{{{"value", value, METH_NOARGS, ""}}, {{NULL, NULL, 0, NULL}}}};
+static struct PyModuleDef module = {{PyModuleDef_HEAD_INIT, "fast", "", -1, methods}};
+PyMODINIT_FUNC PyInit_fast(void) {{ return PyModule_Create(&module); }}
+"""
+    file = folder / "fast.c"
+    file.write_text(source, encoding="utf-8")
+    include = sysconfig.get_paths()["include"]
+    made = folder / f"fast{sysconfig.get_config_var('EXT_SUFFIX')}"
+    made.unlink(missing_ok=True)
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", str(file), "-o", str(made)], check=True)

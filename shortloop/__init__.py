@@ -7,6 +7,7 @@ Nothing heavy is imported here: exax imports this package on every run.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 __version__ = "0.1.0"
@@ -19,6 +20,13 @@ _PUBLIC = {
     "load": "shortloop.jobs.results",
     "read_study": "shortloop.study.load",
 }
+
+# numba's own way takes machine code of one file for valid when another has changed that it was made of.
+os.environ.setdefault(
+    "NUMBA_CACHE_LOCATOR_CLASSES",
+    "shortloop.jobs.machine_code.ByClosure,UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,"
+    "IPythonCacheLocator,ZipCacheLocator",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,101 @@
+"""Where numba keeps the machine code of one's own functions, and what it was made of.
+
+numba itself takes machine code for valid as long as the file of the function is the same, though it holds
+functions and constants of other files. Here it is valid for the code of all modules that the function's
+module can import. numba finds this room by the variable `NUMBA_CACHE_LOCATOR_CLASSES`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import config
+from numba.core.caching import InTreeCacheLocator
+
+from shortloop.errors import InputError
+from shortloop.jobs.closure import closure_of
+from shortloop.jobs.digest import digest
+from shortloop.jobs.loading import loaded_modules
+from shortloop.jobs.own import is_own, version_of
+from shortloop.jobs.project import cache_directory
+from shortloop.jobs.source import hash_of, read_source, said_by
+
+__all__ = ["ByClosure"]
+
+
+class ByClosure(InTreeCacheLocator):
+    """Machine code of a function of one's own, valid for the code of all that its module can import."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._module = py_func.__module__
+        with contextlib.suppress(InputError, OSError):  # else beside the file, as numba does
+            above = config.CACHE_DIR or cache_directory("numba")
+            self._cache_path = os.path.join(above, self.get_suitable_cache_subpath(py_file))
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        """As numba asks for it.
+
+        Parameters
+        ----------
+        py_func : callable
+            The function.
+        py_file : str
+            Its file.
+
+        Returns
+        -------
+        ByClosure or None
+            None if it is not code of one's own, in a file.
+        """
+        if not os.path.isfile(py_file) or not is_own(py_file):
+            return None
+        return super().from_function(py_func, py_file)
+
+    def get_source_stamp(self) -> Any:
+        """What the machine code is made of.
+
+        Returns
+        -------
+        object
+            Equal for equal code; found out when it is needed, as by then all of that is loaded.
+        """
+        return _Stamp(functools.cache(lambda: _code_of(self._module, Path(self._py_file))))
+
+
+class _Stamp:
+    """A text that is made when it is compared or kept."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+
+    def __eq__(self, other: object) -> bool:
+        return str(self._text()) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (self._text(),)
+
+
+def _code_of(name: str, file: Path) -> str:
+    """A hash of the code that a module can import, as far as it is loaded as that was loaded."""
+    place = file.parent if file.name == "__init__.py" else file.with_suffix("")
+    if list(place.parts[-len(name.split(".")) :]) != name.split("."):  # a script, or loaded by its path
+        name = place.name
+    modules, libraries = closure_of(name, file)
+    modules[name] = file
+    loaded = {found.file: found.content for found in loaded_modules().values()}
+    code = {}
+    for module, each in modules.items():
+        said = hash_of(read_source(each, module).text)
+        content = loaded.get(str(each))
+        code[module] = said if content is None else said_by(content) or content
+    versions = {library: getattr(version_of(library), "text", "") for library in libraries}
+    return digest({"code": code, "versions": versions})

@@ -61,8 +61,6 @@ def make_features(run: Plan) -> dict[str, dict[str, Built]]:
 
 
 def train(run: Plan, participant: str, features: Built) -> Built:
-    from shortloop.jobs.code import origin_of
-
     study = run.study
     return run.build(
         "train",
@@ -73,10 +71,16 @@ def train(run: Plan, participant: str, features: Built) -> Built:
             "decoding": study.decoding.model_dump(exclude={"score"}),
             "decisions": study.decoding.score == "auc",
             "estimator": study.estimator.model_dump(),
-            "origin": origin_of(study.estimator.path) if study.estimator.kind == "sklearn" else "",
         },
         jobs={"features": features},
+        modules=estimator_modules(run),
     )
+
+
+def estimator_modules(run: Plan) -> list[str]:
+    """Where an estimator comes from that the study names by its import path; every stage may make it."""
+    estimator = run.study.estimator
+    return [estimator.path.rpartition(".")[0]] if estimator.kind == "sklearn" else []
 
 
 def apply(run: Plan, participant: str, kind: str, features: Built, models: Built) -> Built | None:
@@ -87,6 +91,7 @@ def apply(run: Plan, participant: str, kind: str, features: Built, models: Built
         participant,
         options={"phase": run.study.phases.decoded},
         jobs={"features": features, "models": models},
+        modules=estimator_modules(run),
     )
 
 
@@ -103,6 +108,7 @@ def permute(run: Plan, participant: str, features: Built, models: Built, applied
         options={"seed": run.study.seed, "score": run.study.decoding.score, **permutations.model_dump()},
         jobs=jobs,
         grows="count",
+        modules=estimator_modules(run),
     )
 
 

@@ -15,7 +15,6 @@ options: dict[str, Any] = {
     "decoding": {},
     "decisions": False,  # whether they are kept, beside the predicted classes
     "estimator": {},
-    "origin": "",  # version or content of an estimator that is not scikit-learn's own
 }
 jobs = ("features",)
 

@@ -1,0 +1,79 @@
+"""An estimator of the user's own is code of every stage that makes it, with all that it imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from live_one import unseen_edit
+from live_project import LiveProject, served
+
+pytestmark = pytest.mark.live
+
+ESTIMATOR = """\
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from nearest_helper import STEP
+
+
+class Nearest(ClassifierMixin, BaseEstimator):
+    def fit(self, x, y):
+        self.classes_ = np.unique(y)
+        self.centres_ = np.array([x[y == k].mean(axis=0) for k in self.classes_])
+        self.fitted_on_ = len(x)
+        return self
+
+    def predict(self, x):
+        # All held-out trials of training are a small part; the whole of another phase is more than it saw.
+        distance = ((x[:, None] - self.centres_) ** 2).sum(axis=2)
+        found = self.classes_[distance.argmin(axis=1)]
+        return found if len(x) < self.fitted_on_ else (found + STEP) % len(self.classes_)
+"""
+
+
+class OwnEstimator(LiveProject):
+    """Trained on one phase, applied to another, by an estimator that the project has beside it."""
+
+    def prepare(self) -> None:
+        self.edit_study('phases.train = "viewing"', 'phases.train = "viewing"\nphases.decode = "again"')
+        self.edit_study('"{participant}.npz"]', '"{participant}.npz"]\nfiles.again = ["{participant}.npz"]')
+        text = (self.folder / "study.toml").read_text(encoding="utf-8")
+        start, end = text.index("[estimator]"), text.index("[permutations]")
+        own = '[estimator]\nkind = "sklearn"\npath = "nearest.Nearest"\n\n'
+        self.write_study(text[:start] + own + text[end:].replace("count = 39", "count = 9"))
+        (self.folder / "nearest.py").write_text(ESTIMATOR, encoding="utf-8")
+        (self.folder / "nearest_helper.py").write_text("STEP = 0\n", encoding="utf-8")
+
+
+@pytest.fixture
+def project() -> Iterator[OwnEstimator]:
+    with served(OwnEstimator) as made:
+        made.prepare()
+        yield made
+
+
+def test_a_helper_of_an_estimator_of_ones_own_runs_again_what_makes_it(project: OwnEstimator) -> None:
+    project.run()
+    before = {stage: project.result(stage, "A") for stage in ("train", "apply", "permute")}
+    helper = project.folder / "nearest_helper.py"
+    unseen_edit(helper, "STEP = 1\n")
+    done = project.ax("run", "build_pipeline")
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = {stage: project.result(stage, "A") for stage in before}
+    assert all(after[stage] != before[stage] for stage in before)
+    # What it is trained to say of held-out trials is the same, and of the other phase it is not.
+    same = {stage: bytes_of(after[stage], name) == bytes_of(before[stage], name) for stage, name in RESULTS}
+    assert same == {"train": True, "apply": False}
+    assert "nearest_helper.py" in done.stdout
+    unseen_edit(helper, "STEP = 0\n")
+    assert project.run() == {}
+
+
+RESULTS = (("train", "predicted.npy"), ("apply", "votes.npy"))
+
+
+def bytes_of(folder: object, name: str) -> bytes:
+    from pathlib import Path
+
+    return (Path(str(folder)) / name).read_bytes()

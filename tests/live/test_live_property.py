@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from live_one import unseen_edit
 from toy_project import AX, DagProject, Node, expected
-from toy_sources import STEPS
+from toy_sources import CONSTANTS, STEPS
 
 pytestmark = pytest.mark.live
 
@@ -43,6 +44,7 @@ class World:
         self.nodes = [Node("first", 0, file=FILES[0]), Node("scale", 1, (0,)), Node("join", 2, (0, 1))]
         self.files = dict.fromkeys(FILES, 5)
         self.variants = dict.fromkeys(VARIANTS, 0)
+        self.constants = dict.fromkeys(VARIANTS, 0)
         self.whole: dict[Any, str] = {}
         self.log: list[str] = []
         for name in FILES:
@@ -83,6 +85,33 @@ class World:
         method = self.rng.choice(list(VARIANTS))
         self.variants[method] = self.rng.randrange(3)
         self.write_code(method)
+
+    def change_constant(self) -> None:
+        """In a file that is imported in a roundabout way."""
+        method = self.rng.choice(list(VARIANTS))
+        self.constants[method] = self.rng.randrange(3)
+        self.write_constant(method)
+
+    def change_within_a_second(self) -> None:
+        """To another size and back, or the same: by time and size, Python may take its old bytecode."""
+        for _ in range(2):
+            self.change_constant()
+
+    def change_unseen(self) -> None:
+        """So that size and modification time stay the same, as of a file that is put back."""
+        method = self.rng.choice(list(VARIANTS))
+        self.constants[method] = self.rng.randrange(3)
+        unseen_edit(self.constant_file(method), f"K = {self.constants[method]}\n")
+        name = self.rng.choice(FILES)
+        self.files[name] = self.rng.randrange(5, 8)
+        unseen_edit(self.toy.folder / name, str(self.files[name]))
+
+    def put_back(self) -> None:
+        """Something else, and then what it was, with its time."""
+        for file in (self.constant_file(self.rng.choice(list(VARIANTS))), self.toy.folder / FILES[0]):
+            text = file.read_text(encoding="utf-8")
+            unseen_edit(file, "".join("9" if each.isdigit() else each for each in text))
+            unseen_edit(file, text)
 
     def remark(self) -> None:
         method = self.rng.choice(list(VARIANTS))
@@ -132,16 +161,23 @@ class World:
         file = self.toy.folder / "methods" / f"step_{method}.py"
         file.write_text(above + self.steps()[method], encoding="utf-8")
 
+    def constant_file(self, method: str) -> Path:
+        return self.toy.folder / "methods" / CONSTANTS[method]
+
+    def write_constant(self, method: str) -> None:
+        self.constant_file(method).write_text(f"K = {self.constants[method]}\n", encoding="utf-8")
+
     def write_file(self, name: str) -> None:
         (self.toy.folder / name).write_text(str(self.files[name]), encoding="utf-8")
 
     def keys(self) -> list[Any]:
         """What each job is: method, code, options, file, and content of inputs."""
-        values = expected(self.nodes, self.files, self.steps())
+        values = expected(self.nodes, self.files, self.steps(), self.constants)
         contents = [(node.method, each.tobytes()) for node, each in zip(self.nodes, values)]
         return [
             (
-                *(node.method, self.variants[node.method], node.number, self.files.get(node.file)),
+                *(node.method, self.variants[node.method], self.constants[node.method]),
+                *(node.number, self.files.get(node.file)),
                 tuple(contents[above] for above in node.of),
             )
             for node in self.nodes
@@ -157,7 +193,7 @@ class World:
         for key, job, fresh in zip(keys, ran.jobs, ran.fresh):
             assert fresh or self.whole[key] == job
             self.whole[key] = job
-        self.toy.check(ran, expected(self.nodes, self.files, self.steps()))
+        self.toy.check(ran, expected(self.nodes, self.files, self.steps(), self.constants))
         self.log.append("run " + " ".join(ran.jobs))
 
 
@@ -169,6 +205,10 @@ EDIT: list[tuple[Callable[[World], None], int]] = [
     (World.change_file, 3),
     (World.touch_files, 1),
     (World.change_code, 4),
+    (World.change_constant, 3),
+    (World.change_within_a_second, 2),
+    (World.change_unseen, 3),
+    (World.put_back, 2),
     (World.remark, 2),
     (World.damage_job, 4),
     (World.touch_job, 1),
@@ -206,11 +246,13 @@ def test_random_edits() -> None:
 def same_as_clean(world: World, folder: Path) -> None:
     """Byte for byte."""
     clean = World(folder, world.rng)
-    clean.nodes, clean.files, clean.variants = world.nodes, world.files, world.variants
+    clean.nodes, clean.files = world.nodes, world.files
+    clean.variants, clean.constants = world.variants, world.constants
     for name in FILES:
         clean.write_file(name)
     for method in VARIANTS:
         clean.write_code(method)
+        clean.write_constant(method)
     clean.toy.start_server()
     try:
         clean.run()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from live_project import AX, LiveProject
-from toy_sources import FAULTS, FIRST, JOIN, SCALE, SCRIPT, STEPS, UNITS
+from toy_sources import FAULTS, FIRST, JOIN, MORE, SCALE, SCRIPT, STEPS, UNITS
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,10 @@ def chains(number: int, count: int = 2, length: int = 64) -> list[Node]:
 
 
 def expected(
-    nodes: Sequence[Node], files: Mapping[str, int] | None = None, steps: Mapping[str, str] = STEPS
+    nodes: Sequence[Node],
+    files: Mapping[str, int] | None = None,
+    steps: Mapping[str, str] = STEPS,
+    constants: Mapping[str, int] | None = None,
 ) -> list[np.ndarray]:
     """What each job must leave."""
     space: dict[str, Any] = {}
@@ -57,6 +60,7 @@ def expected(
             found.append(space["scale"](above[0], node.number))
         else:
             found.append(space["join"](above, node.number))
+        found[-1] = found[-1] + (constants or {}).get(node.method, 0)
     return found
 
 
@@ -87,8 +91,10 @@ class DagProject(LiveProject):
                     file.unlink()
         sources = {"a_first": FIRST, "a_scale": SCALE, "a_join": JOIN, "faults": FAULTS}
         steps = {f"step_{method}": text for method, text in STEPS.items()}
-        for name, text in {**sources, **steps}.items():
-            (folder / "methods" / f"{name}.py").write_text(text, encoding="utf-8")
+        files = {f"{name}.py": text for name, text in {**sources, **steps}.items()} | MORE
+        (folder / "methods" / "stars").mkdir()
+        for name, text in files.items():
+            (folder / "methods" / name).write_text(text, encoding="utf-8")
         (folder / "build_scripts" / "build_dag.py").write_text(SCRIPT, encoding="utf-8")
 
     def environment(self, **more: str) -> dict[str, str]:

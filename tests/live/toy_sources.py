@@ -6,6 +6,7 @@ FIRST = '''\
 """Numbers from an option and perhaps a file; a job that was cut off goes on where it was."""
 
 from methods.faults import fault
+from methods.lazy import deep
 from methods.step_first import first
 from shortloop.jobs.code import code_of
 
@@ -31,7 +32,7 @@ def analysis(sliceno, prepare_res):
     blocks, x, more = prepare_res
     half = x.shape[1] // 2
     for unit in blocks:
-        values = first(np.arange(x.shape[1]) + 1000 * unit, options["number"] + more)
+        values = first(np.arange(x.shape[1]) + 1000 * unit, options["number"] + more) + deep()
         x[unit, :half] = values[:half]
         fault("analysis", options["number"])
         x[unit, half:] = values[half:]
@@ -48,6 +49,7 @@ SCALE = '''\
 """Changes each value of one job."""
 
 from methods.faults import fault
+from methods.stars import *
 from methods.step_scale import scale
 from shortloop.jobs.code import code_of
 
@@ -69,7 +71,7 @@ def prepare():
 def analysis(sliceno, prepare_res):
     x, out, units = prepare_res
     for unit in units:
-        out[unit] = scale(x[unit], options["number"])
+        out[unit] = scale(x[unit], options["number"]) + part.K
         fault("analysis", options["number"])
 
 
@@ -87,22 +89,34 @@ from methods.step_join import join
 from shortloop.jobs.code import code_of
 
 depend_extra = code_of(__file__)
-options = {"number": 0}
+options = {"number": 0, "model": ""}
 jobs = (["of"],)
 
 
 def synthesis():
+    from importlib import import_module
+
     from shortloop.jobs.records import Array, save_array, write_record
     from shortloop.jobs.results import open_result
 
     fault("synthesis", options["number"])
-    save_array("x", join([open_result(job.path).arrays["x"] for job in jobs.of], options["number"]))
+    more = import_module(options["model"]).extra()
+    save_array("x", join([open_result(job.path).arrays["x"] for job in jobs.of], options["number"]) + more)
     write_record("join", None, {"x": Array("units × values", "x")})
 '''
 STEPS = {
     "first": "def first(x, number):\n    return x * 7 + number\n",
     "scale": "def scale(x, number):\n    return x * 3 + number\n",
     "join": "def join(every, number):\n    return sum(every) + number\n",
+}
+# A constant for each method: behind two imports inside functions, behind a star, and in what a module imports
+# that an option names.
+CONSTANTS = {"first": "deeper.py", "scale": "stars/part.py", "join": "model_helper.py"}
+MORE = {
+    "lazy.py": "def deep():\n    from methods.deeper import K\n\n    return K\n",
+    "stars/__init__.py": '__all__ = ["part"]\n',
+    "model.py": "from methods.model_helper import K\n\n\ndef extra():\n    return K\n",
+    **dict.fromkeys(CONSTANTS.values(), "K = 0\n"),
 }
 FAULTS = '''\
 """Waits a moment, and fails where it was told to: in one file, so that the code of jobs stays the same."""
@@ -154,7 +168,10 @@ def pipeline(run):
         if node["file"]:
             options["file"] = register([FOLDER / node["file"]])[0]
         jobs = {"of": [built[above] for above in node["of"]]} if node["of"] else None
-        built.append(run.build(node["method"], options=options, jobs=jobs))
+        modules = ["methods.model"] if node["method"] == "join" else []
+        if modules:
+            options["model"] = modules[0]
+        built.append(run.build(node["method"], options=options, jobs=jobs, modules=modules))
     return built[-1]
 
 

@@ -7,3 +7,7 @@ load_from_source(__name__)  # before anything else is loaded
 from shortloop.jobs.threads import set_single_thread  # noqa: E402
 
 set_single_thread()
+
+from shortloop.jobs.server import prepare_script  # noqa: E402
+
+prepare_script()

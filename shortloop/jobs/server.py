@@ -5,50 +5,48 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from shortloop.errors import InputError
+from shortloop.jobs.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.lifeline import ends_with_this, forks_end_with_this
 from shortloop.jobs.loading import runs_jobs
+from shortloop.jobs.listener import PATIENCE, answers, socket_file
 from shortloop.jobs.mending import mend, mend_lists, own
-from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.project import project_directory
 from shortloop.jobs.repairs import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
+from shortloop.jobs.slices import slices_now, wanted
 from shortloop.jobs.warm import import_before_forks
 from shortloop.jobs.watch import watch_jobs
 
-__all__ = ["answers", "prepare_runner", "prepare_server", "running_server"]
-
-START_SECONDS = 60
+__all__ = ["prepare_runner", "prepare_script", "prepare_server", "running_server"]
 
 
 def prepare_server() -> None:
     """Complete the configuration of the exax server that imports the methods package; elsewhere nothing.
 
-    ``slices: -1`` becomes the number of cores this process may use; so does a larger number, as each job
-    would wait for processes that only are in the way of the others. Folders of workdirs are made, and
-    their note of the slice count is brought up to date: no job here has files per slice, so the count
-    may change from run to run. No other server may use them, and jobs that a power cut broke are taken out
-    of use, as the server would not start.
+    ``slices: -1`` becomes a number. Folders of workdirs are made, and their note of that number, which may
+    change from run to run, is brought up to date: what hangs on it is looked after job by job. No other
+    server may use the workdirs, and jobs that a power cut broke are taken out of use, as the server would
+    not start.
     """
-    # The processes that run methods import the package too, but have loaded no configuration.
-    cfg = getattr(sys.modules.get("accelerator.shell"), "cfg", None)
-    exax = sys.modules.get("accelerator.g")
-    if cfg is None or getattr(exax, "running", None) != "server":
+    cfg = _configuration_of("server")
+    if cfg is None:
         return
-    cores = len(os.sched_getaffinity(0))
-    cfg.slices = min(cfg.slices, cores) if cfg.slices > 0 else cores
+    cfg.slices = wanted(cfg.slices)
     workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
     one_at_a_time()
+    forget_other_slices(cfg.slices)
     own(workdirs)
-    leave_nothing_behind(_socket().parent / "multiprocessing")
+    leave_nothing_behind(socket_file().parent / "multiprocessing")
     mend(workdirs)
     for line in mend_lists(Path.cwd()):  # too late for this server, but not for the next
         print(f"{line}; start the server again", flush=True)
@@ -59,30 +57,21 @@ def prepare_server() -> None:
 def prepare_runner() -> None:
     """In the process that loads methods and forks jobs: what these need; elsewhere nothing.
 
-    It imports what jobs to come need, and has them die with it.
+    It imports what jobs to come need, has them die with it, and lets them read no part for the whole.
     """
     if runs_jobs():
         forks_end_with_this()
         import_before_forks()
         watch_jobs()
+        refuse_other_slices()
 
 
-def answers() -> bool:
-    """Whether this project's exax server answers; one that is still starting is waited for.
-
-    Returns
-    -------
-    bool
-    """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(START_SECONDS)
-        try:
-            # Its socket is there before it is ready, so a reply is what counts.
-            probe.connect(str(_socket()))
-            probe.sendall(b"GET /status HTTP/1.0\r\n\r\n")
-            return bool(probe.recv(1))
-        except OSError:
-            return False
+def prepare_script() -> None:
+    """In the process that runs a build script: the server's number of slices; elsewhere nothing."""
+    cfg = _configuration_of("build")
+    if cfg is not None:
+        cfg.slices = slices_now()
+        refuse_other_slices()
 
 
 @contextmanager
@@ -97,7 +86,7 @@ def running_server() -> Iterator[bool]:
     Raises
     ------
     InputError
-        If it does not start.
+        If it does not start, or there is one that does not answer.
     """
     # A plain kill would leave the server behind; as an exception it passes through here.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
@@ -111,16 +100,16 @@ def running_server() -> Iterator[bool]:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    if len(os.fsencode(_socket())) > SOCKET_PATH_LIMIT:
+    if len(os.fsencode(socket_file())) > SOCKET_PATH_LIMIT:
         raise InputError(
             "the path of the server's socket is too long for this system",
-            file=_socket(),
+            file=socket_file(),
             expected=f"at most {SOCKET_PATH_LIMIT} bytes",
             hint="move the project to a folder nearer to the root, or change `listen` in accelerator.conf",
         )
     for line in mend_lists(project_directory()):
         print(line, flush=True)
-    log = _socket().parent / "server.log"
+    log = socket_file().parent / "server.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
             [str(Path(sys.executable).with_name("ax")), "server"],
@@ -131,7 +120,7 @@ def _start() -> subprocess.Popen[bytes]:
             start_new_session=True,
             preexec_fn=ends_with_this(),
         )
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + PATIENCE
     while not answers():
         if process.poll() is not None or time.monotonic() > deadline:
             _end(process)
@@ -160,13 +149,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def _only_one_starts() -> Iterator[None]:
     """Two runs that begin together must not start two servers on one workdir."""
-    lock = _socket().parent / "start.lock"
+    lock = socket_file().parent / "start.lock"
     lock.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     with lock.open("wb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
 
-def _socket() -> Path:
-    listen = configuration().listen
-    return project_directory() / str(listen)
+def _configuration_of(what: str) -> Any:
+    """exax's configuration, where this process is what is asked for.
+
+    Those that run methods import the package too, but have loaded no configuration.
+    """
+    running = getattr(sys.modules.get("accelerator.g"), "running", None)
+    return getattr(sys.modules.get("accelerator.shell"), "cfg", None) if running == what else None

@@ -16,6 +16,7 @@ from shortloop.jobs.mending import tidy
 from shortloop.jobs.project import FINISHED, SET_ASIDE, cache_directory, configuration, job_folders
 from shortloop.jobs.reasons import one_line
 from shortloop.jobs.seal import SEAL, NotOnDisk, Seal, damage, read_seal, states_of, write_seal
+from shortloop.jobs.slices import Slices
 
 __all__ = ["Store"]
 
@@ -27,6 +28,7 @@ class Store:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
         self.damaged: dict[str, tuple[str, str]] = {}
         """By key: a job that was set aside, and what was wrong with it."""
+        self._slices = Slices()
         self._whole: dict[str, Found] = {}
         self._waiting: queue.Queue[tuple[Path, Seal] | None] = queue.Queue()
         self._failed: list[Exception] = []
@@ -209,6 +211,8 @@ class Store:
         if parts.key() in self.damaged:
             job, what = self.damaged[parts.key()]
             return f"{job} was damaged: {what}"
+        if other := self._slices.why(parts.key()):
+            return other
         if previous is None:
             return one_line(None, parts, None, jobs)
         return one_line(previous.parts, parts, self.folder(previous.job), jobs)
@@ -245,6 +249,8 @@ class Store:
         except OSError:
             same = False
         if not same and not self._look_again(folder, row):
+            return None
+        if not self._slices.are_as_now(folder, row.key, [state[0] for state in row.states]):
             return None
         return Found(row.job, folder, row.content, row.seconds, row.rejected)
 

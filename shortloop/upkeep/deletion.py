@@ -15,10 +15,10 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.blocks import BLOCKS
 from shortloop.jobs.exax import is_idle
+from shortloop.jobs.listener import answers
 from shortloop.jobs.locks import only_run
 from shortloop.jobs.project import DELETED, FINISHED, cache_directory, configuration
 from shortloop.jobs.seal import SEAL
-from shortloop.jobs.server import answers
 from shortloop.jobs.store import Store
 from shortloop.upkeep.inventory import Entry
 

@@ -1,0 +1,211 @@
+"""Asking the exax server without waiting for it in vain: which process it is, and whether it is stopped."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.project import configuration, project_directory
+
+__all__ = ["PATIENCE", "answers", "ask", "peer", "socket_file", "watched"]
+
+PATIENCE = 60.0  # seconds that a server which is still starting may need
+WORTH_A_WORD = 2.0
+LOOK_EVERY = 0.5
+
+
+def socket_file() -> Path:
+    """Where this project's exax server listens.
+
+    Returns
+    -------
+    Path
+    """
+    return project_directory() / str(configuration().listen)
+
+
+def answers() -> bool:
+    """Whether this project's exax server answers; one that is still starting is waited for.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    InputError
+        As `ask`.
+    """
+    return ask("status") is not None
+
+
+def ask(what: str) -> bytes | None:
+    """What the exax server replies.
+
+    Parameters
+    ----------
+    what : str
+        What it is asked for, e.g. ``"status"``.
+
+    Returns
+    -------
+    bytes or None
+        None if nobody listens.
+
+    Raises
+    ------
+    InputError
+        If somebody listens who is stopped, belongs to another user, or does not reply.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(LOOK_EVERY)
+        try:
+            probe.connect(str(socket_file()))
+        except PermissionError:
+            raise _of_another() from None
+        except BlockingIOError:  # more wait for it than the system lets
+            raise _silent("many processes wait for it already") from None
+        except OSError:
+            return None
+        process, _ = peer(probe)
+        try:
+            probe.sendall(f"GET /{what} HTTP/1.0\r\n\r\n".encode())
+            reply = _received(probe, process)
+        except OSError:  # it ended
+            return None
+    return reply.partition(b"\r\n\r\n")[2] if reply else None
+
+
+def peer(connection: socket.socket) -> tuple[int, int]:
+    """The process at the other end of a Unix socket.
+
+    Parameters
+    ----------
+    connection : socket.socket
+        Connected.
+
+    Returns
+    -------
+    process, user : int
+        Their ids.
+    """
+    process, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return process, user
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Say so when the server, or a process of its jobs, is stopped while the block waits for it."""
+    done = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(done,), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _received(probe: socket.socket, process: int) -> bytes:
+    """All that a server replies; its socket is there before it is ready."""
+    reply = b""
+    started = time.monotonic()
+    told = False
+    while True:
+        if _state(process)[1] == "T":
+            raise InputError("the exax server is stopped", found=_named(process), hint=_way_out(process))
+        try:
+            part = probe.recv(65536)
+        except TimeoutError:
+            waited = time.monotonic() - started
+            if waited > PATIENCE:
+                raise _silent(f"{_named(process)}, for {waited:.0f} s") from None
+            if waited > WORTH_A_WORD and not told:
+                told = True
+                print(f"waiting for the exax server, {_named(process)}, to answer", flush=True)
+            continue
+        if not part:
+            return reply
+        reply += part
+
+
+def _watch(done: threading.Event) -> None:
+    server = _server()
+    said: set[int] = set()
+    while server and not done.wait(2 * WORTH_A_WORD):
+        stopped = _stopped(server)
+        for process in sorted(stopped - said):
+            what = "the exax server" if process == server else "a process of the exax server"
+            print(f"{what} is stopped, and this run waits: {_named(process)}\n  what to do: "
+                  f"{_way_out(process)}", flush=True)  # fmt: skip
+        for process in sorted(said - stopped):
+            print(f"process {process} of the exax server goes on", flush=True)
+        said = stopped
+
+
+def _server() -> int:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.settimeout(LOOK_EVERY)
+            probe.connect(str(socket_file()))
+            return peer(probe)[0]
+    except OSError:
+        return 0
+
+
+def _stopped(server: int) -> set[int]:
+    """The server and the processes below it that are stopped."""
+    states = {int(name): _state(int(name)) for name in os.listdir("/proc") if name.isdecimal()}
+    found = set()
+    for process, (_, state) in states.items():
+        above = process
+        while above in states and above != server:
+            above = states[above][0]
+        if above == server and state == "T":
+            found.add(process)
+    return found
+
+
+def _state(process: int) -> tuple[int, str]:
+    """Parent and state of a process, from /proc/PID/stat, after the name, which may have brackets."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:  # it ended
+        return 0, ""
+    return int(fields[1]), fields[0].decode()
+
+
+def _named(process: int) -> str:
+    try:
+        command = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        command = ""
+    return f"process {process} ({command.strip()})" if command.strip() else f"process {process}"
+
+
+def _way_out(process: int) -> str:
+    return f"let it go on with `kill -CONT {process}`, or end it with `kill -KILL {process}` and run again"
+
+
+def _silent(found: str) -> InputError:
+    return InputError(
+        "the exax server does not answer",
+        file=socket_file(),
+        found=found,
+        hint="end that process with `kill -KILL` and run again: finished jobs are kept",
+    )
+
+
+def _of_another() -> InputError:
+    return InputError(
+        "the exax server of this project belongs to another user",
+        file=socket_file(),
+        hint="work on a copy of the project that is yours: whoever asks a server can run anything",
+    )

@@ -1,0 +1,115 @@
+"""exax's datasets, and files that each slice saved, are read whole or not at all when slices change."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rows_project import ROWS, RowsProject
+
+pytestmark = pytest.mark.live
+
+WHOLE = [ROWS, sum(range(ROWS))]
+REFUSED = "was written with another number of slices, so only a part of it would be read"
+
+
+class Told:
+    """A project where jobs were built with two slices, and then have one."""
+
+    def __init__(self, project: RowsProject) -> None:
+        self.project = project
+        project.serve(2)
+        self.two, _ = project.go()
+        project.serve(1)
+        self.planned = project.shortloop("plan", "rows").stdout
+        self.one, self.said = project.go()
+
+    def plain(self, **given: Any) -> tuple[dict[str, Any], str]:
+        return self.project.go("plain", given)
+
+
+@pytest.fixture(scope="module")
+def told() -> Iterator[Told]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        project = RowsProject(Path(folder))
+        try:
+            yield Told(project)
+        finally:
+            project.stop_server()
+
+
+def test_a_dataset_is_written_again_with_as_many_slices_as_jobs_have(told: Told) -> None:
+    assert told.two["counts"] == WHOLE
+    assert told.one["counts"] == WHOLE
+    assert f"{told.two['jobs'][0]} holds data of 2 slices, jobs have 1 now" in told.said
+    # and what was made from it, but not what holds no slices
+    assert [new == old for new, old in zip(told.one["jobs"], told.two["jobs"])] == [False, False, True]
+
+
+def test_a_plan_says_so(told: Told) -> None:
+    assert f"{told.two['jobs'][0]} holds data of 2 slices, jobs have 1 now" in told.planned
+
+
+def test_exax_alone_does_not_take_it_either(told: Told) -> None:
+    found, said = told.plain(write={"first": 500})
+    assert found["counts"] == [ROWS, sum(range(500, 500 + ROWS))], said
+    told.project.serve(2)
+    try:
+        other, said = told.plain(write={"first": 500})
+        assert other["counts"] == found["counts"], said
+        assert other["rows"] != found["rows"]
+        again, _ = told.plain(write={"first": 500})
+        assert again["rows"] == other["rows"]
+    finally:
+        told.project.serve(1)
+    assert told.plain(write={"first": 500})[0]["rows"] == found["rows"]
+
+
+def test_a_dataset_of_other_slices_is_refused(told: Told) -> None:
+    found, said = told.plain(rows=told.two["jobs"][0])
+    assert found == {}
+    assert f"{told.two['jobs'][0]}/default {REFUSED}" in said
+    assert "SHORTLOOP_SLICES=2" in said
+
+
+@pytest.mark.parametrize("here", [False, True])
+def test_so_is_one_further_back_in_a_chain(told: Told, here: bool) -> None:
+    first = {"first": ROWS, "previous": told.two["jobs"][0]}
+    found, said = told.plain(write=first, here=here)
+    assert found == {}
+    assert f"{told.two['jobs'][0]}/default {REFUSED}" in said
+
+
+def test_a_chain_of_the_same_slices_is_read_whole(told: Told) -> None:
+    first = {"first": ROWS, "previous": told.one["jobs"][0]}
+    for here in (False, True):
+        found, said = told.plain(write=first, here=here)
+        assert found["counts"] == [2 * ROWS, sum(range(2 * ROWS))], said
+
+
+def test_files_that_each_slice_saved_are_refused(told: Told) -> None:
+    parts = {"as": "of", "count": {"what": "parts"}}
+    assert told.plain(rows=told.one["jobs"][0], **parts)[0]["counts"] == [1, 0]
+    found, said = told.plain(rows=told.two["jobs"][0], **parts)
+    assert found == {}
+    assert f"part of {told.two['jobs'][0]} {REFUSED}" in said
+
+
+def test_what_such_a_job_left_besides_can_be_read(told: Told) -> None:
+    parts = {"as": "of", "count": {"what": "options"}}
+    found, said = told.plain(rows=told.two["jobs"][1], **parts)
+    assert found["counts"] == [1, 0], said
+
+
+def test_jobs_are_found_again_when_slices_are_as_before(told: Told) -> None:
+    told.project.serve(2)
+    try:
+        again, said = told.project.go()
+        assert again == told.two, said
+        assert "0 jobs built" in said
+    finally:
+        told.project.serve(1)
+    assert told.project.go()[0] == told.one

@@ -20,6 +20,7 @@ from shortloop.jobs.code import code_file, code_state, code_text
 from shortloop.jobs.cost import runner
 from shortloop.jobs.filestate import CHANGED, State
 from shortloop.jobs.keys import find_method
+from shortloop.jobs.listener import ask
 from shortloop.jobs.project import configuration, project_directory
 
 __all__ = ["abort", "build", "is_idle", "load_as_now", "made_since_boot", "reload_methods"]
@@ -112,9 +113,9 @@ def build(
 
 
 def abort() -> None:
-    """End the job that runs."""
+    """End the job that runs, if the server is not stopped."""
     with contextlib.suppress(Exception):
-        _call("abort")
+        ask("abort")
 
 
 def is_idle() -> bool:

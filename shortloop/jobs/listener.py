@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration, project_directory
@@ -129,7 +131,7 @@ def _received(probe: socket.socket, process: int) -> bytes:
                 raise _silent(f"{_named(process)}, for {waited:.0f} s") from None
             if waited > WORTH_A_WORD and not told:
                 told = True
-                print(f"waiting for the exax server, {_named(process)}, to answer", flush=True)
+                _say(f"waiting for the exax server, {_named(process)}, to answer")
             continue
         if not part:
             return reply
@@ -143,11 +145,16 @@ def _watch(done: threading.Event) -> None:
         stopped = _stopped(server)
         for process in sorted(stopped - said):
             what = "the exax server" if process == server else "a process of the exax server"
-            print(f"{what} is stopped, and this run waits: {_named(process)}\n  what to do: "
-                  f"{_way_out(process)}", flush=True)  # fmt: skip
+            _say(f"{what} is stopped, and this run waits: {_named(process)}")
+            _say(f"  what to do:   {_way_out(process)}")
         for process in sorted(said - stopped):
-            print(f"process {process} of the exax server goes on", flush=True)
+            _say(f"process {process} goes on, or has ended")
         said = stopped
+
+
+def _say(text: str) -> None:
+    # Standard output is put away while exax is asked for a job.
+    print(text, file=sys.stderr, flush=True)
 
 
 def _server() -> int:
@@ -184,10 +191,11 @@ def _state(process: int) -> tuple[int, str]:
 
 def _named(process: int) -> str:
     try:
-        command = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        words = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
-        command = ""
-    return f"process {process} ({command.strip()})" if command.strip() else f"process {process}"
+        words = ""
+    command = shorten(words, 120, placeholder=" …")
+    return f"process {process} ({command})" if command else f"process {process}"
 
 
 def _way_out(process: int) -> str:

@@ -15,6 +15,7 @@ from shortloop.jobs import exax, warm
 from shortloop.jobs.cost import Meter
 from shortloop.jobs.ending import explained, say_why, signals_raise
 from shortloop.jobs.keys import Parts, find_method, parts_of
+from shortloop.jobs.listener import answers, watched
 from shortloop.jobs.locks import only_run
 from shortloop.jobs.make import Order, make
 from shortloop.jobs.plan import Built, Plan, contents, reused
@@ -203,7 +204,8 @@ def run_pipeline(
     if isinstance(urd, Rehearsal):
         return urd.plan(pipeline, study, file, name)
     try:
-        with explained(), signals_raise(), only_run(name), Store() as store:
+        with explained(), signals_raise(), only_run(name), watched(), Store() as store:
+            answers()  # exax itself would wait for ever for one that is stopped
             if exax.is_idle():  # else somebody's job, that is not ours, is not finished yet
                 for line in store.tidy():
                     print(line)

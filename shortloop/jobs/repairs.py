@@ -45,7 +45,7 @@ def leave_nothing_behind(folder: Path) -> None:
     """
     shutil.rmtree(folder, ignore_errors=True)
     if len(os.fsencode(folder.resolve() / "listener-12345678")) <= SOCKET_PATH_LIMIT:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         current_process()._config["tempdir"] = str(folder.resolve())  # type: ignore[attr-defined]
 
 

@@ -19,6 +19,7 @@ from shortloop.jobs.lifeline import ends_with_this, forks_end_with_this
 from shortloop.jobs.loading import runs_jobs
 from shortloop.jobs.listener import PATIENCE, answers, socket_file
 from shortloop.jobs.mending import mend, mend_lists, own
+from shortloop.jobs.privacy import answer_this_user_only, keep_private, private_folder
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.repairs import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
 from shortloop.jobs.slices import slices_now, wanted
@@ -46,7 +47,10 @@ def prepare_server() -> None:
     one_at_a_time()
     forget_other_slices(cfg.slices)
     own(workdirs)
-    leave_nothing_behind(socket_file().parent / "multiprocessing")
+    answer_this_user_only()
+    leave_nothing_behind(private_folder() / "multiprocessing")
+    listens = (cfg.listen, cfg.urd_listen if cfg.urd_local else None, cfg.board_listen)
+    keep_private(project_directory() / each for each in listens if isinstance(each, str))
     mend(workdirs)
     for line in mend_lists(Path.cwd()):  # too late for this server, but not for the next
         print(f"{line}; start the server again", flush=True)
@@ -109,8 +113,9 @@ def _start() -> subprocess.Popen[bytes]:
         )
     for line in mend_lists(project_directory()):
         print(line, flush=True)
-    log = socket_file().parent / "server.log"
+    log = private_folder() / "server.log"
     with log.open("wb") as stream:
+        log.chmod(0o600)
         process = subprocess.Popen(
             [str(Path(sys.executable).with_name("ax")), "server"],
             cwd=project_directory(),
@@ -149,9 +154,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def _only_one_starts() -> Iterator[None]:
     """Two runs that begin together must not start two servers on one workdir."""
-    lock = socket_file().parent / "start.lock"
-    lock.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-    with lock.open("wb") as stream:
+    with (private_folder() / "start.lock").open("wb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 

@@ -100,6 +100,15 @@ def main(urd):
     from accelerator.job import Job
 
     given = json.loads(GIVEN.read_text())
+    if given.get("write_here"):
+        from accelerator.g import job
+
+        writer = job.datasetwriter(columns={"row": "number"})
+        write = writer.get_split_write()
+        for row in range(given["write_here"]):
+            write(row)
+        writer.finish()
+        given["rows"] = job
     rows = Job(given["rows"]) if "rows" in given else urd.build("write", **given.get("write", {}))
     found = {"rows": rows}
     if given.get("here"):

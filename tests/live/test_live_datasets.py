@@ -113,3 +113,15 @@ def test_jobs_are_found_again_when_slices_are_as_before(told: Told) -> None:
     finally:
         told.project.serve(1)
     assert told.project.go()[0] == told.one
+
+
+@pytest.mark.parametrize("slices", ["-1", "1"])
+def test_a_build_script_writes_as_many_slices_as_the_server_has(told: Told, slices: str) -> None:
+    """However many its own environment names."""
+    told.project.serve(2)
+    try:
+        told.project.slices = int(slices)
+        found, said = told.plain(write_here=ROWS)
+        assert found["counts"] == WHOLE, said
+    finally:
+        told.project.serve(1)

@@ -1,0 +1,63 @@
+"""How many slices a job has, and which of its files hang on that."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from shortloop.jobs import slices
+from shortloop.jobs.slices import Slices, holds_slices, wanted
+
+
+@pytest.mark.parametrize(("setting", "number"), [(-1, 3), (0, 3), (1, 1), (2, 2), (3, 3), (1000, 3)])
+def test_at_most_as_many_as_cores(monkeypatch: pytest.MonkeyPatch, setting: int, number: int) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 7})
+    assert wanted(setting) == number
+
+
+@pytest.mark.parametrize(
+    ("names", "number", "held"),
+    [
+        (["x.npy", "record.json"], 2, False),
+        (["DS/default.p", "DS/LIST"], 2, True),
+        (["DS"], 2, True),  # as a folder is listed
+        (["DSP/x.npy"], 2, False),
+        (["part.0", "part.1"], 2, True),
+        (["deep/part.0", "deep/part.1", "deep/part.2"], 3, True),
+        (["part.0"], 2, False),
+        (["part.0", "other.1"], 2, False),
+        (["part.0"], 1, True),
+        ([], 1, False),
+    ],
+)
+def test_files_by_slice_are_known_by_name(names: list[str], number: int, held: bool) -> None:
+    assert holds_slices(names, number) is held
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_job_of_other_slices_is_not_as_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    """Also where its files are not known, as when the index was made again."""
+    monkeypatch.setattr(slices, "slices_now", lambda: 1)
+    folder = tmp_path / "main-4"
+    (folder / "DS").mkdir(parents=True)
+    (folder / "DS" / "default.p").touch()
+    names = ["DS/default.p", "setup.json"] if known else []
+    for number in (1, 2):
+        (folder / "setup.json").write_text(json.dumps({"slices": number}), encoding="utf-8")
+        looked = Slices()
+        assert looked.are_as_now(folder, "key", names) is (number == 1)
+        words = "main-4 holds data of 2 slices, jobs have 1 now"
+        assert looked.why("key") == ("" if number == 1 else words)
+        assert looked.why("another") == ""
+
+
+def test_nobody_is_asked_where_no_job_holds_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "slices_now", lambda: pytest.fail("asked"))
+    (tmp_path / "x.npy").touch()
+    assert Slices().are_as_now(tmp_path, "key", ["x.npy"])
+    assert Slices().are_as_now(tmp_path, "key", [])

@@ -8,6 +8,6 @@ from shortloop.jobs.threads import set_single_thread  # noqa: E402
 
 set_single_thread()
 
-from shortloop.jobs.server import prepare_script  # noqa: E402
+from shortloop.jobs.datasets import prepare_script  # noqa: E402
 
 prepare_script()

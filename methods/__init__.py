@@ -8,7 +8,8 @@ from shortloop.jobs.threads import set_single_thread  # noqa: E402
 
 set_single_thread()  # exax imports this before any method imports NumPy
 
-from shortloop.jobs.server import prepare_runner, prepare_script, prepare_server  # noqa: E402
+from shortloop.jobs.datasets import prepare_script  # noqa: E402
+from shortloop.jobs.server import prepare_runner, prepare_server  # noqa: E402
 
 prepare_server()
 prepare_runner()

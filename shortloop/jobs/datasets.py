@@ -13,9 +13,18 @@ from collections.abc import Callable
 from typing import Any
 
 from shortloop.errors import InputError
-from shortloop.jobs.slices import holds_slices
+from shortloop.jobs.project import running_configuration
+from shortloop.jobs.slices import holds_slices, slices_now
 
-__all__ = ["forget_other_slices", "refuse_other_slices"]
+__all__ = ["forget_other_slices", "prepare_script", "refuse_other_slices"]
+
+
+def prepare_script() -> None:
+    """In the process that runs a build script: the server's number of slices; elsewhere nothing."""
+    cfg = running_configuration("build")
+    if cfg is not None:
+        cfg.slices = slices_now()
+        refuse_other_slices()
 
 
 def forget_other_slices(slices: int) -> None:

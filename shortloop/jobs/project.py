@@ -21,6 +21,7 @@ __all__ = [
     "job_directory",
     "job_folders",
     "project_directory",
+    "running_configuration",
     "write_atomically",
 ]
 
@@ -89,6 +90,23 @@ def configuration() -> Any:
         With ``workdirs``, ``listen``, ``result_directory``, …
     """
     return _configuration(configuration_file())
+
+
+def running_configuration(what: str) -> Any:
+    """exax's configuration that this process goes by; to change it changes what exax does.
+
+    Parameters
+    ----------
+    what : {"server", "build"}
+        What the process must be: the server, or one that runs a build script.
+
+    Returns
+    -------
+    accelerator.extras.DotDict or None
+        None if it is something else, e.g. a process that runs methods, which has loaded no configuration.
+    """
+    running = getattr(sys.modules.get("accelerator.g"), "running", None)
+    return getattr(sys.modules.get("accelerator.shell"), "cfg", None) if running == what else None
 
 
 def job_directory(job: str) -> Path:

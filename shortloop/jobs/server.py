@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.datasets import forget_other_slices, refuse_other_slices
@@ -20,13 +19,13 @@ from shortloop.jobs.loading import runs_jobs
 from shortloop.jobs.listener import PATIENCE, answers, socket_file
 from shortloop.jobs.mending import mend, mend_lists, own
 from shortloop.jobs.privacy import answer_this_user_only, keep_private, private_folder
-from shortloop.jobs.project import project_directory
+from shortloop.jobs.project import project_directory, running_configuration
 from shortloop.jobs.repairs import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
-from shortloop.jobs.slices import slices_now, wanted
+from shortloop.jobs.slices import wanted
 from shortloop.jobs.warm import import_before_forks
 from shortloop.jobs.watch import watch_jobs
 
-__all__ = ["prepare_runner", "prepare_script", "prepare_server", "running_server"]
+__all__ = ["prepare_runner", "prepare_server", "running_server"]
 
 
 def prepare_server() -> None:
@@ -37,7 +36,7 @@ def prepare_server() -> None:
     server may use the workdirs, and jobs that a power cut broke are taken out of use, as the server would
     not start.
     """
-    cfg = _configuration_of("server")
+    cfg = running_configuration("server")
     if cfg is None:
         return
     cfg.slices = wanted(cfg.slices)
@@ -67,14 +66,6 @@ def prepare_runner() -> None:
         forks_end_with_this()
         import_before_forks()
         watch_jobs()
-        refuse_other_slices()
-
-
-def prepare_script() -> None:
-    """In the process that runs a build script: the server's number of slices; elsewhere nothing."""
-    cfg = _configuration_of("build")
-    if cfg is not None:
-        cfg.slices = slices_now()
         refuse_other_slices()
 
 
@@ -157,12 +148,3 @@ def _only_one_starts() -> Iterator[None]:
     with (private_folder() / "start.lock").open("wb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
-
-
-def _configuration_of(what: str) -> Any:
-    """exax's configuration, where this process is what is asked for.
-
-    Those that run methods import the package too, but have loaded no configuration.
-    """
-    running = getattr(sys.modules.get("accelerator.g"), "running", None)
-    return getattr(sys.modules.get("accelerator.shell"), "cfg", None) if running == what else None

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
-import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -18,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortloop.engines.units import PROGRESS
-from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.listener import server_process
+from shortloop.jobs.project import configuration
 
 __all__ = ["Meter", "runner"]
 
@@ -172,9 +171,7 @@ def runner() -> tuple[int, int] | None:
         Its id, and when it was started, in ticks since the machine was. None if there is none.
     """
     with contextlib.suppress(OSError, ValueError):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            probe.connect(str(project_directory() / str(configuration().listen)))
-            server = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        server = server_process()
         for process in _processes():
             stat = _stat(process)
             if stat is None or stat.parent != server:

@@ -16,7 +16,7 @@ from textwrap import shorten
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration, project_directory
 
-__all__ = ["PATIENCE", "answers", "ask", "peer", "socket_file", "watched"]
+__all__ = ["PATIENCE", "answers", "ask", "peer", "server_process", "socket_file", "watched"]
 
 PATIENCE = 60.0  # seconds that a server which is still starting may need
 WORTH_A_WORD = 2.0
@@ -102,6 +102,23 @@ def peer(connection: socket.socket) -> tuple[int, int]:
     return process, user
 
 
+def server_process() -> int | None:
+    """The server that listens here, whether it answers or not.
+
+    Returns
+    -------
+    int or None
+        Its process; None if nobody listens.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(LOOK_EVERY)
+        try:
+            probe.connect(str(socket_file()))
+        except OSError:
+            return None
+        return peer(probe)[0]
+
+
 @contextmanager
 def watched() -> Iterator[None]:
     """Say so when the server, or a process of its jobs, is stopped while the block waits for it."""
@@ -139,7 +156,7 @@ def _received(probe: socket.socket, process: int) -> bytes:
 
 
 def _watch(done: threading.Event) -> None:
-    server = _server()
+    server = server_process()
     said: set[int] = set()
     while server and not done.wait(2 * WORTH_A_WORD):
         stopped = _stopped(server)
@@ -155,16 +172,6 @@ def _watch(done: threading.Event) -> None:
 def _say(text: str) -> None:
     # Standard output is put away while exax is asked for a job.
     print(text, file=sys.stderr, flush=True)
-
-
-def _server() -> int:
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            probe.settimeout(LOOK_EVERY)
-            probe.connect(str(socket_file()))
-            return peer(probe)[0]
-    except OSError:
-        return 0
 
 
 def _stopped(server: int) -> set[int]:

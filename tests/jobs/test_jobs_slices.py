@@ -7,15 +7,26 @@ import os
 from pathlib import Path
 
 import pytest
+from jobs_project import empty_project
 
 from shortloop.jobs import slices
-from shortloop.jobs.slices import Slices, holds_slices, wanted
+from shortloop.jobs.slices import Slices, holds_slices, slices_now, wanted
 
 
 @pytest.mark.parametrize(("setting", "number"), [(-1, 3), (0, 3), (1, 1), (2, 2), (3, 3), (1000, 3)])
 def test_at_most_as_many_as_cores(monkeypatch: pytest.MonkeyPatch, setting: int, number: int) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 7})
     assert wanted(setting) == number
+
+
+@pytest.mark.parametrize(("reply", "number"), [(None, 2), (b'{"slices": 7, "urd": null}', 7)])
+def test_those_of_the_server_else_of_one_that_would_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: bytes | None, number: int
+) -> None:
+    empty_project(tmp_path, monkeypatch)  # its configuration says 2
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 7})
+    monkeypatch.setattr(slices, "ask", lambda what: reply)
+    assert slices_now() == number
 
 
 @pytest.mark.parametrize(

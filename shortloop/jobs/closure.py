@@ -15,7 +15,7 @@ __all__ = ["SETTING_UP", "closure", "closure_of"]
 
 # Methods and their packages import these to say what they import, and to prepare processes: nothing that a
 # result is made of.
-SETTING_UP = tuple(f"{PACKAGE}.jobs.{room}" for room in ("code", "loading", "server"))
+SETTING_UP = tuple(f"{PACKAGE}.jobs.{room}" for room in ("code", "datasets", "loading", "server"))
 SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.lifeline import ends_with_this, forks_end_with_this
-from shortloop.jobs.loading import runs_jobs
 from shortloop.jobs.listener import PATIENCE, answers, socket_file
+from shortloop.jobs.loading import runs_jobs
 from shortloop.jobs.mending import mend, mend_lists, own
 from shortloop.jobs.privacy import answer_this_user_only, keep_private, private_folder
 from shortloop.jobs.project import project_directory, running_configuration

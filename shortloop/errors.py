@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["InputError"]
+import sys
+import sysconfig
+import traceback
+
+from shortloop.text import one_line, printable
+
+__all__ = ["InputError", "place_of"]
 
 
 class InputError(ValueError):
@@ -43,15 +49,40 @@ class InputError(ValueError):
     @property
     def message(self) -> str:
         """The whole story in one paragraph, a line for each fact."""
-        lines = [self.problem]
+        lines = [printable(self.problem)]
         for label, value in [
-            ("participant", self.participant),
-            ("file", self.file),
-            ("field", self.field),
+            ("participant", _line(self.participant)),
+            ("file", _line(self.file)),
+            ("field", _line(self.field)),
             ("found", self.found),
             ("expected", self.expected),
             ("what to do", self.hint),
         ]:
             if value is not None:
-                lines.append(f"  {label + ':':<13} {value}")
+                lines.append(f"  {label + ':':<13} {printable(value)}")
         return "\n".join(lines)
+
+
+def place_of(error: BaseException) -> str:
+    """Where in a user's own code an error came from.
+
+    Parameters
+    ----------
+    error : BaseException
+        One that was caught, e.g. while a module was imported.
+
+    Returns
+    -------
+    str
+        File and line: of what is no Python, else the last in no library, else the last.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}, line {error.lineno}"
+    lines = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<")]
+    libraries = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), sys.base_prefix)
+    own = [each for each in lines if not each.filename.startswith(libraries)] or lines
+    return f"{own[-1].filename}, line {own[-1].lineno}"
+
+
+def _line(name: str | None) -> str | None:
+    return None if name is None else one_line(name)

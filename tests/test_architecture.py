@@ -17,6 +17,7 @@ HEAVY = {"numpy", "scipy", "sklearn", "mne", "matplotlib", "numba", "pandas"}
 
 # From the bottom up: a room imports from its own and lower ones.
 LAYERS = (
+    {"text"},
     {"errors"},
     {"data", "seeds"},
     {"study"},

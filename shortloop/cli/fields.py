@@ -8,6 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from shortloop.cli.tables import print_lines
+from shortloop.text import one_line
+
 __all__ = ["check_file", "documented_fields", "list_fields"]
 
 
@@ -55,8 +58,8 @@ def check_file(file: Path) -> None:
     from shortloop.study.load import read_study
 
     study = read_study(file)
-    print(
-        f"{file} is fine: study {study.name}, {len(study.participants)} participants, "
+    print_lines(
+        f"{one_line(file)} is fine: study {study.name}, {len(study.participants)} participants, "
         f"{len(study.classes)} classes, {study.phases.train} trains, {study.phases.decoded} is decoded, "
         f"{' and '.join(study.features.kinds)} features"
     )

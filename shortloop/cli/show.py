@@ -14,6 +14,7 @@ from shortloop.jobs.results import Result, load
 from shortloop.jobs.seal import Seal, read_seal
 from shortloop.jobs.store import Store
 from shortloop.jobs.why import option_rows
+from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory, setup_of, sources_of
 
 __all__ = ["cost_rows", "show_job"]
@@ -46,9 +47,10 @@ def show_job(job: str) -> None:
     console = Console(highlight=False, markup=False)
     who = setup.get("options", {}).get("participant") if result is None else result.participant
     stage = setup.get("method") if result is None else result.stage
-    console.print(f"{folder.name}: {stage}{f' of {who}' if who else ''}", style="bold", soft_wrap=True)
+    heading = one_line(f"{folder.name}: {stage}{f' of {who}' if who else ''}")
+    console.print(heading, style="bold", soft_wrap=True)
     if result is not None and result.problem:
-        console.print(f"rejected: {result.problem}", soft_wrap=True)
+        console.print(printable(f"rejected: {result.problem}"), soft_wrap=True)
 
     facts = Table(show_header=False, box=None, pad_edge=False)
     facts.add_column(style="bold", no_wrap=True)
@@ -58,7 +60,7 @@ def show_job(job: str) -> None:
     facts.add_row("state", f"{state}: {STATES[state]}")
     for rows in (_made_by(setup, seal, folder), _from(setup, result), _how(setup, result)):
         for row in rows:
-            facts.add_row(*row)
+            facts.add_row(*map(one_line, row))
     console.print(facts)
 
     if result is not None and result.arrays:
@@ -67,10 +69,12 @@ def show_job(job: str) -> None:
             table.add_column(column, overflow="fold")
         for name, array in result.record["arrays"].items():
             shape = " × ".join(map(str, array["shape"]))
-            table.add_row(name, shape, array["dtype"], array["unit"], array["axes"], array["description"])
+            cells = (name, shape, array["dtype"], array["unit"], array["axes"], array["description"])
+            table.add_row(*map(one_line, cells))
         console.print(table)
     files = sorted((str(p.relative_to(folder)), p.stat().st_size) for p in folder.rglob("*") if p.is_file())
-    console.print(f"files: {', '.join(f'{name} ({amount(size)})' for name, size in files)}", soft_wrap=True)
+    listed = ", ".join(one_line(f"{name} ({amount(size)})") for name, size in files)
+    console.print(f"files: {listed}", soft_wrap=True)
 
 
 def cost_rows(cost: dict[str, Any]) -> Rows:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from shortloop.errors import InputError
+from shortloop.text import one_line, printable
 
 __all__ = ["ago", "amount", "counted", "duration", "parse_age", "parse_size", "print_lines", "print_table"]
 
@@ -29,7 +30,7 @@ def print_table(
     columns : sequence of str
         Their names.
     rows : iterable of sequence of str
-        Cells, as they are: brackets mean nothing.
+        Cells, each in one line: brackets mean nothing, and what a terminal would obey is made visible.
     right : collection of str
         Columns of numbers.
     title : str, optional
@@ -37,7 +38,8 @@ def print_table(
     styles : sequence of str, optional
         Style of each row.
     """
-    rows = [tuple(row) for row in rows]
+    rows = [tuple(map(one_line, row)) for row in rows]
+    columns = [one_line(name) for name in columns]
     if not sys.stdout.isatty():
         widths = [max(len(row[place]) for row in [columns, *rows]) for place in range(len(columns))]
         if title is not None:
@@ -61,14 +63,14 @@ def print_table(
 
 
 def print_lines(*lines: str) -> None:
-    """Print lines as they are.
+    """Print lines; brackets mean nothing, and what a terminal would obey is made visible.
 
     Parameters
     ----------
     *lines : str
     """
     for line in lines:
-        print(line)
+        print(printable(line))
 
 
 def duration(seconds: float) -> str:

@@ -102,7 +102,7 @@ def name_of(content: str) -> str:
         The start of the hash if nobody knows.
     """
     try:
-        return Path((cache_directory("inputs") / content).read_text(encoding="utf-8")).name
+        return _noted(cache_directory("inputs") / content).name
     except OSError:
         return f"{content[:12]}…"
 
@@ -124,9 +124,8 @@ def register(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
     folder = cache_directory("inputs")
     for file, content in zip(files, hashes, strict=True):
         place = folder / content
-        text = str(file.absolute())
-        if not place.is_file() or place.read_text(encoding="utf-8") != text:
-            write_atomically(place, text)
+        if not place.is_file() or _noted(place) != file.absolute():
+            write_atomically(place, str(file.absolute()))
     return hashes
 
 
@@ -150,7 +149,7 @@ def locate(content: str) -> Path:
     place = cache_directory("inputs") / content
     if not place.is_file():
         raise InputError("nobody knows where a file is", found=content, hint="run again")
-    file = Path(place.read_text(encoding="utf-8"))
+    file = _noted(place)
     state = _state(file)
     # Kept hashes are those of files that no process could change unseen when they were registered.
     known = _known_as({file: state}, _read(cache_directory("inputs") / "hashes.json"))
@@ -199,6 +198,10 @@ def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -
         return now == list(state) and (settled or hash_file(Path(file)) == content)
     except OSError:
         return False
+
+
+def _noted(place: Path) -> Path:
+    return Path(place.read_bytes().decode("utf-8", "surrogateescape"))
 
 
 def _state(file: Path) -> tuple[list[int], bool]:

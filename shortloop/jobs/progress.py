@@ -11,6 +11,7 @@ from typing import Any
 
 from shortloop.jobs.estimate import Estimate
 from shortloop.jobs.plan import REUSE, Built
+from shortloop.text import one_line
 
 __all__ = ["Progress", "terminal_width"]
 
@@ -96,7 +97,8 @@ class Progress:
             Whose data; None: everybody's.
         """
         job = self._estimate.begin(stage, participant)
-        self._what, self._reading = f"{stage} {participant}" if participant else stage, ""
+        self._what = one_line(f"{stage} {participant}" if participant else stage)
+        self._reading = ""
         if job.plan != REUSE:  # a run that builds nothing draws nothing
             self._show()
 
@@ -111,6 +113,7 @@ class Progress:
         self._estimate.end(line is not None)
         if line is None:
             return
+        line = one_line(line)
         self._show()
         if self._bar is not None:
             self._fit()

@@ -190,5 +190,5 @@ def write_atomically(file: Path, text: str) -> None:
         Its new content.
     """
     part = file.with_name(f".{file.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
+    part.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")  # names of files
     part.replace(file)

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from shortloop.errors import InputError
+from shortloop.errors import InputError, place_of
 from shortloop.jobs.plan import Built, Plan
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.store import Store
@@ -83,10 +83,21 @@ def rehearse(script: str) -> Rehearsal:
     settings = {"method_directories": configuration().method_directories}
     try:
         main = find_automata(SimpleNamespace(config=lambda: settings), script).main
-    except (BuildError, AttributeError) as error:
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and str(error.name).endswith(f"build_{script}")
+        if missing or isinstance(error, BuildError | AttributeError):
+            raise InputError(
+                "there is no such build script",
+                found=script,
+                expected=str(error),
+                hint="`ax script` lists them",
+            ) from None
         raise InputError(
-            "there is no such build script", found=script, expected=str(error), hint="`ax script` lists them"
-        ) from None
+            "the build script cannot be imported",
+            file=place_of(error),
+            found=f"{type(error).__name__}: {error}",
+            hint="mend it",
+        ) from error
     rehearsal = Rehearsal()
     status = main(**dict.fromkeys(inspect.signature(main).parameters, rehearsal))
     if status:

@@ -22,6 +22,7 @@ from shortloop.jobs.plan import Built, Plan, contents, reused
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.rehearsal import Rehearsal
 from shortloop.jobs.store import Store
+from shortloop.text import one_line
 
 if TYPE_CHECKING:  # a run without a study needs none of it
     from shortloop.study.schema import Study
@@ -153,7 +154,7 @@ class Run(Plan):
             method=method,
             options=options,
             jobs=ids,
-            caption=f"{method} {participant}" if participant else method,
+            caption=one_line(f"{method} {participant}" if participant else method),
             parts=parts,
             base=base,
             participant=participant,
@@ -208,7 +209,7 @@ def run_pipeline(
             answers()  # exax itself would wait for ever for one that is stopped
             if exax.is_idle():  # else somebody's job, that is not ours, is not finished yet
                 for line in store.tidy():
-                    print(line)
+                    print(one_line(line))
             plan = Plan(study, file, store, name)
             pipeline(plan)
             meter = Meter()

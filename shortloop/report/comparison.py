@@ -14,6 +14,7 @@ from shortloop.report.labels import NAMES
 from shortloop.report.panels import colour_limits, draw_map
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 from shortloop.report.times import MS_UP_TO, TimeScale, bin_edges
+from shortloop.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,7 +175,7 @@ def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple
     with styled():
         figure = new_figure(height=0.3 + sum(heights[shape] for shape in pairs))
         figure.set_layout_engine("constrained")
-        figure.suptitle(title, x=0.01, ha="left")
+        figure.suptitle(one_line(title), x=0.01, ha="left")
         ratios = [heights[shape] for shape in pairs]
         parts = figure.subfigures(len(pairs), 1, height_ratios=ratios, squeeze=False)
         for part, (shape, pair) in zip(parts.flat, pairs.items()):

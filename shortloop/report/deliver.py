@@ -14,6 +14,7 @@ from typing import Any
 from shortloop.jobs.progress import terminal_width
 from shortloop.jobs.project import configuration, write_atomically
 from shortloop.jobs.run import Built, Run
+from shortloop.text import one_line
 
 __all__ = ["deliver"]
 
@@ -107,7 +108,7 @@ def _print_table(findings: list[dict[str, Any]], page: Path) -> None:
                 cells.append(text(row["generalization_peak"]))
                 cells.append(_at(row["generalization_train_time"], unit))
                 cells.append(_at(row["generalization_test_time"], unit))
-            table.add_row(*cells)
+            table.add_row(*map(one_line, cells))
         console.print(table)
         for name in ("curve", "generalization"):
             if group[name] is not None:
@@ -115,7 +116,7 @@ def _print_table(findings: list[dict[str, Any]], page: Path) -> None:
                 verdict = "significant" if group[name]["significant"] else "not significant"
                 console.print(f"  {what}: {verdict} (smallest corrected p = {group[name]['p']:.3g})")
     where = os.path.relpath(page, configuration().project_directory)
-    console.print(f"report: {where}", soft_wrap=True, highlight=False)
+    console.print(f"report: {one_line(where)}", soft_wrap=True, highlight=False)
 
 
 def _at(time: float | None, unit: str) -> str:

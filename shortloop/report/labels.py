@@ -7,6 +7,7 @@ from shortloop.group.result import MapStatistics
 from shortloop.report.content import KindResult
 from shortloop.report.times import TimeScale, bin_edges
 from shortloop.study.decoding import Score
+from shortloop.text import one_line
 
 __all__ = [
     "chance_text",
@@ -132,8 +133,9 @@ def short(name: str, width: int) -> str:
     Returns
     -------
     str
-        The name itself if it fits.
+        The name itself if it fits; what no font can show is made visible.
     """
+    name = one_line(name)
     if len(name) <= width:
         return name
     # Both ends tell participants apart better than the beginning alone.

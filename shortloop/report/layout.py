@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.text import one_line, printable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -77,7 +79,7 @@ def arrange(
     cell = (width - 2 * PAD - left - right - gaps) / columns
     wide = cell if shape is None else min(cell, height / shape)
     high = height if shape is None else wide * shape
-    lines = textwrap.wrap(note, int(14.5 * width))
+    lines = textwrap.wrap(printable(note), int(14.5 * width))
     bottom = PAD + LINE * len(lines) + below
     panel_height = under.sum() + over.sum() + rows * high + PAD * (rows - 1)
     total = bottom + panel_height + PAD + LINE + 2 * PAD
@@ -90,7 +92,7 @@ def arrange(
         corner = lefts[column] + (cell - wide) / 2, tops[row] - high
         axes.set_position(fractions(figure, *corner, wide, high))
 
-    figure.suptitle(title, x=PAD / width, y=1 - PAD / total, ha="left", va="top")
+    figure.suptitle(one_line(title), x=PAD / width, y=1 - PAD / total, ha="left", va="top")
     if lines:
         where = {"x": PAD / width, "y": PAD / total, "ha": "left", "va": "bottom"}
         figure.text(s="\n".join(lines), **where, fontsize=9, color="#333333")

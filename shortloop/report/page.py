@@ -20,6 +20,7 @@ from shortloop.report.summary import group_findings, participant_table
 from shortloop.report.template import PAGE
 from shortloop.report.times import TimeScale, time_scale
 from shortloop.report.words import caption, finding_sentences, limits, overview
+from shortloop.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,7 +128,8 @@ def write_page(content: ReportContent, folder: Path) -> Path:
         )
         for result in content.kinds
     ]
-    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(PAGE)
+    environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_visible)
+    page = environment.from_string(PAGE)
     html = page.render(
         study=content.study,
         overview=overview(content),
@@ -238,6 +240,10 @@ def _alt(key: str, title: str, result: KindResult) -> str:
     said = "" if which is None else f" {finding_sentences(result)[which]}"
     panels = f" {len(result.participants)} panels." if key == "participants" else ""
     return f"{title}, {result.kind}.{said}{panels}"
+
+
+def _visible(value: object) -> object:
+    return printable(value) if isinstance(value, str) else value
 
 
 def _unbroken(text: str) -> str:

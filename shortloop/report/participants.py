@@ -20,6 +20,7 @@ from shortloop.report.multiples import TICK, Multiples, multiples
 from shortloop.report.panels import colour_bar, colour_limits, draw_cells
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, WIDTH, new_figure, styled
 from shortloop.report.times import time_scale
+from shortloop.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +75,7 @@ def participant_maps(result: KindResult) -> Figure:
         _labels(page, grid, result.participants)
         page.text(middle[0], PAD, x, ha="center", va="bottom", fontsize=9.5)
         page.text(PAD, middle[1], y, ha="left", va="center", ma="center", rotation=90, fontsize=9.5)
-        figure.suptitle(title, x=PAD / wide, y=1 - PAD / high, ha="left", va="top")
+        figure.suptitle(one_line(title), x=PAD / wide, y=1 - PAD / high, ha="left", va="top")
     return figure
 
 

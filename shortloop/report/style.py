@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.text import one_line, printable
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -99,12 +101,12 @@ def new_figure(height: float = 4.0, title: str = "", note: str = "", width: floa
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    lines = textwrap.wrap(note, int(14.5 * width))
+    lines = textwrap.wrap(printable(note), int(14.5 * width))
     size = width, height + 0.18 * len(lines)
     figure = Figure(figsize=size, layout="constrained" if title else None)
     FigureCanvasAgg(figure)
     if title:
-        figure.suptitle(title, x=0.01, ha="left")
+        figure.suptitle(one_line(title), x=0.01, ha="left")
     if lines:
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#333333")
     return figure

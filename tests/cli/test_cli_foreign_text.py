@@ -1,0 +1,127 @@
+"""Escape sequences in what others named: no command passes them on to a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from toy_jobs import CODE, ToyJobs, toy_project, with_code
+
+from shortloop.cli import fields, tables
+from shortloop.study.load import DEFAULT_STUDY
+
+ROOT = Path(__file__).resolve().parents[2]
+ESCAPE = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202e"
+SHOWN = r"\x1b]0;mine\x07\x1b[2J\x9b31m\u202e"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two jobs of which everything has such a name."""
+    folder = toy_project(tmp_path_factory.mktemp("project"))
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        jobs = ToyJobs(folder)
+        array = {"axes": ESCAPE, "description": ESCAPE, "shape": [4], "dtype": "float64", "unit": ESCAPE}
+        facts = {"files": {ESCAPE: [{"name": ESCAPE, "content": ESCAPE}]}}
+        for value in ("old", "new"):
+            jobs.make(
+                ESCAPE,
+                options={ESCAPE: f"{value} {ESCAPE}"},
+                code=CODE if value == "old" else with_code(steps=f"x = {ESCAPE!r}\n# {ESCAPE}"),
+                reason=f"{ESCAPE}\n{ESCAPE}",
+                pipeline=f"build_toy {ESCAPE}",
+                facts=facts,
+                arrays={} if value == "old" else {"times": array},
+                left=len(value),
+            )
+        jobs.ended(f"build_toy {ESCAPE}")
+        (jobs.folder("main-1") / f"{ESCAPE}.txt").touch()
+        (jobs.folder("main-1") / os.fsdecode(b"\xff")).touch()
+        jobs.damage("main-0")
+    finally:
+        os.chdir(here)
+    return folder
+
+
+def on_terminal(folder: Path, *arguments: str) -> str:
+    """What a command writes to a terminal."""
+    leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (50, 500))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shortloop", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
+        stdin=subprocess.DEVNULL,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    said = b""
+    try:
+        while part := os.read(leader, 65536):
+            said += part
+    except OSError:  # all is read
+        pass
+    os.close(leader)
+    process.wait(timeout=60)
+    assert b"Traceback" not in said
+    return said.decode()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("show", "main-1"),
+        ("why", "main-1"),
+        ("why", "scores"),
+        ("why", ESCAPE),
+        ("jobs",),
+        ("jobs", "--state", ESCAPE),
+        ("compare", "main-0", "main-1"),
+        ("verify",),
+        ("gc", "--older", ESCAPE),
+        ("study", f"{ESCAPE}.toml"),
+        ("plan", ESCAPE),
+    ],
+    ids=lambda command: " ".join(command).replace(ESCAPE, "ESCAPE"),
+)
+def test_commands_show_what_a_terminal_would_obey(project: Path, command: tuple[str, ...]) -> None:
+    shown = on_terminal(project, *command)
+    assert SHOWN in shown
+    # Of what is left, all is ours: colours and bold.
+    assert "\x1b]" not in shown
+    assert "\x1b[2J" not in shown
+    assert not {"\x07", "\x9b", "\u202e"} & set(shown)
+
+
+def test_cells_of_a_table_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.print_table(["a\x1b", "b"], [["one\ntwo", "\x7f"]], right=["b"], title="\x1b")
+    assert capsys.readouterr().out.splitlines() == [r"\x1b", r"a\x1b" + "        b", r"one\ntwo  \x7f"]
+
+
+def test_the_name_of_a_study_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / os.fsdecode(f"{ESCAPE}\n".encode() + b"\xff.toml")
+    file.write_bytes(DEFAULT_STUDY.read_bytes())
+    fields.check_file(file)
+    assert rf"{SHOWN}\n\udcff.toml is fine" in capsys.readouterr().out
+
+
+def test_an_output_that_cannot_hold_every_letter(tmp_path: Path) -> None:
+    (tmp_path / "µ.toml").write_bytes(DEFAULT_STUDY.read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "shortloop", "study", "µ.toml"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(rb"\xb5.toml is fine")

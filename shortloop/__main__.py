@@ -1,5 +1,23 @@
-"""``python -m shortloop``."""
+"""``python -m shortloop``, and the command ``shortloop``."""
 
-from shortloop.cli.main import main
+from __future__ import annotations
 
-main()
+import os
+import signal
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Entry point; one who presses Ctrl-C while it is still being imported sees no traceback."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
+    from shortloop.cli.main import main as command
+
+    signal.signal(signal.SIGINT, before)
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shortloop.errors import InputError
+from shortloop.jobs.faults import fault_of
 
 __all__ = ["app", "main"]
 
@@ -33,14 +35,36 @@ Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.
 
 
 def main() -> None:
-    """Entry point: errors that are a user's to mend are one message and status 1."""
+    """Entry point: what is a user's to mend is one message and status 1; what is not keeps its traceback."""
+    for stream in (sys.stdout, sys.stderr):  # a letter that they have no code for is no reason to end
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    interrupted = _note_interrupts()
     try:
         app()
-    except InputError as error:
-        print(f"shortloop: {error.message}", file=sys.stderr)
-        raise SystemExit(1) from None
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except Exception as error:
+        if interrupted:  # of which some libraries make something else while they are imported
+            raise SystemExit(130) from None
+        known = error if isinstance(error, InputError) else fault_of(error)
+        if known is None:
+            raise
+        print(f"shortloop: {known.message}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def _note_interrupts() -> list[int]:
+    """Has one element more after each Ctrl-C, which raises as ever."""
+    noted: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        noted.append(number)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, note)
+    return noted
 
 
 @app.command()
@@ -52,7 +76,7 @@ def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
     from shortloop.jobs.server import running_server
     from shortloop.study.load import STUDY_VARIABLE
 
-    environ = {"USER": getpass.getuser(), **os.environ}  # exax signs its lists of jobs with it
+    environ = {"USER": _user(), **os.environ}  # exax signs its lists of jobs with it
     if study is not None:
         environ[STUDY_VARIABLE] = str(study.absolute())
     # Nobody else begins to run while a server that goes with this run is there.
@@ -67,6 +91,13 @@ def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
         ends = ends_with_this()  # even by kill -9
         status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=ends))
     raise typer.Exit(status if status >= 0 else 128 - status)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # one that the system has no name for
+        return str(os.getuid())
 
 
 def _wait(run: subprocess.Popen[bytes]) -> int:

@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.errors import InputError
+from shortloop.jobs.faults import fault_of
 from shortloop.jobs.project import configuration
 
 __all__ = ["explained", "say_why", "signals_raise"]
 
 HARDLY_ANY = 500_000  # bytes that may be left on a full disk, as small files still fit
+FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than it began
 # exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
 _ERRORS = os.dup(2)
 
@@ -29,7 +31,8 @@ class _Unwritable(InputError):
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what a full disk, or a folder deleted under a run, leads to into an error that says so.
+    """Turn what a full disk, a folder deleted under a run, or a lack of anything else leads to into an error
+    that says so.
 
     Raises
     ------
@@ -47,14 +50,12 @@ def explained() -> Iterator[None]:
                 hint="run again: finished jobs are kept. `ax gc` deletes what runs; `shortloop gc` does not",
             ) from error
         full = _full_disk(error)
-        if full is None:
+        if full is not None:
+            raise _no_room(full) from error
+        fault = None if isinstance(error, InputError) else fault_of(error)
+        if fault is None:
             raise
-        raise _Unwritable(
-            "the disk is full",
-            file=full,
-            found=f"{shutil.disk_usage(full).free / 1e6:.1f} MB are left",
-            hint="make room, e.g. with `shortloop gc`, and run again: finished jobs are kept",
-        ) from error
+        raise fault from error
     _is_deleted(folder)  # all is done, and exax's own end needs the folder
 
 
@@ -101,7 +102,7 @@ def _full_disk(error: BaseException) -> Path | None:
     """The workdir that an error is about, if there is no room in it."""
     workdirs = [Path(folder) for folder in configuration().workdirs.values()]
     for folder in workdirs:
-        if folder.is_dir() and shutil.disk_usage(folder).free < HARDLY_ANY:
+        if folder.is_dir() and (shutil.disk_usage(folder).free < HARDLY_ANY or not _has_inodes(folder)):
             return folder
     each: BaseException | None = error
     while each is not None:
@@ -111,3 +112,19 @@ def _full_disk(error: BaseException) -> Path | None:
             return workdirs[0]
         each = each.__cause__ or each.__context__
     return None
+
+
+def _has_inodes(folder: Path) -> bool:
+    disk = os.statvfs(folder)
+    return disk.f_favail >= FEW or not disk.f_files  # some disks do not count them
+
+
+def _no_room(folder: Path) -> InputError:
+    left = f"{shutil.disk_usage(folder).free / 1e6:.1f} MB"
+    if _has_inodes(folder):
+        problem, found, room = "the disk is full", f"{left} are left", "make room"
+    else:
+        problem = "the disk is full: no inodes are left, as there are too many files"
+        found, room = f"{os.statvfs(folder).f_favail} inodes and {left} are left", "delete files"
+    hint = f"{room}, e.g. with `shortloop gc`, and run again: finished jobs are kept"
+    return _Unwritable(problem, file=folder, found=found, hint=hint)

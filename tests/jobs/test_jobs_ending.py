@@ -70,7 +70,7 @@ def test_any_error_while_the_disk_is_full(folder: Path, monkeypatch: pytest.Monk
         raise ValueError("anything")
 
 
-@pytest.mark.parametrize("error", [ValueError("one"), InputError("two"), OSError(5, "three")])
+@pytest.mark.parametrize("error", [ValueError("one"), InputError("two"), OSError(18, "three")])
 def test_other_errors_stay_as_they_are(folder: Path, error: Exception) -> None:
     with pytest.raises(type(error)) as caught, explained():
         raise error

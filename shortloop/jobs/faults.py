@@ -1,0 +1,152 @@
+"""What keeps a program from its work that is no mistake in it: what the machine lacks, or does not allow."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shortloop.errors import InputError
+
+__all__ = ["fault_of", "if_writable", "unreadable"]
+
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+MEMORY = (
+    "there is not enough memory",
+    "end other programs, use fewer slices, or allow more: `ulimit -v unlimited`",
+)
+# They lead to other errors on the way, so they count wherever they are in a chain.
+LACKS = {
+    errno.EMFILE: (
+        "too many files are open for one program",
+        "allow more, and start the server again: `ulimit -n 1024`",
+    ),
+    errno.ENFILE: ("too many files are open on this machine", "end other programs"),
+    errno.ENOMEM: MEMORY,
+}
+THREADS = (
+    "no more threads can be started",
+    "end other programs, or allow more: `ulimit -u` for processes, `ulimit -v` for memory",
+)
+OTHERS = {
+    errno.EACCES: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
+    errno.EPERM: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
+    errno.EROFS: ("this disk can only be read", "work on a copy, or have it mounted for writing"),
+    errno.EAGAIN: THREADS,
+    errno.EIO: ("the disk has an error", "see what the system's log says of it"),
+    errno.ESTALE: ("the file server does not know a file any more", "try again"),
+    errno.ELOOP: ("links go in a circle", "mend them"),
+    errno.EISDIR: ("a folder is where a file belongs", "move it away"),
+    errno.ENOTDIR: ("a file is where a folder belongs", "move it away"),
+    errno.ENAMETOOLONG: ("a name is too long for this disk", "choose a shorter one"),
+}
+INDEX = "the index of jobs"
+INDEX_HINT = "move workdirs/.cache/jobs/index.sqlite* away: it is made again"
+OF_INDEX = {
+    sqlite3.SQLITE_BUSY: (f"{INDEX} is held by another program", "try again when that has ended"),
+    sqlite3.SQLITE_LOCKED: (f"{INDEX} is held by another program", "try again when that has ended"),
+    sqlite3.SQLITE_CANTOPEN: (f"{INDEX} cannot be opened", INDEX_HINT),
+    sqlite3.SQLITE_READONLY: (f"{INDEX} cannot be written", "have its owner allow it, or do it as its owner"),
+    sqlite3.SQLITE_IOERR: (f"{INDEX} cannot be read or written", INDEX_HINT),
+    sqlite3.SQLITE_PERM: (f"{INDEX} cannot be opened", INDEX_HINT),
+    sqlite3.SQLITE_NOLFS: (f"{INDEX} is too large for this disk", INDEX_HINT),
+}
+
+
+def fault_of(error: BaseException) -> InputError | None:
+    """What the machine lacks or does not allow, if that is what an error came from.
+
+    Parameters
+    ----------
+    error : BaseException
+        One that was caught.
+
+    Returns
+    -------
+    InputError or None
+        None if it may be a mistake in the code.
+    """
+    if _no_folder(error):
+        hint = "change to a folder that exists"
+        return InputError("the current folder was deleted", hint=hint)
+    for each in _chain(error):
+        said = _lack(each)
+        if said is not None:
+            return _told(each, *said)
+    number = getattr(error, "errno", None) if isinstance(error, OSError) else None
+    if number in OTHERS:
+        return _told(error, *OTHERS[number])
+    if isinstance(error, sqlite3.Error):
+        said = OF_INDEX.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        return None if said is None else _told(error, *said)
+    return None
+
+
+@contextmanager
+def if_writable() -> Iterator[None]:
+    """Leave a write out where it is not allowed: in a project of another user, or on a disk only to be read.
+
+    For what can be computed again, so that those who only look need not write.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in READ_ONLY:
+            raise
+
+
+def unreadable(error: OSError, what: str) -> InputError:
+    """That a file cannot be read, and why.
+
+    Parameters
+    ----------
+    error : OSError
+        What came of reading it.
+    what : str
+        What it is.
+
+    Returns
+    -------
+    InputError
+    """
+    hint = "have its owner allow it, or do it as its owner" if error.errno in READ_ONLY else None
+    return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _lack(error: BaseException) -> tuple[str, str] | None:
+    if isinstance(error, MemoryError):
+        return MEMORY
+    if isinstance(error, OSError):
+        return LACKS.get(error.errno or 0)
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return THREADS
+    # So it is when a library is loaded that is written in another language.
+    if isinstance(error, ImportError) and (
+        "failed to map segment" in str(error) or "annot allocate" in str(error)
+    ):
+        return MEMORY
+    return None
+
+
+def _told(error: BaseException, problem: str, hint: str) -> InputError:
+    file = getattr(error, "filename", None)
+    found = getattr(error, "strerror", None) or str(error) or None
+    return InputError(problem, file=file, found=found, hint=hint)
+
+
+def _no_folder(error: BaseException) -> bool:
+    if not isinstance(error, FileNotFoundError):
+        return False
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shortloop.cli.tables import print_lines, print_table
 from shortloop.cli.why import print_causes
 from shortloop.errors import InputError
+from shortloop.jobs.faults import if_writable
 from shortloop.jobs.project import configuration
 from shortloop.jobs.results import Result, load
 from shortloop.jobs.store import Store
@@ -54,7 +56,11 @@ def compare_jobs(first: str, second: str, figure: Path | None) -> None:
     pairs = {shape: (found[0][shape], found[1][shape]) for shape in found[0] if shape in found[1]}
     if pairs:
         _print_scores(one, other, pairs)
-        print_lines("", f"figure: {_draw(one, other, pairs, figure)}")
+        where = figure or _place(one, other)
+        if where is not None:
+            print_lines("", f"figure: {_draw(one, other, pairs, where)}")
+        else:
+            print_lines("", "figure: none, as the results may not be written; --figure says where else")
 
 
 def _print_parts(one: Result, other: Result) -> None:
@@ -102,13 +108,17 @@ def _print_scores(one: Result, other: Result, pairs: dict[str, tuple[Scores, Sco
     print_table(("scores", "", "", *columns), rows, right=columns)
 
 
-def _draw(one: Result, other: Result, pairs: dict[str, tuple[Scores, Scores]], file: Path | None) -> Path:
+def _place(one: Result, other: Result) -> Path | None:
+    folder = Path(configuration().result_directory) / "compare"
+    with if_writable():
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{one.job}_{other.job}.png" if os.access(folder, os.W_OK) else None
+
+
+def _draw(one: Result, other: Result, pairs: dict[str, tuple[Scores, Scores]], file: Path) -> Path:
     from shortloop.report.comparison import comparison_figure
     from shortloop.report.style import styled
 
-    if file is None:
-        file = Path(configuration().result_directory) / "compare" / f"{one.job}_{other.job}.png"
-        file.parent.mkdir(parents=True, exist_ok=True)
     who = {result.participant for result in (one, other)} - {None}
     kind = str(one.facts.get("kind", "")).capitalize()
     title = ", ".join(filter(None, [kind, one.stage, *sorted(map(str, who))]))

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 
 from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
+from shortloop.errors import InputError
 from shortloop.jobs.store import Store
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
 from shortloop.upkeep.inventory import Entry, inventory
@@ -39,6 +40,7 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
             for name in pipelines_of(store, study) if study is not None else ():
                 store.index.ended(name, ())
             entries = inventory(store)
+            _refuse_unreadable(entries)
             chosen = to_delete(entries, age, size)
             _print(chosen)
             freed = delete(store, chosen)
@@ -61,6 +63,16 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
     _say_if_too_much(total - gone, size)
     if chosen:
         print_lines("nothing is deleted yet: --delete does it")
+
+
+def _refuse_unreadable(entries: list[Entry]) -> None:
+    unreadable = [each.job for each in entries if each.state == "unreadable"]
+    if unreadable:
+        raise InputError(
+            "nothing is deleted, as what some jobs were made from is not known: they may not be read here",
+            found=", ".join(unreadable),
+            hint="delete as the owner of the project",
+        )
 
 
 def _print(chosen: list[Entry]) -> None:

@@ -43,6 +43,8 @@ def show_job(job: str) -> None:
         (state,) = [each.state for each in inventory(store) if each.folder == folder]
     result = None if state == "deleted" else load(job)
     setup, seal = setup_of(folder), read_seal(folder)
+    if not setup:
+        raise InputError("exax's record of the job cannot be read", file=folder / "setup.json")
     # No markup: names of files and values of options may have brackets.
     console = Console(highlight=False, markup=False)
     who = setup.get("options", {}).get("participant") if result is None else result.participant

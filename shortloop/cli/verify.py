@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from shortloop.cli.tables import amount, counted, duration, print_lines, print_table
+from shortloop.errors import InputError
 from shortloop.jobs.store import Store
 from shortloop.upkeep.inventory import Entry, inventory
 from shortloop.upkeep.verification import Problem, check_all, missing
@@ -31,6 +32,11 @@ def verify_jobs(set_aside: bool) -> int:
     """
     started = time.monotonic()
     with Store() as store:
+        if set_aside and not store.index.kept:
+            raise InputError(
+                "nothing can be set aside, as the project may not be written",
+                hint="do it as the owner of the project, or leave out --set-aside",
+            )
         entries = inventory(store)
         with _Bar(sum(each.size for each in entries)) as bar:
             problems = missing(store, entries) + check_all(entries, bar.tell)

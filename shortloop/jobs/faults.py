@@ -10,9 +10,10 @@ from contextlib import contextmanager
 
 from shortloop.errors import InputError
 
-__all__ = ["fault_of", "if_writable", "unreadable"]
+__all__ = ["READ_ONLY", "fault_of", "if_writable", "unreadable"]
 
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""Codes of errors that writing gives where it is not allowed."""
 MEMORY = (
     "there is not enough memory",
     "end other programs, use fewer slices, or allow more: `ulimit -v unlimited`",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shortloop.jobs.index_file import BROKEN, FAILURES, MEMORY, connect, may_write
 from shortloop.jobs.seal import Seal
 
 __all__ = ["Index", "Row"]
@@ -38,11 +39,6 @@ select method, avg(seconds) from (
 """
 
 
-# Of sqlite: another layout, a damaged file, a file of another kind.
-BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)  # whose message may quote what is broken
-
-
 class Row(NamedTuple):
     """A job as the index knows it.
 
@@ -67,7 +63,7 @@ class Row(NamedTuple):
 
 
 class Index:
-    """The index in a file; several processes and threads may use it.
+    """The index in a file, or in memory if that may not be written; several processes and threads may use it.
 
     Parameters
     ----------
@@ -81,6 +77,7 @@ class Index:
         self._lock = threading.RLock()
         self._file = file
         self._seals = seals
+        self.kept = may_write(file)  # else all that is noted is forgotten at the end
         try:
             self._open()
             if self._connection.execute("pragma quick_check(1)").fetchone() != ("ok",):
@@ -263,7 +260,7 @@ class Index:
                     self._connection.executemany(statement, rows)
 
     def _open(self) -> None:
-        self._connection = sqlite3.connect(self._file, timeout=60, check_same_thread=False)
+        self._connection = connect(self._file)
         self._connection.execute("pragma journal_mode = wal")
         self._connection.execute("pragma synchronous = off")
         if not self._connection.execute("select 1 from sqlite_master where name = 'slots'").fetchone():
@@ -281,8 +278,11 @@ class Index:
 
     def _make_again(self) -> None:
         self._connection.close()
-        for part in self._file.parent.glob(f"{self._file.name}*"):
-            part.unlink(missing_ok=True)
+        if self.kept:
+            for part in self._file.parent.glob(f"{self._file.name}*"):
+                part.unlink(missing_ok=True)
+        else:
+            self._file = MEMORY
         self._open()
 
 

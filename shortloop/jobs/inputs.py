@@ -15,7 +15,7 @@ from shortloop.jobs.filestate import INODE, SIZE, file_state
 from shortloop.jobs.hashing import Tell, hash_file, hash_files
 from shortloop.jobs.mapped import mapped_for_writing
 from shortloop.jobs.notes import note
-from shortloop.jobs.project import cache_directory, write_atomically
+from shortloop.jobs.project import cache_directory, keep, write_atomically
 
 __all__ = [
     "Tell",
@@ -274,7 +274,7 @@ def _keep(store: Path, fresh: Mapping[str, object]) -> None:
     if fresh:
         entries = {**_read(store), **fresh}
         kept = {file: entry for file, entry in entries.items() if entry is not None}
-        write_atomically(store, json.dumps(kept))
+        keep(store, json.dumps(kept))
 
 
 def _read(store: Path) -> dict[str, object]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
 
 from shortloop.errors import InputError
+from shortloop.jobs.faults import READ_ONLY
 from shortloop.jobs.project import cache_directory
 
 __all__ = ["HELD", "only_run"]
@@ -39,7 +43,7 @@ def only_run(what: str, wait: bool = True) -> Iterator[None]:
     if os.environ.get(HELD) == str(os.getppid()):
         yield
         return
-    with (cache_directory("jobs") / "run.lock").open("a+") as stream:
+    with _open(cache_directory("jobs") / "run.lock") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -54,6 +58,20 @@ def only_run(what: str, wait: bool = True) -> Iterator[None]:
         json.dump({"what": what, "pid": os.getpid(), "since": time.strftime("%H:%M:%S")}, stream)
         stream.flush()
         yield
+
+
+def _open(file: Path) -> IO[str]:
+    try:
+        return file.open("a+", encoding="utf-8")
+    except OSError as error:
+        if error.errno not in (*READ_ONLY, errno.ENOENT):  # its folder is not there as it may not be made
+            raise
+        raise InputError(
+            "this needs to write in the project, and may not",
+            file=file,
+            found=error.strerror,
+            hint="do it as the owner of the project, or in a copy of it",
+        ) from None
 
 
 def _told(text: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.errors import InputError
+from shortloop.jobs.faults import fault_of, if_writable, unreadable
 
 __all__ = [
     "DELETED",
@@ -20,6 +21,7 @@ __all__ = [
     "configuration_file",
     "job_directory",
     "job_folders",
+    "keep",
     "project_directory",
     "running_configuration",
     "write_atomically",
@@ -46,7 +48,10 @@ def project_directory() -> Path:
     InputError
         If there is none.
     """
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except FileNotFoundError as error:
+        raise fault_of(error) or error from None
     for folder in (here, *here.parents, *map(Path, sys.path[:1]), Path(__file__).resolve().parents[2]):
         if (folder / CONFIGURATION).is_file():
             return folder.absolute()
@@ -136,8 +141,14 @@ def job_directory(job: str) -> Path:
             hint="job ids are in results/<study>/summary.json, in the report, and in `ax workdir`",
         )
     folder = Path(workdirs[workdir]) / job
-    if not (folder / "setup.json").is_file():
-        raise InputError("there is no such job", found=job, file=folder, hint="`ax workdir` lists the jobs")
+    try:
+        (folder / "setup.json").stat()
+    except PermissionError as error:
+        raise unreadable(error, "the folder of the job") from None
+    except OSError:
+        raise InputError(
+            "there is no such job", found=job, file=folder, hint="`ax workdir` lists the jobs"
+        ) from None
     return folder
 
 
@@ -163,7 +174,7 @@ def job_folders(workdirs: Mapping[str, Path]) -> Iterator[Path]:
 
 
 def cache_directory(name: str) -> Path:
-    """A folder of this project for what can be computed again, made if needed.
+    """A folder of this project for what can be computed again, made if needed and allowed.
 
     Parameters
     ----------
@@ -175,8 +186,24 @@ def cache_directory(name: str) -> Path:
     Path
     """
     folder = project_directory() / "workdirs" / ".cache" / name
-    folder.mkdir(parents=True, exist_ok=True)
+    with if_writable():
+        folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def keep(file: Path, text: str) -> None:
+    """Replace a small text file of what can be computed again, unless that is not allowed here.
+
+    Parameters
+    ----------
+    file : Path
+        The file, in a folder of `cache_directory`.
+    text : str
+        Its new content.
+    """
+    if file.parent.is_dir():
+        with if_writable():
+            write_atomically(file, text)
 
 
 def write_atomically(file: Path, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
+from shortloop.jobs.faults import unreadable
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, job_directory
 from shortloop.jobs.records import RECORD
 
@@ -161,7 +163,7 @@ def load(job: str) -> Result:
         If there is no such job, it did not finish, it is not one of this package, or its record is damaged.
     """
     result = open_result(job_directory(str(job)))
-    if not (result.path / FINISHED).is_file():
+    if not os.path.isfile(result.path / FINISHED):
         raise InputError(_why_not(result.path), found=result.job, hint="run again: it is built again")
     return result
 
@@ -216,6 +218,8 @@ def open_result(folder: str | Path) -> Result:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(_why_not(path), found=path.name, hint=hint) from None
+    except OSError as error:
+        raise unreadable(error, "the job's record") from None
     except ValueError:
         raise InputError("the job's record is damaged", file=path / RECORD, hint=hint) from None
     return Result(path.name, path, record)

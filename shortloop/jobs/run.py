@@ -20,6 +20,7 @@ from shortloop.jobs.locks import only_run
 from shortloop.jobs.make import Order, make
 from shortloop.jobs.plan import Built, Plan, contents, reused
 from shortloop.jobs.progress import Progress
+from shortloop.jobs.project import cache_directory
 from shortloop.jobs.rehearsal import Rehearsal
 from shortloop.jobs.store import Store
 from shortloop.text import one_line
@@ -206,6 +207,12 @@ def run_pipeline(
         return urd.plan(pipeline, study, file, name)
     try:
         with explained(), signals_raise(), only_run(name), watched(), Store() as store:
+            if not store.index.kept:
+                raise InputError(
+                    "this run may not write the project's index of jobs",
+                    file=cache_directory("jobs"),
+                    hint="run as the owner of the project, or in a copy of it",
+                )
             answers()  # exax itself would wait for ever for one that is stopped
             if exax.is_idle():  # else somebody's job, that is not ours, is not finished yet
                 for line in store.tidy():

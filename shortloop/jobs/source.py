@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortloop.jobs.filestate import file_state
-from shortloop.jobs.project import cache_directory, write_atomically
+from shortloop.jobs.project import cache_directory, keep
 
 __all__ = ["Source", "hash_of", "keep_sources", "normalised", "read_source", "said_by"]
 
@@ -137,7 +137,7 @@ def keep_sources() -> None:
         said = {**_load().get("said", {}), **_said}  # what others have read meanwhile, too
         said = dict(list(said.items())[-KEPT:])
         kept = json.dumps({"parser": _parser(), "files": files, "said": said})
-        write_atomically(cache_directory("code") / "parsed.json", kept)
+        keep(cache_directory("code") / "parsed.json", kept)
         _changed = False
 
 

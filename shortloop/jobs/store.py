@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from shortloop.jobs.faults import if_writable
 from shortloop.jobs.found import Found
 from shortloop.jobs.index import Index, Row
 from shortloop.jobs.keys import Parts
@@ -271,7 +272,8 @@ class Store:
         if seal is not None and what is None:
             self.note(folder, seal)
             return True
-        self.set_aside(folder, row.key, str(what))
+        with if_writable():
+            self.set_aside(folder, row.key, str(what))
         return False
 
     def _write(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -24,6 +25,7 @@ STATES = {
     "damaged": "was found damaged, and is not used",
     "unfinished": "did not finish, or still runs",
     "deleted": "only what it was made of is left",
+    "unreadable": "its folder may not be read here",
 }
 
 
@@ -158,7 +160,12 @@ def entry_of(folder: Path, current: tuple[str, ...], indexed: tuple[str, int] | 
     -------
     Entry
     """
-    names = set(os.listdir(str(folder)))
+    made_for, size = indexed or ("", 0)
+    try:
+        names = set(os.listdir(str(folder)))
+    except PermissionError:
+        pipelines = current or ((made_for,) if made_for else ())
+        return Entry(folder.name, folder, pipelines=pipelines, size=size, state="unreadable")
     setup = setup_of(folder)
     script = bool(setup.get("is_build"))
     if DELETED in names:
@@ -169,7 +176,6 @@ def entry_of(folder: Path, current: tuple[str, ...], indexed: tuple[str, int] | 
         state = "current"
     else:
         state = "superseded" if SEAL in names or script else "unsealed"
-    made_for, size = indexed or ("", 0)
     if not made_for and SEAL in names:
         made_for = str(_read(f"{folder}/{SEAL}").get("pipeline", ""))
     return Entry(
@@ -226,7 +232,12 @@ def sources_of(setup: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    total = 0
+    for above, _, names in os.walk(folder):  # leaves out what may not be read
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(f"{above}/{name}").st_size
+    return total
 
 
 def _read(file: str) -> dict[str, Any]:

@@ -93,6 +93,8 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
 def _check(each: Entry) -> Problem | None:
     if each.script or each.state == "deleted":
         return None
+    if each.state == "unreadable":
+        return _problem(each, "its folder may not be read here")
     if each.state == "unfinished":
         return _problem(each, "did not finish, or still runs", damaged=False)
     if each.state == "damaged":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 from report_synthetic import kind_result, report_content
 
@@ -17,7 +18,7 @@ UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800
 
 def test_a_report(tmp_path: Path) -> None:
     names = tuple(f"{ESCAPE} {number}" for number in range(3))
-    phases = {"train_phase": f"{ESCAPE} study", "test_phase": f"{ESCAPE} test"}
+    phases: Any = {"train_phase": f"{ESCAPE} study", "test_phase": f"{ESCAPE} test"}
     made = report_content(
         kind_result(f"amp {ESCAPE}", names, note=f"Note: {ESCAPE}", **phases),
         study=ESCAPE,

@@ -11,7 +11,7 @@ import numpy as np
 from shortloop.data import FloatArray, IntArray
 from shortloop.decoding.lda import lda_weights
 from shortloop.decoding.ridge import ridge_weights
-from shortloop.errors import InputError
+from shortloop.errors import InputError, estimator_fails
 from shortloop.study.decoding import (
     EstimatorSettings,
     LdaSettings,
@@ -127,30 +127,24 @@ def make_sklearn(settings: SklearnSettings) -> Any:
     ------
     InputError
         If the import path or a parameter is wrong, or the estimator is no classifier.
+    TransientError
+        If its own code fails.
     """
-    from sklearn.base import is_classifier
-
-    module, _, name = settings.path.rpartition(".")
-    try:
-        made = getattr(importlib.import_module(module), name)()
-    except (ImportError, AttributeError, TypeError) as error:
-        raise _wrong_path("the estimator cannot be made", f"{settings.path} ({error})") from None
-    if not hasattr(made, "get_params") or not is_classifier(made):
-        raise _wrong_path("the estimator is no classifier", settings.path)
-    unknown = sorted(set(settings.params) - set(made.get_params(deep=True)))
+    made = _make(settings.path)
+    known = _parameters(made, settings.path)
+    unknown = sorted(set(settings.params) - set(known))
     if unknown:
         raise InputError(
             "the estimator has no such parameter",
             field=f"estimator.params.{unknown[0]}",
             found=unknown[0],
-            expected=", ".join(sorted(made.get_params(deep=False))),
+            expected=", ".join(sorted(made.get_params(deep=False))) or "none",
             hint="correct the name, or remove it",
         )
-    made.set_params(**settings.params)
-    validate = getattr(made, "_validate_params", None)
     try:
-        if validate is not None:
-            validate()
+        made.set_params(**settings.params)
+        if hasattr(made, "_parameter_constraints"):  # which a class of one's own need not have
+            made._validate_params()
     except ValueError as error:
         raise InputError(
             "the estimator does not take this value",
@@ -158,9 +152,49 @@ def make_sklearn(settings: SklearnSettings) -> Any:
             found=str(error),
             hint="correct the value, or remove it for the estimator's default",
         ) from None
-    if "random_state" in made.get_params() and made.get_params()["random_state"] is None:
+    except Exception as error:
+        raise _fails("the estimator does not take its parameters", settings.path, error) from error
+    if "random_state" in known and made.get_params()["random_state"] is None:
         made.set_params(random_state=0)  # the same study gives the same bits
     return made
+
+
+def _make(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ModuleNotFoundError as error:
+        if f"{module}.".startswith(f"{error.name}."):
+            raise _wrong_path("the estimator cannot be made", f"{path} ({error})") from None
+        raise _fails("the module of the estimator cannot be imported", path, error) from error
+    except (Exception, SystemExit) as error:
+        raise _fails("the module of the estimator cannot be imported", path, error) from error
+    if found is None:
+        raise _wrong_path("the estimator cannot be made", f"{path} ({module} has no {name})")
+    try:
+        return found()
+    except TypeError as error:
+        raise _wrong_path("the estimator cannot be made", f"{path} ({error})") from None
+    except Exception as error:
+        raise _fails("the estimator cannot be made", path, error) from error
+
+
+def _parameters(made: Any, path: str) -> dict[str, Any]:
+    """Those of a classifier, its parts' included."""
+    from sklearn.base import is_classifier
+
+    try:
+        if hasattr(made, "get_params") and is_classifier(made):
+            return dict(made.get_params(deep=True))
+    except Exception as error:
+        raise _fails("the estimator does not say what it is", path, error) from error
+    raise _wrong_path("the estimator is no classifier", path)
+
+
+def _fails(problem: str, path: str, error: BaseException) -> Exception:
+    if isinstance(error, OSError | MemoryError):  # of the machine
+        return error
+    return estimator_fails(problem, path, error)
 
 
 def _wrong_path(problem: str, found: str) -> InputError:

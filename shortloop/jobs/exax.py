@@ -19,6 +19,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.code import code_file, code_state, code_text
 from shortloop.jobs.cost import runner
 from shortloop.jobs.filestate import CHANGED, State
+from shortloop.jobs.faults import fault_in
 from shortloop.jobs.keys import find_method
 from shortloop.jobs.listener import ask
 from shortloop.jobs.project import configuration, project_directory
@@ -69,7 +70,8 @@ def build(
     Raises
     ------
     InputError
-        If the methods can't be imported, or the server is gone.
+        If the methods can't be imported, the server is gone, or the job failed with one, or for lack of
+        files or memory.
     accelerator.error.JobError
         If the job failed; exax has said why.
     """
@@ -77,14 +79,18 @@ def build(
 
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
+        printed = io.StringIO()
         try:
             # exax says a line for each job as well; ours say the participant.
-            with contextlib.redirect_stdout(io.StringIO()):
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(printed):
                 more = {"force_build": True} if force else {}
                 job = urd.build(method, options=dict(options), jobs=dict(jobs), caption=caption, **more)
             return Path(job.path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):
+                for fault in filter(None, map(fault_in, error.status.values())):
+                    printed.truncate(0)  # it is a traceback
+                    raise fault from None
                 raise
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
@@ -109,6 +115,8 @@ def build(
         except (KeyboardInterrupt, SystemExit):
             abort()
             raise
+        finally:
+            print(printed.getvalue(), file=sys.stderr, end="", flush=True)
     raise InputError("the exax server is busy with somebody else's jobs", hint="run again later")
 
 

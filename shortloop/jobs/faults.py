@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shortloop.errors import InputError
 
-__all__ = ["READ_ONLY", "fault_of", "if_writable", "unreadable"]
+__all__ = ["READ_ONLY", "fault_in", "fault_of", "if_writable", "unreadable"]
 
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 """Codes of errors that writing gives where it is not allowed."""
@@ -82,6 +83,31 @@ def fault_of(error: BaseException) -> InputError | None:
     if isinstance(error, sqlite3.Error):
         said = OF_INDEX.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
         return None if said is None else _told(error, *said)
+    return None
+
+
+def fault_in(traceback: str) -> InputError | None:
+    """The same from the text of a traceback, of a process that is gone; and an `InputError` that was its end.
+
+    Parameters
+    ----------
+    traceback : str
+        What it said.
+
+    Returns
+    -------
+    InputError or None
+        None if it may be a mistake in the code.
+    """
+    told = re.search(r"^shortloop\.errors\.\w+: ((?:.|\n)*)", traceback, re.M)
+    if told is not None:
+        return InputError(told[1].rstrip())
+    last = traceback.rstrip().rpartition("\n")[2]
+    number = re.match(r"\w+: \[Errno (\d+)\] ", last)
+    if number is not None and int(number[1]) in LACKS:
+        return InputError(LACKS[int(number[1])][0], found=last, hint=LACKS[int(number[1])][1])
+    if re.match(r"[\w.]*MemoryError\b", last):
+        return InputError(MEMORY[0], found=last, hint=MEMORY[1])
     return None
 
 

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shortloop.errors import InputError
+from shortloop.errors import InputError, TransientError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -205,7 +205,14 @@ def reject(stage: str, participant: str | None, error: InputError) -> None:
         As of `write_record`.
     error : InputError
         What is wrong.
+
+    Raises
+    ------
+    TransientError
+        If it is one: the job then fails, and is tried again by the next run.
     """
+    if isinstance(error, TransientError):
+        raise error
     if Path("setup.json").is_file():  # so this is the folder of a job
         for array in Path().glob("*.npy"):  # of phases that were fine
             array.unlink()

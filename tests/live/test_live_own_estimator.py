@@ -1,0 +1,89 @@
+"""An estimator of one's own in a run: what is wrong with it is one message, which no job keeps."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import STUDY, LiveProject
+
+pytestmark = pytest.mark.live
+
+MODULE = """\
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from helper import nearest
+
+
+class Nearest(ClassifierMixin, BaseEstimator):
+    def fit(self, x, y):
+        self.classes_ = np.unique(y)
+        self.means_ = np.stack([x[y == each].mean(axis=0) for each in self.classes_])
+        return self
+
+    def predict(self, x):
+        return self.classes_[nearest(x, self.means_)]
+"""
+HELPER = """\
+def nearest(x, means):
+    return ((x[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
+"""
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[LiveProject]:
+    """A study of one participant, with an estimator in a module beside it."""
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = LiveProject(Path(folder))
+        made.edit_study('["A", "B"]', '["A"]')
+        linear = STUDY[STUDY.index('kind = "linear-svm"') : STUDY.index("[permutations]")]
+        made.edit_study(linear, 'kind = "sklearn"\npath = "mine.Nearest"\n\n')
+        (made.folder / "mine.py").write_text(MODULE, encoding="utf-8")
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()
+
+
+@pytest.mark.parametrize(
+    ("module", "helper", "where", "words"),
+    [
+        (
+            MODULE.replace("def fit(self, x, y):", "def fit(self, x, y)"),
+            HELPER,
+            "mine.py, line 8",
+            "SyntaxError",
+        ),
+        (MODULE, "1 / 0\n", "helper.py, line 1", "ZeroDivisionError"),
+        (MODULE, "def nearest(x, means)\n", "helper.py, line 1", "SyntaxError"),
+    ],
+    ids=["no Python", "fails at import", "imports what is no Python"],
+)
+def test_a_module_that_cannot_be_imported(
+    project: LiveProject, module: str, helper: str, where: str, words: str
+) -> None:
+    (project.folder / "mine.py").write_text(module, encoding="utf-8")
+    (project.folder / "helper.py").write_text(helper, encoding="utf-8")
+    for command in (project.shortloop, project.ax):
+        failed = command("run", "build_pipeline")
+        said = failed.stdout + failed.stderr
+        assert failed.returncode == 1, said
+        assert said.count("shortloop: ") == 1
+        assert "the module of the estimator cannot be imported" in said
+        assert where in said
+        assert words in said
+        assert "Traceback" not in said
+
+
+def test_it_is_used_once_it_is_mended(project: LiveProject) -> None:
+    """Though its helper is what was mended, of which no key knows."""
+    (project.folder / "mine.py").write_text(MODULE, encoding="utf-8")
+    (project.folder / "helper.py").write_text(HELPER, encoding="utf-8")
+    done = project.shortloop("run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"built train +A", done.stdout)

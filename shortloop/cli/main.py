@@ -28,7 +28,7 @@ app = typer.Typer(
 Script = Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")]
 StudyFile = Annotated[
     Path | None,
-    typer.Option("--study", help="Study file; default: STUDY, else the embedded study."),
+    typer.Option("--study", readable=False, help="Study file; default: STUDY, else the embedded study."),
 ]
 StudyName = Annotated[str | None, typer.Option("--study", help="Name of a study.")]
 Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.g. 12h, 30d, 2w.")]
@@ -208,7 +208,9 @@ def gc(
 
 @app.command()
 def study(
-    file: Annotated[Path | None, typer.Argument(help="Study file to check; default: none.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(readable=False, help="Study file to check; default: none.")
+    ] = None,
 ) -> None:
     """Check a study file; without one, list all fields with units and defaults."""
     from shortloop.cli.fields import check_file, list_fields

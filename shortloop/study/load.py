@@ -58,23 +58,26 @@ def read_study(path: str | os.PathLike[str] = DEFAULT_STUDY) -> Study:
         If the file is missing, is not TOML, or holds an unknown key or a wrong value.
     """
     path = Path(path)
+    text = _read(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")  # some editors write a byte order mark
         content = tomllib.loads(text)
-    except OSError as error:
-        raise InputError(
-            f"the study file cannot be read ({error.strerror})",
-            file=path,
-            hint=f"set {STUDY_VARIABLE}=path/to/study.toml to a file that exists",
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        try:
+            return Study.model_validate(_as_tuples(content), strict=True)  # strict: "10" and true are not 10
+        except ValidationError as error:
+            raise explain(error, content, path) from None
+    except InputError:
+        raise
+    except tomllib.TOMLDecodeError as error:
         raise InputError(
             "the study file is not valid TOML", file=path, found=str(error), hint="mend that line"
         ) from None
-    try:
-        return Study.model_validate(_as_tuples(content), strict=True)  # strict: "10" and true are not 10
-    except ValidationError as error:
-        raise explain(error, content, path) from None
+    except (ValueError, OverflowError, RecursionError) as error:  # of thousands of digits, or of brackets
+        raise InputError(
+            "the study file holds a number too large, or tables or arrays in each other too deep",
+            file=path,
+            found=str(error),
+            hint="correct the value",
+        ) from None
 
 
 def data_folder(folder: str, study_file: str | os.PathLike[str]) -> Path:
@@ -112,6 +115,23 @@ def data_folder(folder: str, study_file: str | os.PathLike[str]) -> Path:
 
     expanded = re.sub(r"\$\{(?P<name>\w+)(?:=(?P<default>[^}]*))?\}", value, folder)
     return Path(os.path.abspath(Path(study_file).parent / os.path.expanduser(expanded)))
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+            raise InputError("the study file is no file", file=path, hint="name a TOML file")
+        return path.read_bytes().decode("utf-8-sig")  # some editors write a byte order mark
+    except OSError as error:
+        raise InputError(
+            f"the study file cannot be read ({error.strerror})",
+            file=path,
+            hint=f"set {STUDY_VARIABLE}=path/to/study.toml to a file that exists",
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "the study file is not valid TOML", file=path, found=str(error), hint="save it as UTF-8"
+        ) from None
 
 
 def _as_tuples(value: Any) -> Any:

@@ -18,8 +18,8 @@ from typing import Any
 from shortloop.errors import InputError
 from shortloop.jobs.code import code_file, code_state, code_text
 from shortloop.jobs.cost import runner
-from shortloop.jobs.filestate import CHANGED, State
 from shortloop.jobs.faults import fault_in
+from shortloop.jobs.filestate import CHANGED, State
 from shortloop.jobs.keys import find_method
 from shortloop.jobs.listener import ask
 from shortloop.jobs.project import configuration, project_directory

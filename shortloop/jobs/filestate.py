@@ -1,13 +1,16 @@
-"""Whether a file is as it was when it was last read: what caches of file contents go by."""
+"""Whether a file is as it was when it was last read, for caches of contents; whether it is one."""
 
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["CHANGED", "INODE", "SIZE", "State", "file_state", "states_of_files"]
+from shortloop.errors import InputError
+
+__all__ = ["CHANGED", "INODE", "SIZE", "State", "file_state", "other_than", "plain_size", "states_of_files"]
 
 INODE, SIZE = 1, 2  # where they are in the state of a file
 State = tuple[int, ...]
@@ -16,6 +19,14 @@ CHANGED = 3  # where the time of change is in that of one of many
 # Times of files are coarse (about 10 ms on local disks, up to 2 s on some), so a file that changed a
 # moment ago may change again and look the same.
 SETTLED_NS = 2_000_000_000
+
+_KINDS = {
+    stat.S_IFREG: "",
+    stat.S_IFLNK: "a link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a folder",
+}
 
 
 def file_state(file: Path) -> tuple[list[int], bool]:
@@ -40,9 +51,9 @@ def file_state(file: Path) -> tuple[list[int], bool]:
         If there is no such file.
     """
     now = time.time_ns()
-    stat = file.stat()
-    state = [stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-    return state, now - stat.st_ctime_ns > SETTLED_NS
+    found = file.stat()
+    state = [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+    return state, now - found.st_ctime_ns > SETTLED_NS
 
 
 def states_of_files(files: Sequence[str]) -> list[State]:
@@ -64,3 +75,66 @@ def states_of_files(files: Sequence[str]) -> list[State]:
         ]
     except FileNotFoundError:
         return []
+
+
+def plain_size(file: Path) -> int:
+    """Size of a file that a job left.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Raises
+    ------
+    InputError
+        If it is no file of its own: what is behind a link may change, and reading a pipe may never end.
+    """
+    kind = _kind_of(file)
+    if kind:
+        raise InputError(
+            "a job left what cannot be kept",
+            file=file,
+            found=kind,
+            expected="files and folders",
+            hint="have its method leave these only: copy what a link points to, and remove the rest",
+        )
+    return file.stat().st_size
+
+
+def other_than(file: Path, size: int) -> str | None:
+    """What shows that a file is not what it was, without reading it.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    size : int
+        Bytes that it had.
+
+    Returns
+    -------
+    str or None
+        As ``"is cut short: 3 of 5 bytes"``; None if nothing shows.
+
+    Raises
+    ------
+    OSError
+        If it is gone.
+    """
+    kind, found = _kind_of(file), file.lstat().st_size
+    if kind:
+        return f"is {kind} now"
+    if found < size:
+        return f"is cut short: {found:,} of {size:,} bytes"
+    return f"has grown: {found:,} instead of {size:,} bytes" if found > size else None
+
+
+def _kind_of(file: Path) -> str:
+    """Empty for an ordinary file."""
+    return _KINDS.get(stat.S_IFMT(file.lstat().st_mode), "a device")

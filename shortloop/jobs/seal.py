@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.digest import digest
+from shortloop.jobs.filestate import other_than, plain_size
 from shortloop.jobs.keys import Parts
 from shortloop.jobs.notes import NOTED
 
@@ -122,7 +123,7 @@ def output_files(folder: Path) -> list[str]:
 
 
 def hash_files(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Size and hash of files; several are read at the same time.
+    """Size and hash of files, of which none may be a link or a pipe; several are read at the same time.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def hash_files(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str]]
             found = hashlib.file_digest(stream, "sha256").hexdigest()
             return stream.tell(), found
 
-    sizes = {name: (folder / name).stat().st_size for name in names}
+    sizes = {name: plain_size(folder / name) for name in names}
     if sum(sizes.values()) < 10_000_000:  # threads cost more than they save
         return {name: one(name) for name in names}
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -225,11 +226,9 @@ def damage(folder: Path, seal: Seal) -> str | None:
     for name, (size, _) in seal.files.items():
         if name not in present:
             return f"{name} is missing"
-        found = (folder / name).stat().st_size
-        if found < size:
-            return f"{name} is cut short: {found:,} of {size:,} bytes"
-        if found > size:
-            return f"{name} has grown: {found:,} instead of {size:,} bytes"
+        what = other_than(folder / name, size)
+        if what is not None:
+            return f"{name} {what}"
     try:
         found_files = hash_files(folder, sorted(seal.files))
     except OSError as error:

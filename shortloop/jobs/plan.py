@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shortloop.errors import InputError
 from shortloop.jobs.found import Found
 from shortloop.jobs.keys import Parts, parts_of
+from shortloop.jobs.options import check_options
 from shortloop.jobs.results import Result, open_result
 from shortloop.jobs.seal import Seal
 from shortloop.jobs.store import Store
@@ -139,6 +140,7 @@ class Plan:
         Built
         """
         everything = dict(options or {}) | ({} if participant is None else {"participant": participant})
+        check_options(method, everything)
         built = self._get(method, participant, everything, jobs or {}, grows, tuple(modules))
         self.jobs.append(built)
         return built

@@ -71,7 +71,10 @@ class Run(Plan):
         participant : str, optional
             Whose data; becomes the option ``participant``. Default: everybody's.
         options : mapping, optional
-            The method's options, plain data.
+            The method's options, plain data: None, bool, int, finite float, str, and lists, tuples and dicts
+            (whose keys are str) of these; a tuple is a list to the job. A path is refused, as a job must
+            depend on what is in a file: `shortloop.jobs.inputs.register` gives its content, and
+            `shortloop.jobs.inputs.locate` finds the file of a content within the job.
         jobs : mapping of str to Built, or to a list of them, optional
             Jobs it is made from. The method may read what they left, and not with which options.
         grows : str, optional
@@ -88,7 +91,7 @@ class Run(Plan):
         Raises
         ------
         InputError
-            If the job rejected its input.
+            If the job rejected its input, or an option is not plain data.
         """
         self.progress.begin(method, participant)
         built = super().build(method, participant, options=options, jobs=jobs, grows=grows, modules=modules)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import sysconfig
-import traceback
-
 from shortloop.text import one_line, printable
 
 __all__ = ["InputError", "TransientError", "estimator_fails", "place_of"]
@@ -105,6 +101,10 @@ def place_of(error: BaseException) -> str:
     str
         File and line: of what is no Python, else the last in no library, else the last.
     """
+    import sys
+    import sysconfig
+    import traceback
+
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}"
     lines = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<")]

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from shortloop.errors import InputError
-from shortloop.jobs.faults import fault_of
+from shortloop.jobs.faults import fault_of, need_files
 
 __all__ = ["app", "main"]
 
@@ -24,6 +24,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+FEWEST_FILES = 16  # open at once, that exax needs to begin a run
 
 Script = Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")]
 StudyFile = Annotated[
@@ -76,6 +78,7 @@ def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
     from shortloop.jobs.server import running_server
     from shortloop.study.load import STUDY_VARIABLE
 
+    need_files(FEWEST_FILES)
     environ = {"USER": _user(), **os.environ}  # exax signs its lists of jobs with it
     if study is not None:
         environ[STUDY_VARIABLE] = str(study.absolute())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shortloop.errors import InputError
 
-__all__ = ["READ_ONLY", "fault_in", "fault_of", "if_writable", "unreadable"]
+__all__ = ["READ_ONLY", "fault_in", "fault_of", "if_writable", "need_files", "unreadable"]
 
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 """Codes of errors that writing gives where it is not allowed."""
@@ -81,7 +82,7 @@ def fault_of(error: BaseException) -> InputError | None:
     if number in OTHERS:
         return _told(error, *OTHERS[number])
     if isinstance(error, sqlite3.Error):
-        said = OF_INDEX.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        said = OF_INDEX.get(_code(error))
         return None if said is None else _told(error, *said)
     return None
 
@@ -102,13 +103,30 @@ def fault_in(traceback: str) -> InputError | None:
     told = re.search(r"^shortloop\.errors\.\w+: ((?:.|\n)*)", traceback, re.M)
     if told is not None:
         return InputError(told[1].rstrip())
-    last = traceback.rstrip().rpartition("\n")[2]
-    number = re.match(r"\w+: \[Errno (\d+)\] ", last)
-    if number is not None and int(number[1]) in LACKS:
-        return InputError(LACKS[int(number[1])][0], found=last, hint=LACKS[int(number[1])][1])
-    if re.match(r"[\w.]*MemoryError\b", last):
-        return InputError(MEMORY[0], found=last, hint=MEMORY[1])
+    for line in reversed(traceback.splitlines()):
+        said = _lack_in(line)
+        if said is not None:
+            return InputError(said[0], found=line, hint=said[1])
     return None
+
+
+def need_files(least: int) -> None:
+    """Check that this process may open enough files; in the midst of what is not ours, nobody says it well.
+
+    Parameters
+    ----------
+    least : int
+        How many.
+
+    Raises
+    ------
+    InputError
+        If it may not.
+    """
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= allowed < least:
+        problem, hint = LACKS[errno.EMFILE]
+        raise InputError(problem, found=f"{allowed} allowed", expected=f"at least {least}", hint=hint)
 
 
 @contextmanager
@@ -153,19 +171,39 @@ def _lack(error: BaseException) -> tuple[str, str] | None:
         return MEMORY
     if isinstance(error, OSError):
         return LACKS.get(error.errno or 0)
-    if isinstance(error, RuntimeError) and "start new thread" in str(error):
-        return THREADS
-    # So it is when a library is loaded that is written in another language.
-    if isinstance(error, ImportError) and (
-        "failed to map segment" in str(error) or "annot allocate" in str(error)
-    ):
-        return MEMORY
+    if isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_CANTOPEN:
+        return _no_more_files()
+    return _lack_in(f"{type(error).__name__}: {error}")
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _no_more_files() -> tuple[str, str] | None:
+    """SQLite does not say why it cannot open one."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return LACKS.get(error.errno or 0)
     return None
+
+
+def _lack_in(line: str) -> tuple[str, str] | None:
+    number = re.match(r"\w+: \[Errno (\d+)\] ", line)
+    if number is not None:
+        return LACKS.get(int(number[1]))
+    if re.match(r"RuntimeError: can't start new thread", line):
+        return THREADS
+    # The second is said when a library is loaded that is written in another language.
+    lacks = r"[\w.]*MemoryError\b|ImportError: (?:.|\n)*(?:failed to map segment|annot allocate)"
+    return MEMORY if re.match(lacks, line) else None
 
 
 def _told(error: BaseException, problem: str, hint: str) -> InputError:
     file = getattr(error, "filename", None)
-    found = getattr(error, "strerror", None) or str(error) or None
+    lines = str(error).strip().splitlines()  # the last one of many says what happened
+    found = getattr(error, "strerror", None) or (lines[-1] if lines else None)
     return InputError(problem, file=file, found=found, hint=hint)
 
 

@@ -14,6 +14,7 @@ from shortloop.errors import InputError
 from shortloop.jobs import exax, warm
 from shortloop.jobs.cost import Meter
 from shortloop.jobs.ending import explained, say_why, signals_raise
+from shortloop.jobs.faults import fault_of
 from shortloop.jobs.keys import Parts, find_method, parts_of
 from shortloop.jobs.listener import answers, watched
 from shortloop.jobs.locks import only_run
@@ -258,15 +259,18 @@ def run_study(urd: Any, pipeline: Pipeline, finish: Callable[[Run, Built, float]
     int
         As of `run_pipeline`.
     """
-    from accelerator.shell import cfg
-
-    from shortloop.study.load import read_study, study_path
-
     try:
+        from accelerator.shell import cfg
+
+        from shortloop.study.load import read_study, study_path
+
         file = study_path(base=Path.cwd() if isinstance(urd, Rehearsal) else Path(cfg.user_cwd))
         study = read_study(file)
-    except InputError as error:
-        say_why(error)
+    except Exception as error:
+        known = error if isinstance(error, InputError) else fault_of(error)
+        if known is None:
+            raise
+        say_why(known)
         return 1
     name = f"{pipeline.__module__.rpartition('.')[2]} {study.name}"
     return run_pipeline(urd, pipeline, finish, name=name, study=study, study_file=file)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 from shortloop.jobs.datasets import forget_other_slices, refuse_other_slices
+from shortloop.jobs.faults import fault_in
 from shortloop.jobs.lifeline import ends_with_this, forks_end_with_this
 from shortloop.jobs.listener import PATIENCE, answers, socket_file
 from shortloop.jobs.loading import runs_jobs
@@ -120,7 +121,12 @@ def _start() -> subprocess.Popen[bytes]:
     while not answers():
         if process.poll() is not None or time.monotonic() > deadline:
             _end(process)
-            said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-25:]
+            text = log.read_text(encoding="utf-8", errors="replace").strip()
+            said = text.splitlines()[-25:]
+            fault = fault_in(text)
+            if fault is not None:
+                problem = f"the exax server did not start: {fault.problem}"
+                raise InputError(problem, file=log, found=fault.found, hint=fault.hint)
             raise InputError(
                 "the exax server did not start",
                 file=log,

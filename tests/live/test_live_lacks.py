@@ -1,0 +1,128 @@
+"""What a run says that lacks files or memory, whose job leaves a pipe, or whose options are no plain data."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from live_project import AX
+from toy_project import DagProject, chains, expected
+
+pytestmark = pytest.mark.live
+
+COMMAND = f"{sys.executable} -m shortloop"
+
+
+def limited(toy: DagProject, limit: str, command: str) -> subprocess.CompletedProcess[str]:
+    return toy.shell("bash", "-c", f"ulimit {limit}; exec {command}")
+
+
+def assert_one_message(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert said.count("shortloop: ") == 1
+    assert "Traceback" not in said
+    assert 'File "' not in said
+    for word in words:
+        assert word in said
+
+
+@pytest.mark.parametrize("files", [5, 6])
+def test_a_list_of_jobs_with_few_files(toy: DagProject, files: int) -> None:
+    assert_one_message(limited(toy, f"-n {files}", f"{COMMAND} jobs"), "too many files are open", "ulimit -n")
+
+
+@pytest.mark.parametrize("files", [8, 12])
+def test_a_run_with_few_files(toy: DagProject, files: int) -> None:
+    assert_one_message(limited(toy, f"-n {files}", f"{COMMAND} run dag"), "too many files", "ulimit -n")
+
+
+@pytest.mark.parametrize("limit", ["-n 24", "-v 150000"])
+def test_a_server_that_lacks_something(toy: DagProject, limit: str) -> None:
+    toy.stop_server()
+    try:
+        failed = limited(toy, limit, f"{COMMAND} run dag")
+    finally:
+        toy.start_server()
+    assert_one_message(failed, "the exax server did not start: ", f"ulimit {limit[:2]}", "server.log")
+
+
+@pytest.mark.parametrize("command", ["jobs", "run dag"])
+def test_too_little_memory(toy: DagProject, command: str) -> None:
+    toy.write_dag(chains(1))
+    toy.go()
+    for size in range(64_000, 20_000, -4_000):  # how much is too little is another size on another machine
+        done = limited(toy, f"-v {size}", f"{COMMAND} {command}")
+        if done.returncode:
+            assert_one_message(done, "there is not enough memory", "ulimit -v")
+            return
+    pytest.fail("it needs no memory")
+
+
+def test_a_run_with_few_files_that_are_enough(toy: DagProject) -> None:
+    nodes = toy.new_chains()
+    done = limited(toy, "-n 16", f"{AX} run dag")
+    assert done.returncode == 0, done.stdout + done.stderr
+    toy.check(toy.go(), expected(nodes))
+
+
+def test_a_job_that_uses_up_its_files(toy: DagProject) -> None:
+    step = toy.folder / "methods/step_scale.py"
+    text = step.read_text(encoding="utf-8")
+    toy.write_dag(chains(700, 1))
+    step.write_text(text.replace("\n", "\n    all = [open('/dev/null') for _ in range(10**7)]\n", 1), "utf-8")
+    try:
+        failed = toy.shell(str(AX), "run", "dag")
+    finally:
+        step.write_text(text, encoding="utf-8")
+    assert_one_message(failed, "too many files are open", "ulimit -n")
+    toy.check(toy.go(), expected(chains(700, 1)))
+
+
+def test_a_job_that_leaves_no_file(toy: DagProject) -> None:
+    step = toy.folder / "methods/step_scale.py"
+    text = step.read_text(encoding="utf-8")
+    toy.new_chains()
+    left = "\n    import os\n    if not os.path.lexists('left'): os.mkfifo('left')\n"
+    step.write_text(text.replace("\n", left, 1), encoding="utf-8")
+    try:
+        for _ in range(2):
+            failed = toy.shell(sys.executable, "-m", "shortloop", "run", "dag")
+            assert_one_message(failed, "a job left what cannot be kept", "a pipe", "/left")
+    finally:
+        step.write_text(text, encoding="utf-8")
+    for command in ("jobs", "verify", "gc"):
+        done = toy.shortloop(command)
+        assert "Traceback" not in done.stderr
+    assert toy.go().status == 0
+
+
+@pytest.mark.parametrize("way", ["run", "plan"])
+def test_options_that_are_no_plain_data(toy: DagProject, way: str) -> None:
+    script = toy.folder / "build_scripts/build_dag.py"
+    text = script.read_text(encoding="utf-8")
+    toy.new_chains()
+    script.write_text(text.replace('node["number"]}', '{node["number"]}}'), encoding="utf-8")
+    try:
+        assert_one_message(
+            toy.shortloop(way, "dag"), "an option of first is not plain data", "number", "set: {"
+        )
+    finally:
+        script.write_text(text, encoding="utf-8")
+
+
+def test_a_deleted_current_folder(toy: DagProject, tmp_path: Path) -> None:
+    for number, command in enumerate(("run dag", "jobs", "plan dag", "study x.toml", "verify")):
+        gone = tmp_path / str(number)
+        gone.mkdir()
+        code = f"cd {gone}; rmdir {gone}; PYTHONPATH={toy.folder} exec {COMMAND} {command}"
+        done = toy.shell("bash", "-c", code)
+        assert_one_message(done, "the current folder was deleted" if number != 3 else "x.toml")
+    gone = tmp_path / "last"
+    gone.mkdir()
+    code = f"cd {gone}; rmdir {gone}; PYTHONPATH={toy.folder} exec {sys.executable} -c"
+    load = "import shortloop; shortloop.load('main-1')"
+    done = toy.shell("bash", "-c", f'{code} "{load}"')
+    assert "InputError: the current folder was deleted" in done.stderr

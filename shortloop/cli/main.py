@@ -72,6 +72,7 @@ def _note_interrupts() -> list[int]:
 @app.command()
 def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
     """Run a build script, with a server of its own if none answers."""
+    from shortloop.jobs.ending import need_room
     from shortloop.jobs.lifeline import ends_with_this
     from shortloop.jobs.locks import HELD, only_run
     from shortloop.jobs.project import configuration_file
@@ -79,6 +80,7 @@ def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
     from shortloop.study.load import STUDY_VARIABLE
 
     need_files(FEWEST_FILES)
+    need_room()
     environ = {"USER": _user(), **os.environ}  # exax signs its lists of jobs with it
     if study is not None:
         environ[STUDY_VARIABLE] = str(study.absolute())

@@ -17,7 +17,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.faults import fault_of
 from shortloop.jobs.project import configuration
 
-__all__ = ["explained", "say_why", "signals_raise"]
+__all__ = ["explained", "need_room", "say_why", "signals_raise"]
 
 HARDLY_ANY = 500_000  # bytes that may be left on a full disk, as small files still fit
 FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than it began
@@ -57,6 +57,21 @@ def explained() -> Iterator[None]:
             raise
         raise fault from error
     _is_deleted(folder)  # all is done, and exax's own end needs the folder
+
+
+def need_room() -> None:
+    """Check that there is any room in the workdirs: exax could not even begin a run, nor say why.
+
+    Raises
+    ------
+    InputError
+        If there is no byte or no inode left.
+    """
+    for folder in map(Path, configuration().workdirs.values()):
+        if folder.is_dir():
+            disk = os.statvfs(folder)
+            if disk.f_bavail == 0 or (disk.f_favail == 0 and disk.f_files):
+                raise _no_room(folder)
 
 
 def say_why(error: InputError) -> None:

@@ -1,4 +1,4 @@
-"""A full disk: the run says so, nothing half-written is used, and with room again the next one goes on."""
+"""A disk full of bytes or files: the run says so, nothing half-written is used, and the next one goes on."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from toy_project import DagProject, chains, expected
 pytestmark = pytest.mark.live
 
 SIZE = 4_000_000
+INODES = 600
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def toy() -> Iterator[DagProject]:
         made = DagProject(Path(folder))
         disk = made.folder / "workdirs"
         disk.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(disk)]
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE},nr_inodes={INODES}", "tmpfs", str(disk)]
         if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode != 0:
             pytest.skip("only root can mount a small disk")
         try:
@@ -75,3 +76,29 @@ def test_arrays_that_are_written_through_a_map(toy: DagProject) -> None:
     ran = toy.go()
     toy.check(ran, expected(nodes))
     assert np.load(toy.job_folder(ran.jobs[0]) / "x.npy").shape == (4, 1000)
+
+
+@pytest.mark.parametrize("left", [0, 4, 12, 30])
+def test_a_disk_with_too_many_files(toy: DagProject, left: int) -> None:
+    disk = toy.folder / "workdirs"
+    nodes = chains(700 + left)
+    toy.write_dag(nodes)
+    before = toy.finished()
+    many = disk / "many"
+    many.mkdir()
+    for number in range(os.statvfs(disk).f_favail - left):
+        (many / str(number)).touch()
+    assert shutil.disk_usage(disk).free > 1_000_000
+    try:
+        # With none left, exax can neither begin a run nor say why, so that is looked at before.
+        failed = toy.end(toy.start() if left else toy.start_command())
+    finally:
+        shutil.rmtree(many)
+    assert failed.status == 1
+    assert "no inodes are left, as there are too many files" in failed.said
+    assert "delete files" in failed.said
+    assert failed.said.count("shortloop: ") == 1
+    kept = toy.finished() - before
+    ran = toy.go()
+    toy.check(ran, expected(nodes))
+    assert ran.reused == kept

@@ -1,0 +1,104 @@
+"""Ctrl-C while the command is being imported, or imports what it needs: it ends at once, and quietly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from toy_jobs import ToyJobs, toy_project
+
+ROOT = Path(__file__).resolve().parents[2]
+# As some libraries do that are interrupted while they are imported.
+SLOW = """\
+import pathlib, time
+pathlib.Path({reached!r}).touch()
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    raise {error}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of two jobs."""
+    made = toy_project(tmp_path / "project")
+    monkeypatch.chdir(made)
+    jobs = ToyJobs(made)
+    for left in (1.0, 2.0):
+        jobs.make("A", options={"left": left}, left=left)
+    return made
+
+
+@pytest.mark.parametrize("error", ["", "ImportError('broken')", "SystemError('unreported')"])
+@pytest.mark.parametrize(
+    ("library", "command"),
+    [
+        ("typer", ("jobs",)),
+        ("shortloop/cli/main", ("jobs",)),
+        ("numpy", ("compare", "main-0", "main-1")),
+        ("rich", ("study",)),
+        ("pydantic", ("study",)),
+    ],
+)
+def test_an_interrupt(
+    folder: Path, tmp_path: Path, library: str, command: tuple[str, ...], error: str
+) -> None:
+    slow, reached = tmp_path / "slow", tmp_path / "reached"
+    path = [str(slow), str(ROOT)]
+    file = slow / f"{library}.py"
+    if "/" in library:  # a copy of the package, of which one module is slow
+        import shutil
+
+        shutil.copytree(ROOT / "shortloop", slow / "shortloop", ignore=shutil.ignore_patterns("__pycache__"))
+        path = [str(slow)]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(SLOW.format(reached=str(reached), error=error), encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shortloop", *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not reached.exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert said == ""
+    assert process.returncode == 130
+
+
+def test_one_who_ignores_interrupts_goes_on_ignoring_them(folder: Path) -> None:
+    """As programs do that a shell started in the background."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import sys;"
+    code += "sys.argv = ['shortloop', 'jobs']; from shortloop.__main__ import main\n"
+    code += "try: main()\nfinally: print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.endswith("True\n"), done.stderr
+
+
+def test_the_command_is_the_module() -> None:
+    """What is installed as ``shortloop`` is quiet too."""
+    text = (ROOT / "setup.cfg").read_text(encoding="utf-8")
+    assert "shortloop = shortloop.__main__:main" in text

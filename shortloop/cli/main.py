@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +27,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+# exax's own command, which Ctrl-C ends quietly until a pipeline begins; that sees to its end itself.
+AX = """
+import os, signal, sys
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # so far it had to wait
+sys.argv[0] = "ax"
+from accelerator.shell import main
+sys.exit(main())
+"""
 FEWEST_FILES = 16  # open at once, that exax needs to begin a run
 
 Script = Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")]
@@ -44,6 +56,8 @@ def main() -> None:
     interrupted = _note_interrupts()
     try:
         app()
+    except KeyboardInterrupt:  # before or after the command itself
+        raise SystemExit(130) from None
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except Exception as error:
@@ -88,13 +102,13 @@ def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
     with only_run(script), running_server() as fresh:
         environ[HELD] = str(os.getpid())
         # From another folder, the project is the one that this code is part of.
-        ax = [str(Path(sys.executable).with_name("ax")), "--config", str(configuration_file())]
+        ax = [sys.executable, "-P", "-c", AX, "--config", str(configuration_file())]
         # A server that was just started has just loaded the methods and looked through the workdirs.
         quick = ["--quick"] if fresh else []
         # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
         signal.signal(signal.SIGINT, lambda number, frame: None)
-        ends = ends_with_this()  # even by kill -9
-        status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=ends))
+        begin = partial(_begin, ends_with_this())
+        status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=begin))
     raise typer.Exit(status if status >= 0 else 128 - status)
 
 
@@ -103,6 +117,11 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # one that the system has no name for
         return str(os.getuid())
+
+
+def _begin(end_with_parent: Callable[[], None]) -> None:
+    end_with_parent()  # even by kill -9
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _wait(run: subprocess.Popen[bytes]) -> int:

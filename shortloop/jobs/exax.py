@@ -23,6 +23,7 @@ from shortloop.jobs.filestate import CHANGED, State
 from shortloop.jobs.keys import find_method
 from shortloop.jobs.listener import ask
 from shortloop.jobs.project import configuration, project_directory
+from shortloop.text import printable
 
 __all__ = ["abort", "build", "is_idle", "load_as_now", "made_since_boot", "reload_methods"]
 
@@ -91,6 +92,7 @@ def build(
                 for fault in filter(None, map(fault_in, error.status.values())):
                     printed.truncate(0)  # it is a traceback
                     raise fault from None
+                printed = io.StringIO(printable(printed.getvalue()))
                 raise
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
@@ -107,9 +109,10 @@ def build(
                 ) from None
             _wait_until_idle()
         except (OSError, HTTPException) as error:
-            raise InputError(
+            found = f"{type(error).__name__}: {error}"
+            raise fault_in(found) or InputError(
                 "the exax server went away while a job ran",
-                found=f"{type(error).__name__}: {error}",
+                found=found,
                 hint="start it again and run again: finished jobs are kept",
             ) from None
         except (KeyboardInterrupt, SystemExit):

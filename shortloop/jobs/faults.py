@@ -14,6 +14,7 @@ from shortloop.errors import InputError
 
 __all__ = ["READ_ONLY", "fault_in", "fault_of", "if_writable", "need_files", "unreadable"]
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 """Codes of errors that writing gives where it is not allowed."""
 MEMORY = (
@@ -33,11 +34,13 @@ THREADS = (
     "no more threads can be started",
     "end other programs, or allow more: `ulimit -u` for processes, `ulimit -v` for memory",
 )
+NO_ROOM = ("the disk is full", "make room, e.g. with `shortloop gc --delete`")
 OTHERS = {
     errno.EACCES: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
     errno.EPERM: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
     errno.EROFS: ("this disk can only be read", "work on a copy, or have it mounted for writing"),
     errno.EAGAIN: THREADS,
+    **dict.fromkeys(FULL, NO_ROOM),
     errno.EIO: ("the disk has an error", "see what the system's log says of it"),
     errno.ESTALE: ("the file server does not know a file any more", "try again"),
     errno.ELOOP: ("links go in a circle", "mend them"),
@@ -52,6 +55,7 @@ OF_INDEX = {
     sqlite3.SQLITE_LOCKED: (f"{INDEX} is held by another program", "try again when that has ended"),
     sqlite3.SQLITE_CANTOPEN: (f"{INDEX} cannot be opened", INDEX_HINT),
     sqlite3.SQLITE_READONLY: (f"{INDEX} cannot be written", "have its owner allow it, or do it as its owner"),
+    sqlite3.SQLITE_FULL: NO_ROOM,
     sqlite3.SQLITE_IOERR: (f"{INDEX} cannot be read or written", INDEX_HINT),
     sqlite3.SQLITE_PERM: (f"{INDEX} cannot be opened", INDEX_HINT),
     sqlite3.SQLITE_NOLFS: (f"{INDEX} is too large for this disk", INDEX_HINT),
@@ -131,14 +135,14 @@ def need_files(least: int) -> None:
 
 @contextmanager
 def if_writable() -> Iterator[None]:
-    """Leave a write out where it is not allowed: in a project of another user, or on a disk only to be read.
+    """Leave a write out where it cannot be: in a project of another user, on a disk only to be read, or full.
 
     For what can be computed again, so that those who only look need not write.
     """
     try:
         yield
     except OSError as error:
-        if error.errno not in READ_ONLY:
+        if error.errno not in (*READ_ONLY, *FULL):
             raise
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shortloop.jobs.index_file import BROKEN, FAILURES, MEMORY, connect, may_write
+from shortloop.jobs.index_file import BROKEN, FAILURES, MEMORY, connect
 from shortloop.jobs.seal import Seal
 
 __all__ = ["Index", "Row"]
@@ -77,7 +77,7 @@ class Index:
         self._lock = threading.RLock()
         self._file = file
         self._seals = seals
-        self.kept = may_write(file)  # else all that is noted is forgotten at the end
+        self.kept = True  # else all that is noted is forgotten at the end
         try:
             self._open()
             if self._connection.execute("pragma quick_check(1)").fetchone() != ("ok",):
@@ -260,8 +260,7 @@ class Index:
                     self._connection.executemany(statement, rows)
 
     def _open(self) -> None:
-        self._connection = connect(self._file)
-        self._connection.execute("pragma journal_mode = wal")
+        self._connection, self.kept = connect(self._file)
         self._connection.execute("pragma synchronous = off")
         if not self._connection.execute("select 1 from sqlite_master where name = 'slots'").fetchone():
             with self._connection:  # all or nothing, as others may open it meanwhile

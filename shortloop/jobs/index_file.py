@@ -36,7 +36,7 @@ def may_write(file: Path) -> bool:
     return there and os.access(file.parent, os.W_OK | os.X_OK)
 
 
-def connect(file: Path) -> sqlite3.Connection:
+def connect(file: Path) -> tuple[sqlite3.Connection, bool]:
     """Open an index.
 
     Parameters
@@ -46,8 +46,10 @@ def connect(file: Path) -> sqlite3.Connection:
 
     Returns
     -------
-    sqlite3.Connection
+    connection : sqlite3.Connection
         To the file; to a copy in memory, if the file cannot be written: empty, if it cannot be read either.
+    kept : bool
+        Whether it is to the file.
 
     Raises
     ------
@@ -56,13 +58,25 @@ def connect(file: Path) -> sqlite3.Connection:
     """
     if file.exists() and not file.is_file():
         raise InputError("the index of jobs is no file", file=file, hint="move it away: it is made again")
-    if file == MEMORY or may_write(file):
-        return sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False)
+    if may_write(file):
+        connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False)
+        try:
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("select count(*) from sqlite_master")
+            return connection, True
+        except FAILURES as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if code in BROKEN:
+                return connection, True  # who asked for it makes it again
+            connection.close()
+            if code not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                raise
+            # On a full disk, there is no room for the files beside it.
     # The second way is for a file that no program has open: it needs no files beside it, which say who has.
-    for way in ("mode=ro", "mode=ro&immutable=1"):
+    for way in ("mode=ro", "mode=ro&immutable=1") if file != MEMORY else ():
         with contextlib.suppress(sqlite3.Error):
-            return _copy(f"{file.as_uri()}?{way}")
-    return sqlite3.connect(MEMORY, check_same_thread=False)
+            return _copy(f"{file.as_uri()}?{way}"), False
+    return sqlite3.connect(MEMORY, check_same_thread=False), False
 
 
 def _copy(address: str) -> sqlite3.Connection:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from shortloop.errors import InputError
-from shortloop.jobs.faults import READ_ONLY
+from shortloop.jobs.faults import READ_ONLY, if_writable
 from shortloop.jobs.project import cache_directory
+from shortloop.text import one_line
 
 __all__ = ["HELD", "only_run"]
 
@@ -52,11 +53,12 @@ def only_run(what: str, wait: bool = True) -> Iterator[None]:
             if not wait:
                 hint = "wait until it has ended"
                 raise InputError("a run is in progress", found=holder, hint=hint) from None
-            print(f"waiting for another run to end: {holder}", flush=True)
+            print(one_line(f"waiting for another run to end: {holder}"), flush=True)
             fcntl.flock(stream, fcntl.LOCK_EX)
-        stream.truncate(0)
-        json.dump({"what": what, "pid": os.getpid(), "since": time.strftime("%H:%M:%S")}, stream)
-        stream.flush()
+        holder = json.dumps({"what": what, "pid": os.getpid(), "since": time.strftime("%H:%M:%S")})
+        with if_writable():  # on a full disk, jobs can still be deleted
+            stream.truncate(0)
+            os.write(stream.fileno(), holder.encode())
         yield
 
 

@@ -15,6 +15,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.faults import unreadable
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, job_directory
 from shortloop.jobs.records import RECORD
+from shortloop.text import one_line
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
@@ -47,7 +48,7 @@ class Arrays(Mapping[str, "np.ndarray"]):
         return len(self._described)
 
     def __repr__(self) -> str:
-        return f"Arrays({', '.join(self._described)})"
+        return one_line(f"Arrays({', '.join(self._described)})")
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class Result:
 
     def __repr__(self) -> str:
         who = f" of {self.participant}" if self.participant else ""
-        return f"<{self.job}: {self.stage}{who}, arrays {', '.join(self.arrays) or 'none'}>"
+        return one_line(f"<{self.job}: {self.stage}{who}, arrays {', '.join(self.arrays) or 'none'}>")
 
 
 def load(job: str) -> Result:

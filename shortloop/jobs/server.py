@@ -24,6 +24,7 @@ from shortloop.jobs.project import project_directory, running_configuration
 from shortloop.jobs.repairs import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
 from shortloop.jobs.slices import wanted
 from shortloop.jobs.warm import import_before_forks
+from shortloop.text import one_line
 from shortloop.jobs.watch import watch_jobs
 
 __all__ = ["prepare_runner", "prepare_server", "running_server"]
@@ -53,7 +54,7 @@ def prepare_server() -> None:
     keep_private(project_directory() / each for each in listens if isinstance(each, str))
     mend(workdirs)
     for line in mend_lists(Path.cwd()):  # too late for this server, but not for the next
-        print(f"{line}; start the server again", flush=True)
+        print(one_line(f"{line}; start the server again"), flush=True)
     for folder in workdirs.values():
         (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
 
@@ -104,7 +105,7 @@ def _start() -> subprocess.Popen[bytes]:
             hint="move the project to a folder nearer to the root, or change `listen` in accelerator.conf",
         )
     for line in mend_lists(project_directory()):
-        print(line, flush=True)
+        print(one_line(line), flush=True)
     log = private_folder() / "server.log"
     with log.open("wb") as stream:
         log.chmod(0o600)

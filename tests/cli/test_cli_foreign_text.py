@@ -13,6 +13,7 @@ import pytest
 from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
 from shortloop.cli import fields, tables
+from shortloop.jobs.results import load
 from shortloop.study.load import DEFAULT_STUDY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,6 +100,11 @@ def test_commands_show_what_a_terminal_would_obey(project: Path, command: tuple[
     assert "\x1b]" not in shown
     assert "\x1b[2J" not in shown
     assert not {"\x07", "\x9b", "\u202e"} & set(shown)
+
+
+def test_what_python_shows_of_a_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    assert repr(load("main-1")) == f"<main-1: scores of {SHOWN}, arrays scores, times>"
 
 
 def test_cells_of_a_table_are_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from jobs_project import empty_project, fresh_python
 
 from shortloop.errors import InputError
 from shortloop.jobs import ending
-from shortloop.jobs.ending import explained, say_why, signals_raise
+from shortloop.jobs.ending import explained, need_room, say_why, signals_raise
 
 project = pytest.fixture(empty_project)
 Usage = namedtuple("Usage", "total used free")
@@ -138,3 +138,20 @@ def test_signals_become_exceptions_for_a_while(number: int) -> None:
         signal.raise_signal(number)
     assert caught.value.code == 128 + number
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize("bytes_left", [0, 10])
+@pytest.mark.parametrize("inodes_left", [0, 10])
+@pytest.mark.parametrize("inodes", [0, 100])
+def test_a_run_needs_any_room_to_begin(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, bytes_left: int, inodes_left: int, inodes: int
+) -> None:
+    Disk = namedtuple("Disk", "f_bavail f_favail f_files f_frsize f_blocks f_bfree")
+    monkeypatch.setattr(ending.os, "statvfs", lambda path: Disk(bytes_left, inodes_left, inodes, 1, 1, 1))
+    if bytes_left and (inodes_left or not inodes):  # some disks do not count inodes
+        need_room()
+        return
+    with pytest.raises(InputError, match="the disk is full") as caught:
+        need_room()
+    assert ("no inodes" in caught.value.problem) == bool(inodes and not inodes_left)
+    assert "finished jobs are kept" in str(caught.value.hint)

@@ -48,7 +48,19 @@ def test_what_the_machine_lacks_counts_wherever_it_is_in_a_chain(error: Exceptio
 
 @pytest.mark.parametrize(
     "code",
-    ["EACCES", "EPERM", "EROFS", "EAGAIN", "EIO", "ESTALE", "ELOOP", "EISDIR", "ENOTDIR", "ENAMETOOLONG"],
+    [
+        "ENOSPC",
+        "EACCES",
+        "EPERM",
+        "EROFS",
+        "EAGAIN",
+        "EIO",
+        "ESTALE",
+        "ELOOP",
+        "EISDIR",
+        "ENOTDIR",
+        "ENAMETOOLONG",
+    ],
 )
 def test_what_a_disk_does_not_allow(code: str) -> None:
     number = getattr(errno, code)
@@ -123,11 +135,11 @@ def test_the_end_of_a_job_that_may_be_a_mistake(last: str) -> None:
 
 
 def test_a_write_that_is_not_allowed_is_left_out() -> None:
-    for number in (errno.EACCES, errno.EPERM, errno.EROFS):
+    for number in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
         with if_writable():
             raise OSError(number, "x")
-    with pytest.raises(OSError, match="full"), if_writable():
-        raise OSError(errno.ENOSPC, "full")
+    with pytest.raises(OSError, match="broken"), if_writable():
+        raise OSError(errno.EIO, "broken")
 
 
 def test_what_cannot_be_read() -> None:

@@ -50,5 +50,5 @@ def test_ctrl_c_at_any_time(toy: DagProject, wait: float) -> None:
     ran = toy.end(running)
     # Python itself may not have begun to see to signals, and then is ended by it.
     assert ran.status in (130, -signal.SIGINT, 0)
-    assert "shortloop/" not in ran.said
+    assert "Traceback" not in ran.said or ran.status == -signal.SIGINT
     toy.go()

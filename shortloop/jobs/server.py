@@ -24,8 +24,8 @@ from shortloop.jobs.project import project_directory, running_configuration
 from shortloop.jobs.repairs import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
 from shortloop.jobs.slices import wanted
 from shortloop.jobs.warm import import_before_forks
-from shortloop.text import one_line
 from shortloop.jobs.watch import watch_jobs
+from shortloop.text import one_line
 
 __all__ = ["prepare_runner", "prepare_server", "running_server"]
 

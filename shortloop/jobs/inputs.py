@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from shortloop.errors import InputError
+from shortloop.errors import InputError, TransientError
 from shortloop.jobs.filestate import INODE, SIZE, file_state
 from shortloop.jobs.hashing import Tell, hash_file, hash_files
 from shortloop.jobs.mapped import mapped_for_writing
@@ -157,7 +157,7 @@ def locate(content: str) -> Path:
     # Noted also if it is another file now: it may be put back before anybody looks again.
     note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
     if found != content:
-        raise InputError("a file changed while the study was running", file=file, hint="run again")
+        raise TransientError("a file changed while the study was running", file=file, hint="run again")
     _located.setdefault(place.parent, set()).add(content)
     return file
 

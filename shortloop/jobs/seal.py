@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.digest import digest
-from shortloop.jobs.filestate import other_than, plain_size
+from shortloop.jobs.filestate import plain_size
 from shortloop.jobs.keys import Parts
 from shortloop.jobs.notes import NOTED
 
@@ -25,10 +25,10 @@ __all__ = [
     "NotOnDisk",
     "Seal",
     "content_of_job",
-    "damage",
     "hash_files",
     "output_files",
     "read_seal",
+    "seal_problem",
     "states_of",
     "write_seal",
 ]
@@ -204,41 +204,6 @@ def states_of(folder: Path, names: Sequence[str]) -> list[list[Any]]:
     return states
 
 
-def damage(folder: Path, seal: Seal) -> str | None:
-    """What is wrong with a job, after reading all of it.
-
-    Parameters
-    ----------
-    folder : Path
-        The job's folder.
-    seal : Seal
-        Its seal.
-
-    Returns
-    -------
-    str or None
-        The first file that is not as it was sealed, and how; None if all are.
-    """
-    try:
-        present = set(output_files(folder))
-    except OSError:
-        return "its folder is missing"
-    for name, (size, _) in seal.files.items():
-        if name not in present:
-            return f"{name} is missing"
-        what = other_than(folder / name, size)
-        if what is not None:
-            return f"{name} {what}"
-    try:
-        found_files = hash_files(folder, sorted(seal.files))
-    except OSError as error:
-        return f"{error.filename or 'a file'} cannot be read: {error.strerror}"
-    for name, known in seal.files.items():
-        if found_files[name] != known:
-            return f"{name} was altered"
-    return None
-
-
 def write_seal(folder: Path, seal: Seal) -> None:
     """Put all of a job on disk, and then its seal.
 
@@ -282,17 +247,46 @@ def read_seal(folder: Path) -> Seal | None:
     Returns
     -------
     Seal or None
-        None if there is none, or it is damaged.
+        None if there is none, or it is damaged, of another job, or its key is not that of what it says the
+        job was made of.
     """
+    found = _read(folder)
+    return found if isinstance(found, Seal) else None
+
+
+def seal_problem(folder: Path) -> str | None:
+    """Why a job has no seal that can be used.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    str or None
+        None if it has one.
+    """
+    found = _read(folder)
+    return None if isinstance(found, Seal) else found
+
+
+def _read(folder: Path) -> Seal | str:
     try:
         plain = json.loads((folder / SEAL).read_text(encoding="utf-8"))
         if plain.pop("hash") != digest(plain):
-            return None
+            return f"{SEAL} is damaged"
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
-        return Seal(**plain)
+        seal = Seal(**plain)
+        key = seal.parts.key()
+    except FileNotFoundError:
+        return f"{SEAL} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+        return f"{SEAL} is damaged"
+    if seal.job != folder.name:
+        return f"{SEAL} is that of {seal.job}"
+    return seal if seal.key == key else f"{SEAL} has another key than what it says the job was made of"
 
 
 def _sync(file: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from shortloop.jobs.damage import damage
 from shortloop.jobs.faults import if_writable
 from shortloop.jobs.found import Found
 from shortloop.jobs.index import Index, Row
@@ -16,7 +17,7 @@ from shortloop.jobs.keys import Parts
 from shortloop.jobs.mending import tidy
 from shortloop.jobs.project import FINISHED, SET_ASIDE, cache_directory, configuration, job_folders
 from shortloop.jobs.reasons import one_line
-from shortloop.jobs.seal import SEAL, NotOnDisk, Seal, damage, read_seal, states_of, write_seal
+from shortloop.jobs.seal import SEAL, NotOnDisk, Seal, read_seal, seal_problem, states_of, write_seal
 from shortloop.jobs.slices import Slices
 
 __all__ = ["Store"]
@@ -249,32 +250,36 @@ class Store:
             same = states_of(folder, [state[0] for state in row.states]) == row.states != []
         except OSError:
             same = False
-        if not same and not self._look_again(folder, row):
-            return None
+        found = Found(row.job, folder, row.content, row.seconds, row.rejected)
+        if not same:
+            looked = self._look_again(folder, row)
+            if looked is None:
+                return None
+            found = looked
         if not self._slices.are_as_now(folder, row.key, [state[0] for state in row.states]):
             return None
-        return Found(row.job, folder, row.content, row.seconds, row.rejected)
+        return found
 
-    def _look_again(self, folder: Path, row: Row) -> bool:
-        """Whether a job whose files changed in some way still holds what it held."""
+    def _look_again(self, folder: Path, row: Row) -> Found | None:
+        """A job whose files changed in some way, if it still holds what it held."""
         if not folder.is_dir():  # somebody deleted it, and may have meant to
             self.index.forget(row.job)
             self.damaged[row.key] = (row.job, "its folder is gone")
-            return False
+            return None
         seal = read_seal(folder)
         if seal is not None and seal.key != row.key:  # its workdir was emptied and filled again
             self.index.insert(seal, [])
-            return False
-        if seal is None and not _is_same_job(folder, row):  # so it was, and the new job is not sealed yet
+            return None
+        unsealed = seal is None and not (folder / SEAL).exists()
+        if unsealed and not _is_same_job(folder, row):  # so it was, and the new job is not sealed yet
             self.index.forget(row.job)
-            return False
-        what = damage(folder, seal) if seal is not None else f"{SEAL} is missing or damaged"
+            return None
+        what = seal_problem(folder) if seal is None else damage(folder, seal)
         if seal is not None and what is None:
-            self.note(folder, seal)
-            return True
+            return self.note(folder, seal)
         with if_writable():
             self.set_aside(folder, row.key, str(what))
-        return False
+        return None
 
     def _write(self) -> None:
         while (item := self._waiting.get()) is not None:

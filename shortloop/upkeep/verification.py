@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shortloop.errors import InputError
+from shortloop.jobs.damage import damage
 from shortloop.jobs.inputs import locate
 from shortloop.jobs.project import FINISHED
 from shortloop.jobs.records import RECORD
-from shortloop.jobs.seal import SEAL, Seal, damage, read_seal
+from shortloop.jobs.seal import SEAL, Seal, read_seal, seal_problem
 from shortloop.jobs.store import Store
 from shortloop.upkeep.inventory import Entry
 
@@ -102,7 +103,7 @@ def _check(each: Entry) -> Problem | None:
     seal = read_seal(each.folder)
     if seal is None:
         if (each.folder / SEAL).exists():
-            return _problem(each, f"{SEAL} is damaged")
+            return _problem(each, str(seal_problem(each.folder)))
         return _problem(each, "is not sealed", damaged=False)
     if not (each.folder / FINISHED).is_file():
         return None  # it was deleted while this went on

@@ -38,6 +38,10 @@ def finished_job(project: Path, job: str, left: bytes = b"a result", **record: A
 def seal_for(folder: Path, parts: Parts | None = None, base: str = "") -> Seal:
     """The seal of a finished job."""
     parts = parts or parts_with()
+    setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
+    package, _, method = parts.method.rpartition(".")
+    asked = {"package": package, "method": method, "options": parts.options}
+    (folder / "setup.json").write_text(json.dumps({**setup, **asked}), encoding="utf-8")
     files = hash_files(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
     return Seal(

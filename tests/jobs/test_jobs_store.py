@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from jobs_sealed import finished_job, parts_with, seal_for, sealed_job
 
 from shortloop.jobs import store as room
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.seal import SEAL, read_seal
+from shortloop.jobs.seal import SEAL, read_seal, write_seal
 from shortloop.jobs.store import Store
 
 project = pytest.fixture(empty_project)
@@ -111,7 +112,42 @@ def test_a_damaged_seal(folder: Path) -> None:
     os.truncate(folder / SEAL, 100)
     with Store() as store:
         assert store.find(KEY) is None
-        assert store.damaged == {KEY: ("main-1", "seal.json is missing or damaged")}
+        assert store.damaged == {KEY: ("main-1", "seal.json is damaged")}
+
+
+def test_the_seal_of_another_job(project: Path, folder: Path) -> None:
+    """All of another job was copied over it."""
+    other = sealed_job(project, "main-5", TWO, left=b"another result")
+    with Store() as store:
+        store.index.insert(other, [])
+    shutil.rmtree(folder)
+    shutil.copytree(folder.with_name("main-5"), folder)
+    with Store() as store:
+        assert store.find(KEY) is None
+        assert store.damaged == {KEY: ("main-1", "seal.json is that of main-5")}
+    assert (folder / SET_ASIDE).is_file()
+    assert find(TWO.key()) == "main-5"
+
+
+def test_a_seal_of_another_key_that_was_made_to_fit(folder: Path) -> None:
+    """Its job, key and hashes all agree with one another, and its content does not."""
+    seal = read_seal(folder)
+    assert seal is not None
+    write_seal(folder, replace(seal, content="0" * 40))
+    assert read_seal(folder) is not None
+    with Store() as store:
+        assert store.find(KEY) is None
+        assert store.why(ONE, None, {}).endswith("its seal names another content than its files have")
+
+
+def test_a_lost_index_believes_no_seal_without_reading(project: Path, folder: Path) -> None:
+    seal = read_seal(folder)
+    assert seal is not None
+    forged = replace(seal, parts=TWO, key=TWO.key())
+    write_seal(folder, forged)
+    shutil.rmtree(project / "workdirs/.cache/jobs")
+    assert find(TWO.key()) is None
+    assert not (folder / FINISHED).exists()
 
 
 def test_a_deleted_job_is_made_again_though_exax_knows_it(folder: Path) -> None:

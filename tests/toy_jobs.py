@@ -7,6 +7,7 @@ import json
 import tarfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,21 @@ def toy_project(folder: Path) -> Path:
     return folder
 
 
-class ToyJobs:
-    """Makes jobs; each is numbered after the one before."""
+def beside(project: Path, name: str) -> Path:
+    """Another project without jobs, on the workdir of a project."""
+    folder = project.with_name(name)
+    folder.mkdir()
+    elsewhere = CONFIGURATION.replace("./workdirs/main", str(project / "workdirs/main"))
+    (folder / "accelerator.conf").write_text(elsewhere, encoding="utf-8")
+    return folder
 
-    def __init__(self, project: Path) -> None:
+
+class ToyJobs:
+    """Makes jobs of the project in the current folder; each is numbered after the one before."""
+
+    def __init__(self, project: Path, number: int = 0) -> None:
         self.project = project
-        self.number = 0
+        self.number = number
         self.slots: dict[str, str] = {}
 
     def folder(self, job: str) -> Path:
@@ -94,9 +104,10 @@ class ToyJobs:
             previous=previous,
             cost={"seconds": 1.5, "cpu_seconds": 2.25, "peak_bytes": 3_400_000, "utilisation": 0.75},
         )
-        write_seal(folder, seal)
         self.slots[f"{pipeline}|{method}|{participant or ''}|1"] = job
         with Store() as store:
+            seal = replace(seal, project=store.index.name_for(job))
+            write_seal(folder, seal)
             store.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
         return seal
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
 from shortloop.errors import InputError
 from shortloop.jobs.store import Store
+from shortloop.jobs.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
 from shortloop.upkeep.inventory import Entry, inventory
 
@@ -15,7 +16,7 @@ __all__ = ["collect_garbage"]
 
 
 def collect_garbage(really: bool, older: str | None, to: str | None, study: str | None) -> None:
-    """Delete superseded jobs, or say which would be.
+    """Delete superseded jobs, or say which would be. What other projects that use the workdirs need is kept.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
     to : str or None
         Only as many as it takes until all jobs fit into this, e.g. ``"20GB"``.
     study : str or None
-        A study whose last run is needed no more.
+        A study whose last run is needed no more: of this project, or of one that uses the workdirs no more.
 
     Raises
     ------
@@ -37,8 +38,8 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
     size = None if to is None else parse_size(to)
     if really:
         with idle_project(), Store() as store:
-            for name in pipelines_of(store, study) if study is not None else ():
-                store.index.ended(name, ())
+            for each in pipelines_of(store, study) if study is not None else ():
+                store.index.ended(each.pipeline, (), each.project)
             entries = inventory(store)
             _refuse_unreadable(entries)
             chosen = to_delete(entries, age, size)
@@ -49,6 +50,7 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
                 f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {amount(total - freed)} left"
             )
             _say_if_too_much(total - freed, size)
+        _say_whose(entries)
         return
     with Store() as store:
         entries = inventory(store, without=pipelines_of(store, study) if study is not None else ())
@@ -61,6 +63,7 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
     if old_parts():
         print_lines(f"and {len(old_parts())} files that were begun and never finished")
     _say_if_too_much(total - gone, size)
+    _say_whose(entries)
     if chosen:
         print_lines("nothing is deleted yet: --delete does it")
 
@@ -99,3 +102,13 @@ def _print(chosen: list[Entry]) -> None:
 def _say_if_too_much(left: int, size: int | None) -> None:
     if size is not None and left > size:
         print_lines(f"{amount(left)} are in use or younger: that is more than {amount(size)}")
+
+
+def _say_whose(entries: list[Entry]) -> None:
+    """Which jobs are kept for other projects that use the workdirs."""
+    kept = [each for each in entries if each.state in ("current", "needed")]
+    number = Counter(of for each in kept for of in each.pipelines if of.project)
+    for of, jobs in sorted(number.items()):
+        print_lines(f"{counted(jobs, 'job')} kept for {of}")
+        if is_gone(of.project):
+            print_lines(f"  it is gone, or has other workdirs now: --forget {of.study} lets go of them")

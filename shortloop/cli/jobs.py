@@ -79,7 +79,7 @@ class Filter:
             and self.stage in (None, each.stage)
             and self.participant in (None, each.participant)
             and self.state in (None, each.state)
-            and (self.study is None or any(self.study in _names(name) for name in each.pipelines))
+            and (self.study is None or any(self.study in (of.pipeline, of.study) for of in each.pipelines))
         ]
 
 
@@ -119,7 +119,9 @@ def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
 
 def _row(each: Entry) -> tuple[str, ...]:
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.made)) if each.made else "?"
-    studies = ", ".join(dict.fromkeys(_names(name)[-1] for name in each.pipelines))
+    studies = ", ".join(
+        dict.fromkeys(f"{of.study} of {of.project}" if of.project else of.study for of in each.pipelines)
+    )
     return (
         each.job,
         each.stage,
@@ -130,8 +132,3 @@ def _row(each: Entry) -> tuple[str, ...]:
         amount(each.size),
         each.state,
     )
-
-
-def _names(pipeline: str) -> tuple[str, str]:
-    """What a pipeline is called: build script and study, or the study alone."""
-    return pipeline, pipeline.rpartition(" ")[2]

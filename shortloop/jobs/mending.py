@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -20,10 +21,11 @@ from shortloop.jobs.project import (
     SET_ASIDE,
     cache_directory,
     job_folders,
+    project_directory,
     write_atomically,
 )
 
-__all__ = ["BROKEN", "UNFINISHED", "mend", "mend_lists", "own", "tidy"]
+__all__ = ["BROKEN", "UNFINISHED", "foreign_server", "mend", "mend_lists", "own", "tidy"]
 
 OWNER = ".owner"
 BROKEN = "post.broken.json"
@@ -32,6 +34,8 @@ UNFINISHED = "unfinished"
 """An empty file in the folder of a job that did not finish, once that was noticed."""
 LISTS = "urd.db"  # exax has no setting for that
 KEPT = {"setup.json", "method.tar.gz", "OUTPUT"}
+PATIENCE = 1.0  # seconds that a server waits for a workdir, at which somebody may only be looking
+PROJECT = ", project "
 
 _owned: list[IO[str]] = []
 
@@ -51,9 +55,7 @@ def own(workdirs: Mapping[str, Path]) -> None:
     """
     for name, workdir in workdirs.items():
         stream = (workdir / OWNER).open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _taken(stream):
             stream.seek(0)
             print(
                 f"shortloop: the workdir {name} is in use by another exax server\n  folder: {workdir}\n"
@@ -62,11 +64,38 @@ def own(workdirs: Mapping[str, Path]) -> None:
                 file=sys.stderr,
                 flush=True,
             )
-            raise SystemExit(1) from None
+            raise SystemExit(1)
         stream.truncate(0)
-        stream.write(f"process {os.getpid()} on {os.uname().nodename}, project {Path.cwd()}\n")
+        stream.write(f"process {os.getpid()} on {os.uname().nodename}{PROJECT}{Path.cwd()}\n")
         stream.flush()
         _owned.append(stream)  # closing it would let go of the lock
+
+
+def foreign_server(workdir: Path) -> str:
+    """The exax server of another project that has a workdir, and may be running a job in it.
+
+    Parameters
+    ----------
+    workdir : Path
+        The workdir.
+
+    Returns
+    -------
+    str
+        As it told who it is; empty if there is none, or it is this project's.
+    """
+    try:
+        stream = (workdir / OWNER).open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return ""
+        except OSError:
+            said = stream.read().strip()
+    project = os.path.realpath(said.partition(PROJECT)[2])
+    return "" if project == os.path.realpath(project_directory()) else said or "one that does not say which"
 
 
 def mend(workdirs: Mapping[str, Path]) -> None:
@@ -122,7 +151,8 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
     Parameters
     ----------
     workdirs : mapping of str to Path
-        Their folders by name. No job may be running.
+        Their folders by name. No job of this project may be running; where a server of another project may be
+        running one, nothing is touched.
 
     Returns
     -------
@@ -133,7 +163,8 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
     if _told().is_file():
         found = _told().read_text(encoding="utf-8").splitlines()
         _told().unlink()
-    for folder in job_folders(workdirs):
+    own_alone = {name: workdir for name, workdir in workdirs.items() if not foreign_server(workdir)}
+    for folder in job_folders(own_alone):
         if os.path.exists(folder / FINISHED):
             continue
         names = set(os.listdir(folder))
@@ -152,6 +183,18 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
         what = setup.get("caption") or setup.get("method") or "a job"
         found.append(f"{folder.name} ({what}) did not finish; what it left is deleted")
     return found
+
+
+def _taken(stream: IO[str]) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
 
 
 def _told() -> Path:

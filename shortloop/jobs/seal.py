@@ -77,6 +77,8 @@ class Seal:
         ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.jobs.cost.Meter` measured.
     opened : list of str
         Files of the project or its input that it read, and that its key does not know.
+    project : str
+        The project that it was built for, as its workdir calls it; empty if that is not known.
     """
 
     job: str
@@ -92,6 +94,7 @@ class Seal:
     previous: str = ""
     cost: dict[str, Any] = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
+    project: str = ""
 
 
 def output_files(folder: Path) -> list[str]:

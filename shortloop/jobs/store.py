@@ -6,6 +6,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from shortloop.jobs.found import Found
 from shortloop.jobs.index import Index, Row
 from shortloop.jobs.keys import Parts
 from shortloop.jobs.mending import tidy
-from shortloop.jobs.project import FINISHED, SET_ASIDE, cache_directory, configuration, job_folders
+from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.jobs.reasons import one_line
 from shortloop.jobs.seal import SEAL, NotOnDisk, Seal, read_seal, seal_problem, states_of, write_seal
 from shortloop.jobs.slices import Slices
@@ -24,7 +25,8 @@ __all__ = ["Store"]
 
 
 class Store:
-    """The finished jobs of the project; a context manager, as seals are written in the background."""
+    """The finished jobs of the project's workdirs, whichever project made them; a context
+    manager, as seals are written in the background."""
 
     def __init__(self) -> None:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
@@ -35,7 +37,7 @@ class Store:
         self._waiting: queue.Queue[tuple[Path, Seal] | None] = queue.Queue()
         self._failed: list[Exception] = []
         self._writer: threading.Thread | None = None
-        self.index = Index(cache_directory("jobs") / "index.sqlite", self._seals)
+        self.index = Index(self._workdirs, self._seals)
 
     def __enter__(self) -> Store:
         return self
@@ -104,7 +106,7 @@ class Store:
         return [found for row in self.index.by_base(base) if (found := self._check(row)) is not None]
 
     def add(self, folder: Path, seal: Seal) -> Found:
-        """Seal a job, in the background, and find it from now on.
+        """Seal a job of this project, in the background, and find it from now on.
 
         Parameters
         ----------
@@ -117,6 +119,7 @@ class Store:
         -------
         Found
         """
+        seal = replace(seal, project=self.index.name_for(seal.job))
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, daemon=True)
             self._writer.start()
@@ -217,7 +220,10 @@ class Store:
             return other
         if previous is None:
             return one_line(None, parts, None, jobs)
-        return one_line(previous.parts, parts, self.folder(previous.job), jobs)
+        folder = self.folder(previous.job)
+        if previous.key == parts.key() and folder is not None and (folder / DELETED).exists():
+            return f"{previous.job} was deleted"
+        return one_line(previous.parts, parts, folder, jobs)
 
     def set_aside(self, folder: Path, key: str, what: str) -> None:
         """Take a damaged job out of use; its files stay.
@@ -236,8 +242,8 @@ class Store:
         if (folder / FINISHED).exists():
             (folder / FINISHED).replace(folder / SET_ASIDE)
 
-    def _seals(self) -> Iterator[Seal]:
-        for folder in job_folders(self._workdirs):
+    def _seals(self, workdir: str) -> Iterator[Seal]:
+        for folder in job_folders({workdir: self._workdirs[workdir]}):
             seal = read_seal(folder)
             if seal is not None and (folder / FINISHED).is_file():
                 yield seal
@@ -265,6 +271,9 @@ class Store:
         if not folder.is_dir():  # somebody deleted it, and may have meant to
             self.index.forget(row.job)
             self.damaged[row.key] = (row.job, "its folder is gone")
+            return None
+        if (folder / DELETED).exists():
+            self.index.forget(row.job)
             return None
         seal = read_seal(folder)
         if seal is not None and seal.key != row.key:  # its workdir was emptied and filled again

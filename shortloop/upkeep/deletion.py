@@ -17,9 +17,12 @@ from shortloop.jobs.blocks import BLOCKS
 from shortloop.jobs.exax import is_idle
 from shortloop.jobs.listener import answers
 from shortloop.jobs.locks import only_run
+from shortloop.jobs.mending import foreign_server
+from shortloop.jobs.places import Purpose
 from shortloop.jobs.project import DELETED, FINISHED, cache_directory, configuration
 from shortloop.jobs.seal import SEAL
 from shortloop.jobs.store import Store
+from shortloop.jobs.workdir import is_gone
 from shortloop.upkeep.inventory import Entry
 
 __all__ = ["deletable", "delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
@@ -140,8 +143,8 @@ def old_parts() -> list[Path]:
     return found
 
 
-def pipelines_of(store: Store, study: str) -> list[str]:
-    """Pipelines that were run on a study.
+def pipelines_of(store: Store, study: str) -> list[Purpose]:
+    """Pipelines that were run on a study, by this project and by those that do not use the workdirs any more.
 
     Parameters
     ----------
@@ -152,33 +155,49 @@ def pipelines_of(store: Store, study: str) -> list[str]:
 
     Returns
     -------
-    list of str
-        Their names.
+    list of Purpose
 
     Raises
     ------
     InputError
         If there is none.
     """
-    known = sorted({slot.partition("|")[0] for slot in store.index.slots()})
-    found = [name for name in known if study in (name, name.rpartition(" ")[2])]
+    known = sorted({Purpose(slot.partition("|")[0], project) for project, slot, _ in store.index.all_slots()})
+    meant = [each for each in known if study in (each.pipeline, each.study)]
+    found = [each for each in meant if not each.project or is_gone(each.project)]
+    if not found and meant:
+        raise InputError(
+            "that study was run by another project, which is still there",
+            found=" and ".join(map(str, meant)),
+            hint="give the command in the folder of that project",
+        )
     if not found:
-        raise InputError("no such study was run here", found=study, expected=" or ".join(known) or "none was")
+        names = " or ".join(each.pipeline for each in known if not each.project or is_gone(each.project))
+        raise InputError("no such study was run here", found=study, expected=names or "none was")
     return found
 
 
 @contextmanager
 def idle_project() -> Iterator[None]:
-    """Hold the project so that no run begins.
+    """Hold the project and its workdirs so that no run begins.
 
     Raises
     ------
     InputError
-        If one is in progress.
+        If one is in progress, or the server of another project, which may build a job, has a workdir.
     """
     with only_run("deleting jobs", wait=False):
         if answers() and not is_idle():
             raise InputError(
                 "the exax server is building a job", hint="wait until it has ended, or end it with `ax abort`"
             )
+        for name, workdir in configuration().workdirs.items():
+            server = foreign_server(Path(workdir))
+            if server:
+                raise InputError(
+                    f"the exax server of another project has the workdir {name}",
+                    file=workdir,
+                    found=server,
+                    hint="end that server, or give the command in the folder of that project",
+                )
         yield

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.mending import BROKEN
+from shortloop.jobs.places import Purpose
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.jobs.seal import SEAL
 from shortloop.jobs.store import Store
@@ -43,7 +44,7 @@ class Entry:
         Its method; of a build script its name.
     participant : str
         Whose data; empty: everybody's.
-    pipelines : tuple of str
+    pipelines : tuple of Purpose
         Whose last run it is part of; else what it was built for.
     made : float
         When it was begun, seconds since 1970; 0 if that is not known.
@@ -65,7 +66,7 @@ class Entry:
     folder: Path
     stage: str = "?"
     participant: str = ""
-    pipelines: tuple[str, ...] = ()
+    pipelines: tuple[Purpose, ...] = ()
     made: float = 0.0
     seconds: float = 0.0
     size: int = 0
@@ -75,14 +76,14 @@ class Entry:
     script: bool = False
 
 
-def inventory(store: Store, without: Collection[str] = ()) -> list[Entry]:
-    """All jobs, by workdir and number.
+def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
+    """All jobs, by workdir and number, whichever project made them.
 
     Parameters
     ----------
     store : Store
         The project's.
-    without : collection of str
+    without : collection of Purpose
         Pipelines whose last runs do not count.
 
     Returns
@@ -90,17 +91,19 @@ def inventory(store: Store, without: Collection[str] = ()) -> list[Entry]:
     list of Entry
     """
     workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
-    slots = store.index.slots()
-    of_job: dict[str, list[str]] = {}
-    for slot, job in slots.items():
-        if job and slot.partition("|")[0] not in without:
-            of_job.setdefault(job, []).append(slot.partition("|")[0])
+    of_job: dict[str, list[Purpose]] = {}
+    ended = set(without)
+    for project, slot, job in store.index.all_slots():
+        purpose = Purpose(slot.partition("|")[0], project)
+        if not job:
+            ended.add(purpose)
+        elif purpose not in without:
+            of_job.setdefault(job, []).append(purpose)
     indexed = store.index.sizes()
     entries = [
         entry_of(folder, tuple(dict.fromkeys(of_job.get(folder.name, ()))), indexed.get(folder.name))
         for folder in job_folders(workdirs)
     ]
-    ended = {slot for slot, job in slots.items() if not job}.union(without)
     keep = needed(entries, of_job, ended)
     return [
         replace(each, state="needed") if each.state == "superseded" and each.job in keep else each
@@ -108,7 +111,7 @@ def inventory(store: Store, without: Collection[str] = ()) -> list[Entry]:
     ]
 
 
-def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[str]) -> set[str]:
+def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Purpose]) -> set[str]:
     """Jobs that something still rests on.
 
     Parameters
@@ -117,7 +120,7 @@ def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[str
         All jobs.
     current : iterable of str
         Jobs of the last run of each pipeline.
-    ended : iterable of str
+    ended : iterable of Purpose
         Pipelines that ran to their end: what the last run of another needs is not known, so all its jobs
         are kept.
 
@@ -144,27 +147,27 @@ def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[str
     return found
 
 
-def entry_of(folder: Path, current: tuple[str, ...], indexed: tuple[str, int] | None) -> Entry:
+def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose, int] | None) -> Entry:
     """What a folder of a job says.
 
     Parameters
     ----------
     folder : Path
         The folder.
-    current : tuple of str
+    current : tuple of Purpose
         Pipelines whose last run it is part of.
-    indexed : tuple of (str, int) or None
+    indexed : tuple of (Purpose, int) or None
         What it was made for and its bytes, as the index knows them.
 
     Returns
     -------
     Entry
     """
-    made_for, size = indexed or ("", 0)
+    made_for, size = indexed or (Purpose(""), 0)
     try:
         names = set(os.listdir(str(folder)))
     except PermissionError:
-        pipelines = current or ((made_for,) if made_for else ())
+        pipelines = current or ((made_for,) if made_for.pipeline else ())
         return Entry(folder.name, folder, pipelines=pipelines, size=size, state="unreadable")
     setup = setup_of(folder)
     script = bool(setup.get("is_build"))
@@ -176,14 +179,14 @@ def entry_of(folder: Path, current: tuple[str, ...], indexed: tuple[str, int] | 
         state = "current"
     else:
         state = "superseded" if SEAL in names or script else "unsealed"
-    if not made_for and SEAL in names:
-        made_for = str(_read(f"{folder}/{SEAL}").get("pipeline", ""))
+    if not made_for.pipeline and SEAL in names:
+        made_for = Purpose(str(_read(f"{folder}/{SEAL}").get("pipeline", "")))
     return Entry(
         job=folder.name,
         folder=folder,
         stage=str(setup.get("method", "?")).rpartition(".")[2],
         participant=str(setup.get("options", {}).get("participant", "")),
-        pipelines=current or ((made_for,) if made_for else ()),
+        pipelines=current or ((made_for,) if made_for.pipeline else ()),
         made=float(setup.get("starttime", 0)),
         seconds=float(setup.get("exectime", {}).get("total", 0)),
         size=size or _size(folder),

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from jobs_project import ROOT, empty_project
 from jobs_sealed import parts_with, sealed_job
 
-from shortloop.jobs.index import Index
+from shortloop.jobs.database import Database
+from shortloop.jobs.index import LAYOUT, PROBES
 from shortloop.jobs.store import Store
 
 project = pytest.fixture(empty_project)
 
-INDEX = Path("workdirs/.cache/jobs/index.sqlite")
+INDEX = Path("workdirs/main/.shortloop/main.sqlite")
 PARTS = [parts_with(options={"number": number}) for number in range(12)]
 
 
@@ -122,12 +123,12 @@ def test_a_stale_index_knows_neither_too_much_nor_too_little(project: Path, jobs
 
 def test_a_file_that_cannot_be_used_now_is_left_alone(jobs: list[str | None]) -> None:
     """Another process has it; to delete it would take it from that one."""
-    index = Index(INDEX, list)
+    file = Database(INDEX, LAYOUT, PROBES, lambda: ("", []))
     error = sqlite3.OperationalError("database is locked")
     error.sqlite_errorcode = sqlite3.SQLITE_BUSY
     with pytest.raises(sqlite3.OperationalError, match="locked"):
-        index._mend(error)
-    index.close()
+        file._mend(error)
+    file.close()
     assert found() == jobs
 
 

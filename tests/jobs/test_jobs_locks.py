@@ -101,6 +101,66 @@ def test_a_holder_that_does_not_say_who_it_is(project: Path, text: str) -> None:
         second.communicate()
 
 
+def on_the_same_workdir(project: Path) -> Path:
+    other = project.with_name("other")
+    other.mkdir()
+    text = (project / "accelerator.conf").read_text(encoding="utf-8")
+    text = text.replace("./workdirs/main", str(project / "workdirs/main")).replace("./elsewhere", "./own")
+    (other / "accelerator.conf").write_text(text, encoding="utf-8")
+    return other
+
+
+def test_a_workdir_has_one_run_of_whichever_project(project: Path) -> None:
+    other = on_the_same_workdir(project)
+    with held() as first:
+        os.chdir(other)
+        second = start("the second")
+        said = line_of(second)
+        waited_for = f"the first of the project {project}, process {first.pid}, since "
+        assert said.startswith(f"waiting for another run to end: {waited_for}")
+        with pytest.raises(InputError, match="a run is in progress") as caught, only_run("x", wait=False):
+            pass
+        assert "the second, process" in caught.value.message  # which is first to have it
+        first.kill()
+        assert line_of(second) == "has it"
+        os.chdir(project)
+        with pytest.raises(InputError, match=f"the second of the project {other}"), only_run("x", wait=False):
+            pass
+        second.communicate("")
+    with only_run("x", wait=False):
+        pass
+
+
+TAKE_MANY = """
+import sys
+from shortloop.jobs.locks import only_run
+for _ in range(30):
+    with only_run("one of many"):
+        pass
+print("done")
+"""
+
+
+def test_projects_that_share_two_workdirs_never_wait_for_each_other_for_ever(project: Path) -> None:
+    """Each names them in another order."""
+    other = on_the_same_workdir(project)
+    shared = ("\tzebra ./elsewhere/other\n", f"\tant {project}/workdirs/main\n")
+    text = (other / "accelerator.conf").read_text(encoding="utf-8")
+    head, _, tail = text.partition("workdirs:\n")
+    tail = tail[tail.index("method packages") :]
+    for folder, lines in ((project, shared), (other, shared[::-1])):
+        each = "".join(lines).replace("./elsewhere", str(project / "elsewhere"))
+        (folder / "accelerator.conf").write_text(f"{head}workdirs:\n{each}{tail}", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", TAKE_MANY], cwd=folder, env=environment, stdout=subprocess.DEVNULL
+        )
+        for folder in (project, other)
+    ]
+    assert [process.wait(timeout=60) for process in running] == [0, 0]
+
+
 def test_another_project_has_another_run(project: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "accelerator.conf").write_bytes((project / "accelerator.conf").read_bytes())

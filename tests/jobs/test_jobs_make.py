@@ -43,7 +43,7 @@ class Toy:
 
     def forget(self, *, seals: bool) -> None:
         """As if the last run had been cut off before all was written."""
-        for file in (self.project / "workdirs/.cache/jobs").glob("index*"):
+        for file in (self.project / "workdirs/main/.shortloop").glob("*.sqlite*"):
             file.unlink()
         if seals:
             for file in (self.project / "workdirs/main").glob(f"*/{SEAL}"):

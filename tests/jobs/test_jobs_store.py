@@ -145,7 +145,7 @@ def test_a_lost_index_believes_no_seal_without_reading(project: Path, folder: Pa
     assert seal is not None
     forged = replace(seal, parts=TWO, key=TWO.key())
     write_seal(folder, forged)
-    shutil.rmtree(project / "workdirs/.cache/jobs")
+    shutil.rmtree(project / "workdirs/main/.shortloop")
     assert find(TWO.key()) is None
     assert not (folder / FINISHED).exists()
 

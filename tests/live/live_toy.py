@@ -156,4 +156,4 @@ class ToyProject(LiveProject):
         return int(np.load(self.job_folder(job) / "x.npy")[0])
 
     def forget_index(self) -> None:
-        shutil.rmtree(self.folder / "workdirs" / ".cache" / "jobs")
+        shutil.rmtree(self.folder / "workdirs" / "main" / ".shortloop")

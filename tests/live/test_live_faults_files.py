@@ -104,7 +104,7 @@ def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     nodes = toy.new_chains()
     before = toy.go()
     toy.kill_server()
-    shutil.rmtree(toy.folder / "workdirs/.cache/jobs")
+    shutil.rmtree(toy.folder / "workdirs/main/.shortloop")
     for job in before.jobs[2:]:
         (toy.job_folder(job) / "seal.json").unlink()
     before_the_cut(toy.job_folder(before.jobs[4]))

@@ -13,6 +13,7 @@ from toy_jobs import ToyJobs, is_deleted, toy_project
 from shortloop.errors import InputError
 from shortloop.jobs.locks import only_run
 from shortloop.jobs.mending import tidy
+from shortloop.jobs.places import Purpose
 from shortloop.jobs.project import DELETED, FINISHED
 from shortloop.jobs.seal import read_seal
 from shortloop.jobs.store import Store
@@ -109,7 +110,7 @@ def test_a_deleted_job_is_never_found_again(jobs: ToyJobs) -> None:
         with Store() as store:
             assert all(seal is not None and store.find(seal.key) is None for seal in keys.values())
             assert store.damaged == {}
-        for file in (jobs.project / "workdirs/.cache/jobs").iterdir():  # also from a new index
+        for file in (jobs.project / "workdirs/main/.shortloop").iterdir():  # also from a new index
             file.unlink()
 
 
@@ -184,7 +185,7 @@ def test_nothing_is_deleted_while_the_server_builds(jobs: ToyJobs, monkeypatch: 
 def test_a_study_is_meant_by_its_name_or_its_pipelines(jobs: ToyJobs) -> None:
     with Store() as store:
         store.index.ended("ridge small", [])
-        assert pipelines_of(store, "small") == ["build_toy small", "ridge small"]
-        assert pipelines_of(store, "ridge small") == ["ridge small"]
+        assert pipelines_of(store, "small") == [Purpose("build_toy small"), Purpose("ridge small")]
+        assert pipelines_of(store, "ridge small") == [Purpose("ridge small")]
         with pytest.raises(InputError, match="build_toy small or ridge small"):
             pipelines_of(store, "big")

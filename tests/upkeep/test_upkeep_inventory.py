@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, toy_project
 
+from shortloop.jobs.places import Purpose
 from shortloop.jobs.store import Store
 from shortloop.upkeep.deletion import delete
 from shortloop.upkeep.inventory import STATES, Entry, inventory
@@ -20,7 +21,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
 
 def entries(*without: str) -> dict[str, Entry]:
     with Store() as store:
-        return {each.job: each for each in inventory(store, without)}
+        return {each.job: each for each in inventory(store, [Purpose(name) for name in without])}
 
 
 def states(*without: str) -> dict[str, str]:
@@ -67,7 +68,7 @@ def test_what_a_job_is(jobs: ToyJobs) -> None:
         "main-0",
         "scores",
         "A",
-        ("build_toy small",),
+        (Purpose("build_toy small"),),
     )
     assert (each.seconds, each.sources, each.parent, each.script) == (1.5, (), "", False)
     assert each.size == sum(file.stat().st_size for file in each.folder.iterdir())
@@ -105,7 +106,7 @@ def test_a_lost_index_makes_nothing_superseded(jobs: ToyJobs) -> None:
     jobs.make(options={"x": 1})
     jobs.ended()
     assert "superseded" in states().values()
-    for file in (jobs.project / "workdirs/.cache/jobs").iterdir():
+    for file in (jobs.project / "workdirs/main/.shortloop").iterdir():
         file.unlink()
     assert states() == {"main-0": "needed", "main-1": "needed"}
     assert entries()["main-0"].size > 0
@@ -126,7 +127,10 @@ def test_a_job_of_two_pipelines_is_current_while_one_has_it(jobs: ToyJobs) -> No
     with Store() as store:
         store.index.put_in_slots({"ridge small|scores|A|1": "main-0"})
         store.index.ended("ridge small", ["ridge small|scores|A|1"])
-    assert entries()["main-0"].pipelines == ("build_toy small", "ridge small")
+    assert entries()["main-0"].pipelines == (
+        Purpose("build_toy small"),
+        Purpose("ridge small"),
+    )
     assert states("build_toy small") == {"main-0": "current"}
     assert states("build_toy small", "ridge small") == {"main-0": "superseded"}
 

@@ -1,0 +1,94 @@
+"""What a workdir calls its projects, and that exax does not mind what is kept there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project, make_job
+from jobs_sealed import parts_with, seal_for, sealed_job
+
+from shortloop.jobs.project import DELETED, FINISHED, job_folders
+from shortloop.jobs.store import Store
+from shortloop.jobs.workdir import HIDDEN, hidden_folder, project_at, project_name
+
+project = pytest.fixture(empty_project)
+
+
+@pytest.mark.parametrize(
+    ("workdir", "name"), [("workdirs/main", "../.."), ("w", ".."), ("../elsewhere/main", "{project}")]
+)
+def test_a_project_has_a_name_in_its_workdir(project: Path, workdir: str, name: str) -> None:
+    folder = project / workdir
+    assert project_name(folder) == name.format(project=project)
+    assert project_at(folder, project_name(folder)) == project
+
+
+def test_links_make_no_other_project(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = project_name(project / "workdirs/main")
+    (tmp_path / "link").symlink_to(project)
+    monkeypatch.chdir(tmp_path / "link")
+    assert project_name(project / "workdirs/main") == name
+    assert project_name(tmp_path / "link/workdirs/main") == name
+
+
+def test_a_workdir_that_is_a_link_out_of_the_project_is_not_inside(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "large-disk").mkdir()
+    (project / "workdirs").symlink_to(tmp_path / "large-disk")
+    assert project_name(project / "workdirs/main") == str(project)
+
+
+def test_what_is_kept_there_is_no_job(project: Path) -> None:
+    from accelerator.job import dirnamematcher
+
+    make_job(project, "main-1")
+    workdir = project / "workdirs/main"
+    hidden_folder(workdir)
+    assert [each.name for each in job_folders({"main": workdir})] == ["main-1"]
+    assert list(filter(dirnamematcher("main"), [HIDDEN, "main-1"])) == ["main-1"]
+
+
+def test_places_of_several_workdirs(project: Path) -> None:
+    """A place is with the job that is in it, and a job in another workdir takes it over."""
+    slot, end = "chain|toy||1", "chain|toy||2"
+    with Store() as store:
+        store.index.put_in_slots({slot: "main-1", end: "other-1"})
+        assert store.index.slots() == {slot: "main-1", end: "other-1"}
+        store.index.put_in_slots({slot: "other-2"})
+        assert store.index.in_slot(slot) == "other-2"
+        assert sorted(store.index.slots().values()) == ["other-1", "other-2"]
+        store.index.ended("chain", [slot])
+        assert store.index.slots() == {slot: "other-2", "chain": ""}
+        store.index.put_study_file("s", "s.toml")
+        assert (store.index.study_file("s"), store.index.study_file("t")) == ("s.toml", None)
+
+
+def test_a_job_says_which_project_it_was_built_for(project: Path) -> None:
+    folder = project / "workdirs/main/main-1"
+    with Store() as store:
+        sealed_job(project, "main-1")
+        store.add(folder, seal_for(folder))
+    with Store() as store:
+        seal = store.seal_of("main-1")
+        assert seal is not None
+        assert seal.project == "../.."
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_deleted_job_is_not_called_damaged(project: Path, noticed: bool) -> None:
+    """Perhaps the index still knows it, as whoever deleted it was cut off."""
+    seal = sealed_job(project, "main-1", parts_with())
+    folder = project / "workdirs/main/main-1"
+    with Store() as store:
+        store.note(folder, seal)
+    (folder / FINISHED).rename(folder / DELETED)
+    (folder / "x.npy").unlink()
+    with Store() as store:
+        if noticed:
+            store.index.forget("main-1")
+        assert store.find(seal.key) is None
+        assert store.damaged == {}
+        assert store.why(seal.parts, store.seal_of("main-1"), {}) == "main-1 was deleted"
+    assert (folder / DELETED).exists()

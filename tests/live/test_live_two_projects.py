@@ -1,0 +1,152 @@
+"""Two projects on one workdir, each with its own server: they take turns, and spare what the other needs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import AX
+from live_toy import ToyProject
+from toy_jobs import is_deleted
+from toy_project import wait_for
+
+pytestmark = pytest.mark.live
+
+
+class OnWorkdir(ToyProject):
+    """A project whose jobs are kept in the workdir of another one."""
+
+    def __init__(self, folder: Path, workdir: Path) -> None:
+        folder.mkdir()
+        super().__init__(folder)
+        self.workdir = workdir
+        file = folder / "accelerator.conf"
+        text = file.read_text(encoding="utf-8")
+        assert "./workdirs/main" in text
+        file.write_text(text.replace("./workdirs/main", str(workdir)), encoding="utf-8")
+
+    def job_folder(self, job: str) -> Path:
+        return self.workdir / job
+
+    def command(self, *arguments: str) -> subprocess.Popen[str]:
+        """Begin a command of shortloop."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "shortloop", *arguments],
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def go(self) -> tuple[list[str], str]:
+        """Run the chain with a server of its own; the jobs it built, and what it said."""
+        return ended(self.command("run", "chain"))
+
+
+def ended(running: subprocess.Popen[str]) -> tuple[list[str], str]:
+    said, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, said
+    return re.findall(r"\] built toy +(main-\d+)", said), said
+
+
+@pytest.fixture(scope="module")
+def projects() -> Iterator[tuple[OnWorkdir, OnWorkdir]]:
+    """Not in tmp_path: the path of a Unix socket must be short."""
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        workdir = Path(folder).resolve() / "jobs"
+        yield OnWorkdir(Path(folder) / "a", workdir), OnWorkdir(Path(folder) / "b", workdir)
+
+
+def test_gc_of_one_leaves_the_other_alone_and_both_take_turns(projects: tuple[OnWorkdir, OnWorkdir]) -> None:
+    a, b = projects
+    a.new_chain()
+    first, _ = a.go()
+    a.new_chain()
+    second, _ = a.go()
+    b.write_chain('{"add": 7}', "{}", "{}")
+    of_b, _ = b.go()
+    assert len(first) == len(second) == len(of_b) == 3
+    b.write_chain('{"add": 7}', "{}", '{"add": 8}')
+    with b.held("2"):
+        running = b.command("run", "chain")
+        wait_for((b.folder / "held-2").exists)
+        held = next(each for each in b.workdir.glob("main-*") if is_running(each))
+        done = a.shortloop("gc", "--delete")
+        assert done.returncode == 1
+        assert "a run is in progress" in done.stderr
+        assert f"of the project {b.folder.resolve()}" in done.stderr
+        waiting = a.command("run", "chain")
+        assert waiting.stdout is not None
+        assert f"of the project {b.folder.resolve()}" in waiting.stdout.readline()
+        assert not is_deleted(a.job_folder(first[0]))
+    assert ended(running)[0] == [held.name]
+    assert ended(waiting)[0] == []  # all that it needs is there
+    assert b.value(held.name) == 7 + 1 + 8
+
+    done = a.shortloop("gc", "--delete")
+    assert done.returncode == 0, done.stderr
+    assert f"3 jobs kept for chain of {b.folder.resolve()}" in done.stdout
+    gone = [each for each in [*first, *second, *of_b] if is_deleted(a.job_folder(each))]
+    assert gone == [*first, of_b[-1]]  # of which each was superseded in its own project
+    for project in (b, a):
+        built, said = project.go()
+        assert built == [], said
+        assert "0 jobs built, 3 reused" in said
+
+
+def is_running(job: Path) -> bool:
+    return (job / "setup.json").is_file() and not (job / "post.json").exists() and "toy" in text_of(job)
+
+
+def text_of(job: Path) -> str:
+    return (job / "setup.json").read_text(encoding="utf-8").split('"options"')[0]
+
+
+def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
+    projects: tuple[OnWorkdir, OnWorkdir],
+) -> None:
+    """A build script that asks exax itself, on a server that was started by hand."""
+    a, b = projects
+    (b.folder / "build_scripts" / "build_plain.py").write_text(
+        "def main(urd):\n    urd.build('toy', options={'number': 9, 'add': 1})\n", encoding="utf-8"
+    )
+    b.start_server()
+    try:
+        with b.held("9"):
+            running = subprocess.Popen([str(AX), "run", "plain"], cwd=b.folder, env=b.environment())
+            wait_for((b.folder / "held-9").exists)
+            held = next(each for each in b.workdir.glob("main-*") if is_running(each))
+            before = {file.name for file in held.iterdir()}
+            done = a.shortloop("gc", "--delete")
+            assert done.returncode == 1
+            assert "the exax server of another project has the workdir main" in done.stderr
+            assert str(b.folder.resolve()) in done.stderr
+            refused = a.shortloop("run", "chain")
+            assert refused.returncode == 1
+            assert "in use by another exax server" in refused.stderr
+            assert {file.name for file in held.iterdir()} == before
+        assert running.wait(timeout=60) == 0
+        assert b.value(held.name) == 1
+    finally:
+        b.stop_server()
+    built, said = a.go()
+    assert (built, is_deleted(held)) == ([], False), said
+
+
+def test_what_one_built_the_other_reuses_and_keeps(projects: tuple[OnWorkdir, OnWorkdir]) -> None:
+    a, b = projects
+    for project in projects:
+        project.write_chain('{"add": 70}', "{}", "{}")
+    built, _ = b.go()
+    assert len(built) == 3
+    assert a.go()[0] == []
+    done = b.shortloop("gc", "--delete", "--forget", "chain")  # its own last run is needed no more
+    assert done.returncode == 0, done.stderr
+    assert not any(is_deleted(a.job_folder(each)) for each in built), done.stdout
+    assert a.go()[0] == []

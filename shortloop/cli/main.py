@@ -84,13 +84,20 @@ def _note_interrupts() -> list[int]:
 
 
 @app.command()
-def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
+def run(
+    script: Script = "build_pipeline",
+    study: StudyFile = None,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Even if another study file has the name of this one.")
+    ] = False,
+) -> None:
     """Run a build script, with a server of its own if none answers."""
     from shortloop.jobs.ending import need_room
     from shortloop.jobs.lifeline import ends_with_this
     from shortloop.jobs.locks import HELD, only_run
     from shortloop.jobs.project import configuration_file
     from shortloop.jobs.server import running_server
+    from shortloop.jobs.study_files import TAKE_OVER
     from shortloop.study.load import STUDY_VARIABLE
 
     need_files(FEWEST_FILES)
@@ -98,6 +105,8 @@ def run(script: Script = "build_pipeline", study: StudyFile = None) -> None:
     environ = {"USER": _user(), **os.environ}  # exax signs its lists of jobs with it
     if study is not None:
         environ[STUDY_VARIABLE] = str(study.absolute())
+    if take_over:
+        environ[TAKE_OVER] = "1"
     # Nobody else begins to run while a server that goes with this run is there.
     with only_run(script), running_server() as fresh:
         environ[HELD] = str(os.getpid())

@@ -57,6 +57,8 @@ def _print(plan: Plan, means: dict[str, float], every: bool) -> None:
         ),
         _summary(plan.jobs, means),
     )
+    if plan.note:
+        print_lines(plan.note)
     if plan.unread:
         print_lines(f"files that are new or changed, and not read yet: {plan.unread}; a run reads them first")
 

@@ -99,6 +99,8 @@ class Plan:
     planning: bool = True
     unread: int = 0
     """How many files have a content that is not known yet."""
+    note: str = ""
+    """What a run would say first."""
 
     def __post_init__(self) -> None:
         self._seen: Counter[str] = Counter()

@@ -13,6 +13,7 @@ from shortloop.errors import InputError, place_of
 from shortloop.jobs.plan import Built, Plan
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.store import Store
+from shortloop.jobs.study_files import take_over_study
 
 if TYPE_CHECKING:
     from shortloop.study.schema import Study
@@ -46,6 +47,8 @@ class Rehearsal:
         with Store() as store:
             plan = Plan(study, study_file, store, name)
             pipeline(plan)
+            if study is not None:
+                plan.note = _said_of(store, study, study_file)
             self.seconds = store.index.seconds()
         self.plans.append(plan)
         return 0
@@ -105,3 +108,10 @@ def rehearse(script: str) -> Rehearsal:
     if not rehearsal.plans:
         raise InputError("the build script runs no pipeline", found=script)
     return rehearsal
+
+
+def _said_of(store: Store, study: Study, file: Path) -> str:
+    try:
+        return take_over_study(store.index, study, file) or ""
+    except InputError as error:
+        return f"a run would not begin: {error.message}"

@@ -24,6 +24,7 @@ from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import cache_directory
 from shortloop.jobs.rehearsal import Rehearsal
 from shortloop.jobs.store import Store
+from shortloop.jobs.study_files import note_study_file, take_over_study
 from shortloop.text import one_line
 
 if TYPE_CHECKING:  # a run without a study needs none of it
@@ -221,8 +222,12 @@ def run_pipeline(
             if exax.is_idle():  # else somebody's job, that is not ours, is not finished yet
                 for line in store.tidy():
                     print(one_line(line))
+            if study is not None and (taken := take_over_study(store.index, study, file)):
+                print(one_line(taken))
             plan = Plan(study, file, store, name)
             pipeline(plan)
+            if study is not None:
+                note_study_file(store.index, study, file)
             meter = Meter()
             with Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress:
                 run = Run(urd, study, file, progress, store, name, meter)

@@ -1,0 +1,146 @@
+"""A name of a study belongs to one study file, until that is gone, has another name, or is told to give way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project, write
+
+from shortloop.errors import InputError
+from shortloop.jobs.store import Store
+from shortloop.jobs.study_files import TAKE_OVER, note_study_file, take_over_study
+from shortloop.study.load import DEFAULT_STUDY, read_study
+
+project = pytest.fixture(empty_project)
+
+TEXT = DEFAULT_STUDY.read_text(encoding="utf-8")
+NAME = read_study().name
+
+
+def run(file: Path, **environ: str) -> str | None:
+    """What a run says of its study file."""
+    with Store() as store:
+        study = read_study(file)
+        said = take_over_study(store.index, study, file, environ)
+        note_study_file(store.index, study, file)
+        return said
+
+
+@pytest.fixture
+def file(project: Path) -> Path:
+    made = write(project, "studies/first.toml", TEXT)
+    assert run(made) is None
+    return made
+
+
+def test_the_same_file_again(file: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(file) is None
+    assert run(project / "studies/../studies/first.toml") is None
+    (project / "link.toml").symlink_to("studies/first.toml")
+    assert run(project / "link.toml") is None
+    project.rename(project.with_name("renamed"))
+    monkeypatch.chdir(project.with_name("renamed"))
+    assert run(Path.cwd() / "studies/first.toml") is None
+
+
+def test_a_file_outside_of_the_project(project: Path) -> None:
+    file = write(project.parent, "elsewhere/study.toml", TEXT)
+    assert run(file) is None
+    assert run(file) is None
+
+
+def test_another_file_of_the_same_name_is_refused(file: Path, project: Path) -> None:
+    second = write(project, "second.toml", TEXT)
+    for _ in range(2):
+        with pytest.raises(InputError, match="another study file has the name") as caught:
+            run(second)
+        for words in (str(file), str(second), NAME, "--take-over", TAKE_OVER):
+            assert words in caught.value.message
+    assert run(file) is None
+
+
+def test_a_copy_is_another_file(file: Path, project: Path) -> None:
+    """Whose changes would be made in one of them."""
+    os.link(file, project / "hard.toml")
+    assert run(project / "hard.toml") is None  # this one is the same
+    (project / "copy.toml").write_bytes(file.read_bytes())
+    with pytest.raises(InputError, match="another study file"):
+        run(project / "copy.toml")
+
+
+def test_another_name_is_another_study(file: Path, project: Path) -> None:
+    text = TEXT.replace(f'name = "{NAME}"', 'name = "other"')
+    assert text != TEXT
+    assert run(write(project, "second.toml", text)) is None
+
+
+def test_a_file_can_be_told_to_take_over(file: Path, project: Path) -> None:
+    second = write(project, "second.toml", TEXT)
+    said = run(second, **{TAKE_OVER: "1"})
+    assert said == f"the study {NAME} was run from {file} before; it is that of {second} from now on"
+    assert run(second) is None
+    with pytest.raises(InputError, match="another study file"):
+        run(file)
+
+
+def test_a_file_that_was_moved(file: Path, project: Path) -> None:
+    moved = project / "moved.toml"
+    file.rename(moved)
+    assert f"before; it is that of {moved} from now on" in str(run(moved))
+    assert run(moved) is None
+
+
+def test_a_file_whose_folder_became_a_file(file: Path, project: Path) -> None:
+    moved = file.rename(project / "moved.toml")
+    file.parent.rmdir()
+    file.parent.touch()
+    assert run(moved)
+
+
+def test_a_file_that_has_another_name_now(file: Path, project: Path) -> None:
+    file.write_text(TEXT.replace(f'name = "{NAME}"', 'name = "other"'), encoding="utf-8")
+    assert run(write(project, "second.toml", TEXT))
+
+
+@pytest.mark.parametrize("content", [b"name = ", b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_now_keeps_its_name(file: Path, project: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    with pytest.raises(InputError, match="another study file"):
+        run(write(project, "second.toml", TEXT))
+
+
+def test_the_embedded_study_has_a_name_too(file: Path) -> None:
+    with pytest.raises(InputError, match="another study file") as caught:
+        run(DEFAULT_STUDY)
+    assert "the embedded study" in caught.value.message
+    assert run(DEFAULT_STUDY, **{TAKE_OVER: "1"})
+    assert run(DEFAULT_STUDY) is None
+    with pytest.raises(InputError, match="the embedded study"):
+        run(file)
+
+
+def test_the_embedded_study_lies_where_it_lies(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package may be installed elsewhere one day."""
+    from shortloop.study import load
+
+    assert run(DEFAULT_STUDY) is None
+    elsewhere = write(tmp_path, "site-packages/default.toml", TEXT)
+    monkeypatch.setattr(load, "DEFAULT_STUDY", elsewhere)
+    assert run(elsewhere) is None
+
+
+def test_projects_on_one_workdir_have_names_of_their_own(
+    file: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has its own folder of results."""
+    text = (project / "accelerator.conf").read_text(encoding="utf-8")
+    shared = text.replace("./workdirs/main", str(project / "workdirs/main"))
+    other = write(project.parent, "other/accelerator.conf", shared).parent
+    monkeypatch.chdir(other)
+    assert run(write(other, "mine.toml", TEXT)) is None
+    monkeypatch.chdir(project)
+    assert run(file) is None

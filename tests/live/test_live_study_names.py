@@ -1,0 +1,71 @@
+"""Two study files with one name, as a user comes by them: the second is refused until it is told to take over."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import STUDY, served
+from live_toy import ToyProject
+
+pytestmark = pytest.mark.live
+
+SCRIPT = """\
+from shortloop.jobs.run import run_study
+
+
+def main(urd):
+    return run_study(urd, pipeline)
+
+
+def pipeline(run):
+    return run.build("toy", options={"add": run.study.seed})
+"""
+
+
+@pytest.fixture(scope="module")
+def toy() -> Iterator[ToyProject]:
+    with served(ToyProject) as made:
+        (made.folder / "build_scripts/build_seed.py").write_text(SCRIPT, encoding="utf-8")
+        yield made
+
+
+def run(toy: ToyProject, **environment: str) -> subprocess.CompletedProcess[str]:
+    return toy.ax("run", "seed", **environment)
+
+
+def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
+    first, second = toy.folder / "study.toml", toy.folder / "second.toml"
+    assert "1 jobs built" in run(toy).stdout
+    second.write_text(STUDY.replace("seed = 3", "seed = 4"), encoding="utf-8")
+
+    said = toy.shortloop("plan", "seed", "--study", "second.toml")
+    assert said.returncode == 0, said.stderr
+    assert "1 job would be built" in said.stdout
+    assert "a run would not begin: another study file has the name live too" in said.stdout
+
+    refused = run(toy, STUDY=str(second))
+    assert refused.returncode == 1
+    for words in ("another study file has the name live too", str(first), str(second), "--take-over"):
+        assert words in refused.stdout + refused.stderr
+    assert "0 jobs built, 1 reused" in run(toy).stdout  # nothing was changed for the first
+
+    taken = toy.shortloop("run", "seed", "--study", "second.toml", "--take-over")
+    assert taken.returncode == 0, taken.stderr
+    assert f"the study live was run from {first} before" in taken.stdout
+    assert "1 jobs built" in taken.stdout
+    assert run(toy).returncode == 1
+    assert "0 jobs built, 1 reused" in run(toy, SHORTLOOP_TAKE_OVER="1").stdout
+
+
+def test_a_file_that_was_moved_takes_over_with_a_word(toy: ToyProject) -> None:
+    run(toy, SHORTLOOP_TAKE_OVER="1")
+    moved = (toy.folder / "study.toml").rename(toy.folder / "moved.toml")
+    done = run(toy, STUDY=str(moved))
+    assert done.returncode == 0, done.stderr
+    assert f"it is that of {moved} from now on" in done.stdout
+    again = run(toy, STUDY=str(moved)).stdout
+    assert "from now on" not in again
+    assert "0 jobs built, 1 reused" in again

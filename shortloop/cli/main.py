@@ -216,7 +216,10 @@ def verify(
         bool, typer.Option("--set-aside", help="Take damaged jobs out of use; their files stay.")
     ] = False,
 ) -> None:
-    """Read all bytes of all jobs and report what is not as it was. Status 1 if anything is not."""
+    """Read all bytes of all jobs and of their input files. Status 1 if anything is not as it was.
+
+    Left out are what jobs printed (OUTPUT/), files whose names begin with a dot, and jobs of build scripts.
+    """
     from shortloop.cli.verify import verify_jobs
 
     raise typer.Exit(verify_jobs(set_aside))

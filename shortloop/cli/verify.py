@@ -10,15 +10,16 @@ from shortloop.cli.tables import amount, counted, duration, print_lines, print_t
 from shortloop.errors import InputError
 from shortloop.jobs.store import Store
 from shortloop.upkeep.inventory import Entry, inventory
-from shortloop.upkeep.verification import Problem, check_all, missing
+from shortloop.upkeep.verification import Problem, check_all, check_inputs, missing
 
 __all__ = ["verify_jobs"]
 
 WORTH_A_WORD = 2.0  # seconds
+LEFT_OUT = "not read: what jobs printed (OUTPUT/), files whose names begin with a dot, jobs of build scripts"
 
 
 def verify_jobs(set_aside: bool) -> int:
-    """Read all jobs and print what is wrong.
+    """Read all jobs, and the input files they were made from, and print what is wrong.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ def verify_jobs(set_aside: bool) -> int:
     Returns
     -------
     int
-        Exit status: 1 if any is damaged or missing.
+        Exit status: 1 if any is damaged or missing, or an input file changed and does not look like it.
     """
     started = time.monotonic()
     with Store() as store:
@@ -38,6 +39,7 @@ def verify_jobs(set_aside: bool) -> int:
                 hint="do it as the owner of the project, or leave out --set-aside",
             )
         entries = inventory(store)
+        inputs = check_inputs()  # first, as jobs may keep their data in these files
         with _Bar(sum(each.size for each in entries)) as bar:
             problems = missing(store, entries) + check_all(entries, bar.tell)
         wrong = [each for each in problems if each.damaged]
@@ -48,8 +50,9 @@ def verify_jobs(set_aside: bool) -> int:
                     store.set_aside(folder, each.key, each.what)
                 else:
                     store.index.forget(each.job)
-    if problems:
-        print_table(("job", "stage", "participant", "what"), [_row(each) for each in problems])
+    if problems or inputs:
+        columns = ("job", "stage", "participant", "what")
+        print_table(columns, [_row(each) for each in [*problems, *inputs]])
     read = sum(each.size for each in entries if each.state in ("current", "needed", "superseded"))
     sealed = sum(not each.script and each.state in ("current", "needed", "superseded") for each in entries)
     took = duration(time.monotonic() - started)
@@ -58,8 +61,13 @@ def verify_jobs(set_aside: bool) -> int:
     if wrong and set_aside:
         print_lines("these are not used any more; the next run builds what it needs of them again")
     elif wrong:
-        print_lines("a run notices and builds them again; --set-aside takes them out of use now")
-    return 1 if wrong else 0
+        print_lines("a run notices, unless a file was only added, and builds them again; --set-aside takes")
+        print_lines("them out of use now")
+    if inputs:
+        number = counted(len(inputs), "input file")
+        print_lines(f"{number} changed unnoticed: the next run reads what it needs again")
+    print_lines(LEFT_OUT)
+    return 1 if wrong or inputs else 0
 
 
 def _row(each: Problem) -> tuple[str, ...]:

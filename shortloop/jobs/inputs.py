@@ -6,8 +6,10 @@ The content hash is the job's option; where the file is, the job looks up here.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from shortloop.errors import InputError, TransientError
@@ -19,6 +21,7 @@ from shortloop.jobs.project import cache_directory, keep, write_atomically
 
 __all__ = [
     "Tell",
+    "changed_unseen",
     "check_located",
     "content_of",
     "is_unchanged",
@@ -173,6 +176,40 @@ def check_located() -> None:
     if _located:
         for content in sorted(_located.get(cache_directory("inputs"), ())):
             locate(content)
+
+
+def changed_unseen() -> list[tuple[Path, str]]:
+    """Read all files again whose content is known, and forget what is known of those that hold another.
+
+    A file that is mapped for writing may change without a change of its times.
+
+    Returns
+    -------
+    list of tuple of (Path, str)
+        Files that changed and do not look like it, or that cannot be read, and what is wrong with each.
+    """
+    store = cache_directory("inputs") / "hashes.json"
+    known = {Path(name): entry for name, entry in _read(store).items() if isinstance(entry, list) and entry}
+
+    def problem(file: Path) -> str:
+        try:
+            if file_state(file)[0] != known[file][:-1]:  # it is read again anyway, when it is needed
+                return ""
+            found = hash_file(file)
+            same = found == known[file][-1] or file_state(file)[0] != known[file][:-1]
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
+        return "" if same else "holds something else than when it was read, though its times are the same"
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        wrong = {file: said for file, said in zip(known, pool.map(problem, known), strict=True) if said}
+    if wrong:
+        gone = {str(file): known[file] for file in wrong}
+        right = {name: entry for name, entry in _read(store).items() if entry != gone.get(name)}
+        keep(store, json.dumps(right))
+    return sorted(wrong.items())
 
 
 def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -> bool:

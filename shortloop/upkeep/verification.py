@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shortloop.errors import InputError
-from shortloop.jobs.damage import damage
-from shortloop.jobs.inputs import locate
+from shortloop.jobs.damage import added_files, damage
+from shortloop.jobs.inputs import changed_unseen, locate
 from shortloop.jobs.project import FINISHED
 from shortloop.jobs.records import RECORD
 from shortloop.jobs.seal import SEAL, Seal, read_seal, seal_problem
 from shortloop.jobs.store import Store
 from shortloop.upkeep.inventory import Entry
 
-__all__ = ["Problem", "check_all", "missing"]
+__all__ = ["Problem", "check_all", "check_inputs", "missing"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Problem:
     what : str
         What is wrong.
     damaged : bool
-        Whether its results can't be used; else it only has no seal.
+        Whether its results can't be used; else it only has no seal, or a file more that nobody reads.
     key : str
         Its key; empty if that is not known.
     """
@@ -68,6 +68,19 @@ def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda e
     return found
 
 
+def check_inputs() -> list[Problem]:
+    """Read all input files again that the project has read.
+
+    Those that hold something else than is known of them are read again by the next run.
+
+    Returns
+    -------
+    list of Problem
+        Of files, without a job.
+    """
+    return [Problem("", "input", "", f"{file} {said}") for file, said in changed_unseen()]
+
+
 def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
     """Jobs that the project knows, and whose folders are gone.
 
@@ -83,7 +96,7 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
     list of Problem
     """
     there = {each.job for each in entries}
-    places = {job: slot.split("|") for slot, job in store.index.slots().items() if job}
+    places = {job: slot.split("|") for _, slot, job in store.index.all_slots() if job}
     found = []
     for job in sorted(store.index.sizes().keys() - there):
         _, stage, participant, *_ = places.get(job, ["", "?", ""])
@@ -108,7 +121,11 @@ def _check(each: Entry) -> Problem | None:
     if not (each.folder / FINISHED).is_file():
         return None  # it was deleted while this went on
     what = damage(each.folder, seal) or _outside(each, seal)
-    return None if what is None else _problem(each, what, key=seal.key)
+    if what is not None:
+        return _problem(each, what, key=seal.key)
+    added = added_files(each.folder, seal)
+    words = f"has {'a file' if len(added) == 1 else 'files'} that it did not leave: {', '.join(added)}"
+    return _problem(each, words, damaged=False) if added else None
 
 
 def _outside(each: Entry, seal: Seal) -> str | None:

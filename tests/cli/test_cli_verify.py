@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.cli.verify import verify_jobs
+from shortloop.jobs import filestate
+from shortloop.jobs.inputs import register
 from shortloop.jobs.project import FINISHED, SET_ASIDE
 
 
@@ -27,7 +30,8 @@ def test_whole_jobs(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("3 jobs, 3")
     assert "KB, read in " in text
-    assert text.endswith("all are as they were sealed\n")
+    assert text.splitlines()[0].endswith("all are as they were sealed")
+    assert "OUTPUT/" in text.splitlines()[-1]  # what is left out
 
 
 def test_a_damaged_job_is_named_and_left(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,6 +61,24 @@ def test_a_job_that_is_gone_is_named_until_it_is_known(
     assert verify_jobs(False) == 1
     assert verify_jobs(True) == 1
     assert "its folder is gone" in capsys.readouterr().out
+    assert verify_jobs(False) == 0
+
+
+def test_an_input_file_that_changed_unnoticed_is_named(
+    jobs: ToyJobs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filestate, "SETTLED_NS", -1)  # what is known of it is kept at once
+    file = jobs.project / "recording.mat"
+    file.write_bytes(b"data")
+    register([file])
+    store = jobs.project / "workdirs/.cache/inputs/hashes.json"
+    (entry,) = json.loads(store.read_text(encoding="utf-8")).values()
+    store.write_text(json.dumps({str(file): [*entry[:-1], "0" * 64]}), encoding="utf-8")
+    assert verify_jobs(False) == 1
+    said = capsys.readouterr().out
+    assert f"{file} holds something else than when it was read" in said
+    assert "1 input file changed unnoticed: the next run reads what it needs again" in said
+    assert "all are as they were sealed" in said
     assert verify_jobs(False) == 0
 
 

@@ -1,4 +1,4 @@
-"""A name of a study belongs to one study file, until that is gone, has another name, or is told to give way."""
+"""The name of a study belongs to one file, until that is gone, has another name, or is told to give way."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Two study files with one name, as a user comes by them: the second is refused until it is told to take over."""
+"""Two study files with one name, as a user runs them: the second is refused until it is told to take over."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from live_project import STUDY, served

@@ -68,6 +68,30 @@ def test_a_damaged_seal_is_found(jobs: ToyJobs) -> None:
     assert damaged() == {"main-0": f"{SEAL} is damaged"}
 
 
+def test_the_seal_of_another_job_is_found(jobs: ToyJobs) -> None:
+    shutil.rmtree(jobs.folder("main-0"))
+    shutil.copytree(jobs.folder("main-1"), jobs.folder("main-0"))
+    assert damaged() == {"main-0": f"{SEAL} is that of main-1"}
+
+
+def test_a_file_that_a_job_did_not_leave_is_told(jobs: ToyJobs) -> None:
+    (jobs.folder("main-1") / "notes.txt").write_text("mine", encoding="utf-8")
+    (found,) = problems()
+    assert (found.job, found.what, found.damaged) == (
+        "main-1",
+        "has a file that it did not leave: notes.txt",
+        False,
+    )
+    (jobs.folder("main-1") / "below").mkdir()
+    (jobs.folder("main-1") / "below/more.txt").touch()
+    assert problems()[0].what == "has files that it did not leave: below/more.txt, notes.txt"
+
+
+def test_an_array_that_a_job_did_not_leave_is_damage(jobs: ToyJobs) -> None:
+    (jobs.folder("main-1") / "weights.npy").write_bytes(b"x")
+    assert damaged() == {"main-1": "has a file that it did not leave: weights.npy"}
+
+
 def test_a_job_that_is_gone_is_missing(jobs: ToyJobs) -> None:
     shutil.rmtree(jobs.folder("main-1"))
     assert problems() == [Problem("main-1", "scores", "B", "its folder is gone")]

@@ -1,0 +1,103 @@
+"""Input files that changed and do not look like it are found when all are read again, and then forgotten."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project
+
+from shortloop.errors import InputError
+from shortloop.jobs import filestate, inputs
+from shortloop.jobs.filestate import file_state
+from shortloop.jobs.inputs import changed_unseen, content_of, known_content, locate, register
+
+project = pytest.fixture(empty_project)
+
+
+@pytest.fixture
+def files(project: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    monkeypatch.setattr(filestate, "SETTLED_NS", -1)  # what is known of them is kept at once
+    made = [project / name for name in ("a.npz", "b.npz", "c.npz")]
+    for file in made:
+        file.write_bytes(file.name.encode() * 1000)
+    return made
+
+
+@contextmanager
+def mapped(file: Path) -> Iterator[mmap.mmap]:
+    """A file that is mapped for writing; its times change when a page is written to first."""
+    with file.open("r+b") as stream, mmap.mmap(stream.fileno(), 0) as memory:
+        memory[0] = 1
+        yield memory
+
+
+def test_a_file_that_was_changed_through_a_map(files: list[Path]) -> None:
+    with mapped(files[1]) as memory:
+        before = register(files)
+        state = file_state(files[1])[0]
+        memory[1] = 2
+        if file_state(files[1])[0] != state:
+            pytest.skip("this file system notices it")
+        assert content_of(files) == before  # as nothing says that it changed
+        assert changed_unseen() == [
+            (files[1], "holds something else than when it was read, though its times are the same")
+        ]
+        assert known_content(files) == [before[0], "", before[2]]
+        with pytest.raises(InputError, match="a file changed"):
+            locate(before[1])
+        after = content_of(files)
+        assert (after[0], after[2]) == (before[0], before[2])
+        assert after[1] != before[1]
+        assert changed_unseen() == []
+
+
+def test_files_as_they_were(files: list[Path]) -> None:
+    contents = register(files)
+    assert changed_unseen() == []
+    assert known_content(files) == contents
+
+
+def test_files_that_look_changed_or_are_gone_are_no_news(files: list[Path]) -> None:
+    """The next run notices by itself."""
+    register(files)
+    files[0].write_bytes(b"other")
+    files[1].unlink()
+    assert changed_unseen() == []
+    assert known_content(files)[:2] == ["", ""]
+
+
+def test_a_file_that_cannot_be_read_any_more(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    register(files)
+
+    def failing(file: Path, step: Callable[[int], None]) -> str:
+        if file == files[2]:
+            raise OSError(5, "Input/output error")
+        return real(file, step)
+
+    real = inputs._hash
+    monkeypatch.setattr(inputs, "_hash", failing)
+    assert changed_unseen() == [(files[2], "cannot be read: Input/output error")]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"/a": []}', '{"/a": [1, 2, "x"]}'])
+def test_a_damaged_list_of_hashes(files: list[Path], project: Path, text: str) -> None:
+    register(files)
+    (project / "workdirs/.cache/inputs/hashes.json").write_text(text, encoding="utf-8")
+    assert changed_unseen() == []
+    assert len(register(files)) == 3
+    assert changed_unseen() == []
+
+
+def test_a_wrong_hash_in_the_list(files: list[Path], project: Path) -> None:
+    before = register(files)
+    store = project / "workdirs/.cache/inputs/hashes.json"
+    known = json.loads(store.read_text(encoding="utf-8"))
+    known[str(files[0])][-1] = "0" * 64
+    store.write_text(json.dumps(known), encoding="utf-8")
+    assert [file for file, _ in changed_unseen()] == [files[0]]
+    assert content_of(files) == before

@@ -3,6 +3,7 @@ damaged or of another layout is replaced by a new one."""
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -96,6 +97,8 @@ class Database:
                     self._connection.executemany(statement, rows)
 
     def _open(self) -> None:
+        with contextlib.suppress(OSError):  # SQLite's own files are never their group's to write
+            self._file.touch(exist_ok=False)
         self._connection = sqlite3.connect(self._file, timeout=60, check_same_thread=False)
         self._connection.execute("pragma journal_mode = wal")
         self._connection.execute("pragma synchronous = off")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
+from shortloop.errors import InputError
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
 
 __all__ = ["HIDDEN", "hidden_folder", "is_gone", "project_at", "project_name"]
@@ -24,9 +26,23 @@ def hidden_folder(workdir: Path) -> Path:
     Returns
     -------
     Path
+
+    Raises
+    ------
+    InputError
+        If there is no such workdir, and none can be made.
     """
     folder = workdir / HIDDEN
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # that is told from other errors, and by itself
+            raise
+        raise InputError(
+            f"the workdir cannot be used ({error.strerror})",
+            file=workdir,
+            hint="mount its disk, or see that you may write there; `workdirs` in accelerator.conf names it",
+        ) from None
     return folder
 
 

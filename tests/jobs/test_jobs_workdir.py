@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from jobs_project import empty_project, make_job
 from jobs_sealed import parts_with, seal_for, sealed_job
 
+from shortloop.errors import InputError
 from shortloop.jobs.project import DELETED, FINISHED, job_folders
 from shortloop.jobs.store import Store
 from shortloop.jobs.workdir import HIDDEN, hidden_folder, project_at, project_name
 
 project = pytest.fixture(empty_project)
+
+MAIN = Path("workdirs/main", HIDDEN)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +52,25 @@ def test_what_is_kept_there_is_no_job(project: Path) -> None:
     hidden_folder(workdir)
     assert [each.name for each in job_folders({"main": workdir})] == ["main-1"]
     assert list(filter(dirnamematcher("main"), [HIDDEN, "main-1"])) == ["main-1"]
+
+
+def test_a_workdir_that_cannot_be_made_is_explained(project: Path) -> None:
+    (project / "elsewhere").write_text("no folder", encoding="utf-8")
+    with pytest.raises(InputError, match="the workdir cannot be used") as caught:
+        Store()
+    assert str(project / "elsewhere/other") in caught.value.message
+
+
+def test_who_may_write_to_a_workdir_may_write_to_its_index(project: Path) -> None:
+    """A group that shares it, say, and works with such a mask."""
+    before = os.umask(0o002)
+    try:
+        with Store():
+            modes = {each.name: each.stat().st_mode & 0o777 for each in (project / MAIN).iterdir()}
+    finally:
+        os.umask(before)
+    assert modes["main.sqlite"] == 0o664
+    assert set(modes.values()) == {0o664}
 
 
 def test_places_of_several_workdirs(project: Path) -> None:

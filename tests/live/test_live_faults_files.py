@@ -99,6 +99,19 @@ def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
     assert ran.fresh == [False, False, True, True, True]
 
 
+def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
+    nodes = toy.new_chains()
+    before = toy.go()
+    one, other = (toy.job_folder(before.jobs[each]) for each in (0, 2))
+    shutil.rmtree(one)
+    shutil.copytree(other, one)
+    ran = toy.go()
+    toy.check(ran, expected(nodes))
+    assert ran.fresh == [True, False, False, False, False]
+    assert f"{one.name} was damaged: seal.json is that of {other.name}" in ran.said
+    assert toy.go().jobs == ran.jobs
+
+
 def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     """Nobody can know, so a job without a seal from before is built again."""
     nodes = toy.new_chains()

@@ -199,12 +199,9 @@ def states_of(folder: Path, names: Sequence[str]) -> list[list[Any]]:
     OSError
         If one is missing.
     """
-    states = []
     above = f"{folder}/"
-    for name in names:
-        stat = os.stat(above + name)
-        states.append([name, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns])
-    return states
+    found = [(name, os.stat(above + name)) for name in names]
+    return [[name, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for name, at in found]
 
 
 def write_seal(folder: Path, seal: Seal) -> None:
@@ -250,8 +247,7 @@ def read_seal(folder: Path) -> Seal | None:
     Returns
     -------
     Seal or None
-        None if there is none, or it is damaged, of another job, or its key is not that of what it says the
-        job was made of.
+        None if there is none, or it is damaged, or that of another job or key; see `seal_problem`.
     """
     found = _read(folder)
     return found if isinstance(found, Seal) else None
@@ -277,12 +273,13 @@ def seal_problem(folder: Path) -> str | None:
 def _read(folder: Path) -> Seal | str:
     try:
         plain = json.loads((folder / SEAL).read_text(encoding="utf-8"))
-        if plain.pop("hash") != digest(plain):
-            return f"{SEAL} is damaged"
+        whole = plain.pop("hash") == digest(plain)
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
         seal = Seal(**plain)
         key = seal.parts.key()
+        if not (whole and _is_well_formed(seal)):
+            return f"{SEAL} is damaged"
     except FileNotFoundError:
         return f"{SEAL} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -290,6 +287,15 @@ def _read(folder: Path) -> Seal | str:
     if seal.job != folder.name:
         return f"{SEAL} is that of {seal.job}"
     return seal if seal.key == key else f"{SEAL} has another key than what it says the job was made of"
+
+
+def _is_well_formed(seal: Seal) -> bool:
+    usual = Seal("", "", Parts("", {}, {}, {}, {}), "", {}, participant="")
+    named = zip(vars(seal).values(), vars(usual).values())
+    parts = zip(vars(seal.parts).values(), vars(usual.parts).values())
+    files = [pair for size, found in seal.files.values() for pair in ((size, 0), (found, ""))]
+    pairs = [*named, *parts, *files, (float(seal.cost.get("seconds", 0)), 0.0)]
+    return all(type(value) is type(kind) or (value, kind) == (None, "") for value, kind in pairs)
 
 
 def _sync(file: Path) -> None:

@@ -158,7 +158,11 @@ def test_projects_that_share_two_workdirs_never_wait_for_each_other_for_ever(pro
         )
         for folder in (project, other)
     ]
-    assert [process.wait(timeout=60) for process in running] == [0, 0]
+    try:
+        assert [process.wait(timeout=60) for process in running] == [0, 0]
+    finally:
+        for process in running:
+            process.kill()
 
 
 def test_another_project_has_another_run(project: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,7 @@ from jobs_project import empty_project
 from jobs_sealed import finished_job, parts_with, seal_for, sealed_job
 
 from shortloop.jobs.damage import damage
+from shortloop.jobs.digest import digest
 from shortloop.jobs.seal import SEAL, hash_files, output_files, read_seal, seal_problem, states_of, write_seal
 
 project = pytest.fixture(empty_project)
@@ -173,6 +175,40 @@ def test_a_seal_of_another_job_or_key_is_none(folder: Path) -> None:
     assert seal_problem(folder) is None
     (folder / SEAL).unlink()
     assert seal_problem(folder) == "seal.json is missing"
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a seal says, and make its own hash and its key fit."""
+    plain = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+    del plain["hash"]
+    change(plain)
+    if isinstance(plain.get("parts"), dict):
+        plain["key"] = digest(plain["parts"])
+    (folder / SEAL).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
+
+
+def test_a_seal_from_before_it_named_its_project(folder: Path) -> None:
+    before = read_seal(folder)
+    rewrite(folder, lambda plain: plain.pop("project"))
+    assert read_seal(folder) == before
+
+
+@pytest.mark.parametrize("value", [None, 1, 0.5, "x", [], {}, {"x": 1}, {"x": ["1", 2]}, True])
+@pytest.mark.parametrize("name", ["files", "parts", "content", "cost", "rejected", "project", "participant"])
+def test_a_seal_of_another_form_is_none_or_can_be_checked(folder: Path, name: str, value: Any) -> None:
+    rewrite(folder, lambda plain: plain.update({name: value}))
+    seal = read_seal(folder)
+    assert seal is None or damage(folder, seal) is None or type(seal.files) is dict
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], {"x": 1}])
+@pytest.mark.parametrize("name", ["method", "code", "versions", "options", "inputs"])
+def test_parts_of_another_form_are_none_or_can_be_checked(folder: Path, name: str, value: Any) -> None:
+    rewrite(folder, lambda plain: plain["parts"].update({name: value}))
+    seal = read_seal(folder)
+    assert seal is None or isinstance(damage(folder, seal), str | None)
+    rewrite(folder, lambda plain: plain["cost"].update({"seconds": value}))
+    assert read_seal(folder) is None or value == 1
 
 
 def test_large_files_are_hashed_alike(project: Path) -> None:

@@ -17,27 +17,34 @@ options: dict[str, Any] = {
 
 
 def synthesis() -> None:
-    import os
-    from concurrent.futures import ThreadPoolExecutor
+    from contextlib import ExitStack
 
     from shortloop.errors import InputError
+    from shortloop.formats.summary import summarize
     from shortloop.jobs.inputs import locate
-    from shortloop.jobs.records import Outside, reject, write_record
-    from shortloop.jobs.stage_files import feature_arrays
+    from shortloop.jobs.records import Outside, reject, save_array, write_record
+    from shortloop.jobs.stage_files import feature_arrays, feature_facts
     from shortloop.jobs.threads import check_single_thread
 
     participant = options["participant"]
     arrays: dict[str, Any] = {}
     facts: dict[str, Any] = {}
-    found = {}
+    recordings, sources = [], {}
     try:
-        # One or two files, mapped or decompressed, which other threads need not wait for: no work for slices.
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            for phase, each in zip(options["files"], pool.map(_read, options["files"]), strict=True):
-                facts, _, source, span = found[phase] = each
-                outside = None if span is None else Outside(**source, span=span)
-                arrays.update(feature_arrays(phase, facts["unit"], facts["time_unit"], outside))
-                locate(source["content"])  # nobody changed it meanwhile
+        with ExitStack() as until_read:
+            # Two files are read at the same time.
+            begun = {phase: until_read.enter_context(_begun(phase)) for phase in options["files"]}
+            for phase, wait in begun.items():
+                content = options["files"][phase]
+                features, file = wait(), locate(content)  # nobody changed it meanwhile
+                facts = feature_facts(features)
+                outside = None if features.span is None else Outside(file.name, content, features.span)
+                arrays.update(feature_arrays(phase, features.unit, features.time_unit, outside))
+                save_array(f"labels_{phase}", features.labels)
+                save_array(f"times_{phase}", features.times)
+                summary = summarize(features, participant=participant, phase=phase, file=file.name)
+                recordings.append(summary.to_dict())
+                sources[phase] = [{"name": file.name, "content": content}]
     except InputError as error:
         reject("import_features", participant, error)
         return
@@ -45,38 +52,26 @@ def synthesis() -> None:
         "import_features",
         participant,
         arrays,
-        facts={
-            **facts,
-            "recordings": [found[phase][1] for phase in options["files"]],
-            "files": {phase: [found[phase][2]] for phase in options["files"]},
-        },
+        facts={**facts, "recordings": recordings, "files": sources},
         threads=check_single_thread(),
     )
 
 
-def _read(phase: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], Any]:
-    """Facts of one file's features, a summary, where they come from, and where they lie in it."""
+def _begun(phase: str) -> Any:
+    """The features of one phase, which are read from now on, into the folder of this job if they must be."""
     from functools import partial
 
-    from shortloop.formats.read import read_features
-    from shortloop.formats.summary import summarize
+    from shortloop.formats.read import features_begun
     from shortloop.jobs.inputs import locate
-    from shortloop.jobs.records import create_array, save_array
-    from shortloop.jobs.stage_files import feature_facts
+    from shortloop.jobs.records import create_array
     from shortloop.study.inputs import ThesisInput
 
-    participant, content = options["participant"], options["files"][phase]
-    file = locate(content)
-    features = read_features(
+    return features_begun(
         ThesisInput(format="thesis"),
-        file,
+        locate(options["files"][phase]),
         kind=options["kind"],
-        participant=participant,
+        participant=options["participant"],
         phase=phase,
         classes=options["classes"],
         allocate=partial(create_array, f"data_{phase}", dtype="f8"),
     )
-    save_array(f"labels_{phase}", features.labels)
-    save_array(f"times_{phase}", features.times)
-    summary = summarize(features, participant=participant, phase=phase, file=file.name)
-    return feature_facts(features), summary.to_dict(), {"name": file.name, "content": content}, features.span

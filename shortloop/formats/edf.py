@@ -8,15 +8,21 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import mne
 import numpy as np
+from mne.datasets.eegbci import standardize
+from mne.io import read_raw_edf
 
 from shortloop.data import Epochs
 from shortloop.errors import InputError
-from shortloop.formats.parts import Part, join, reading
+from shortloop.formats.guarded import reading
+from shortloop.formats.parts import Part, join
 from shortloop.formats.wanted import class_of_event, kept_channels
 from shortloop.study.inputs import EdfInput
 
-__all__ = ["read"]
+__all__ = ["declared", "read"]
+
+BYTES_OF_SAMPLE = 4  # in memory, for each byte in the file
 
 
 def read(
@@ -63,18 +69,73 @@ def read(
     wanted = class_of_event(settings, classes)
     parts = []
     for file in files:
-        _check_whole(file, participant)
         with reading(file, participant):
             parts.append(_read_part(settings, file, participant, wanted))
     return join(parts, participant=participant, phase=phase, classes=classes)
 
 
-def _read_part(settings: EdfInput, file: Path, participant: str, wanted: dict[str, int]) -> Part:
-    import mne
+def declared(file: Path, participant: str) -> int:
+    """Bytes of all samples in memory, after the size of the file was found to be what its header says.
 
-    raw = mne.io.read_raw_edf(file, infer_types=True, preload=False, verbose="ERROR")
+    Parameters
+    ----------
+    file : Path
+        The file. MNE would read what there is of it.
+    participant : str
+        Whose file it is, for messages.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If it is truncated or discontinuous.
+    """
+    with file.open("rb") as stream:
+        size = stream.seek(0, 2)
+        stream.seek(0)
+        header = stream.read(256)
+        if len(header) < 256 or header[:8] != b"0       ":
+            raise InputError(
+                "the file is not EDF",
+                participant=participant,
+                file=file,
+                found=f"{size} bytes that begin with {header[:8]!r}",
+                expected="a header that begins with '0'",
+                hint="check that the file is whole and of the format that the study names",
+            )
+        if header[192:197] == b"EDF+D":
+            raise InputError(
+                "the recording is discontinuous (EDF+D)",
+                participant=participant,
+                file=file,
+                expected="a continuous recording (EDF+C)",
+                hint="export it without gaps, so that annotations and samples keep the same time",
+            )
+        start, records, signals = int(header[184:192]), int(header[236:244]), int(header[252:256])
+        stream.seek(256 + signals * 216)
+        per_record = 2 * sum(int(stream.read(8)) for _ in range(signals))
+        whole, rest = divmod(size - start, per_record)
+        # -1: the recorder did not know; all that is there counts if it is whole.
+        if rest or whole < 1 or records not in (whole, -1):
+            short = rest or whole < max(records, 1)
+            raise InputError(
+                "the file is truncated" if short else "the file is longer than its header says",
+                participant=participant,
+                file=file,
+                found=f"{size} bytes: {whole} records" + (f" and {rest} bytes" if rest else ""),
+                expected=f"{start + records * per_record} bytes: {records} records" if records > 0 else None,
+                hint="copy the file again from its source",
+            )
+    return BYTES_OF_SAMPLE * (size - start)
+
+
+def _read_part(settings: EdfInput, file: Path, participant: str, wanted: dict[str, int]) -> Part:
+    raw = read_raw_edf(file, infer_types=True, preload=False, verbose="ERROR")
     if any(name.endswith(".") for name in raw.ch_names):
-        mne.datasets.eegbci.standardize(raw)
+        standardize(raw)
     eeg = [raw.ch_names[index] for index in mne.pick_types(raw.info, eeg=True, exclude=())]
     channels = kept_channels(eeg, settings.drop, known=raw.ch_names, file=file, participant=participant)
     names = list(map(str, raw.annotations.description))
@@ -126,43 +187,3 @@ def _warn_dropped(log: Sequence[Sequence[str]], file: Path, participant: str) ->
             f"{participant}, {file.name}: {reasons.total()} of {len(log)} trials were left out ({why})",
             stacklevel=2,
         )
-
-
-def _check_whole(file: Path, participant: str) -> None:
-    """Compare the size of the file with what its header says; MNE would read what there is."""
-    with reading(file, participant), open(file, "rb") as stream:
-        size = stream.seek(0, 2)
-        stream.seek(0)
-        header = stream.read(256)
-        if len(header) < 256 or header[:8] != b"0       ":
-            raise InputError(
-                "the file is not EDF",
-                participant=participant,
-                file=file,
-                found=f"{size} bytes that begin with {header[:8]!r}",
-                expected="a header that begins with '0'",
-                hint="check that the file is whole and of the format that the study names",
-            )
-        if header[192:197] == b"EDF+D":
-            raise InputError(
-                "the recording is discontinuous (EDF+D)",
-                participant=participant,
-                file=file,
-                expected="a continuous recording (EDF+C)",
-                hint="export it without gaps, so that annotations and samples keep the same time",
-            )
-        start, records, signals = int(header[184:192]), int(header[236:244]), int(header[252:256])
-        stream.seek(256 + signals * 216)
-        per_record = 2 * sum(int(stream.read(8)) for _ in range(signals))
-        whole, rest = divmod(size - start, per_record)
-        # -1: the recorder did not know; all that is there counts if it is whole.
-        if rest or whole < 1 or records not in (whole, -1):
-            short = rest or whole < max(records, 1)
-            raise InputError(
-                "the file is truncated" if short else "the file is longer than its header says",
-                participant=participant,
-                file=file,
-                found=f"{size} bytes: {whole} records" + (f" and {rest} bytes" if rest else ""),
-                expected=f"{start + records * per_record} bytes: {records} records" if records > 0 else None,
-                hint="copy the file again from its source",
-            )

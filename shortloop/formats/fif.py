@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import mne
 import numpy as np
 
 from shortloop.data import Epochs
 from shortloop.errors import InputError
-from shortloop.formats.parts import Part, join, reading
+from shortloop.formats.guarded import reading
+from shortloop.formats.parts import Part, join
 from shortloop.formats.wanted import class_of_event, kept_channels
 from shortloop.study.inputs import FifInput
 
-__all__ = ["read"]
+__all__ = ["declared", "read"]
+
+BYTES_OF_FLOAT, BYTES_OF_PACKED = 2, 10  # in memory, for each byte in the file
+TAG = struct.Struct(">4i")  # kind, type, size of what follows, next
 
 
 def read(
@@ -56,11 +62,53 @@ def read(
     return join(parts, participant=participant, phase=phase, classes=classes)
 
 
+def declared(file: Path, participant: str) -> int:
+    """Bytes of the file as doubles, after its tags were found to lie in it, each behind the one before.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    participant : str
+        Whose file it is, for messages.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If it ends within a tag, or a tag points back: MNE would go round for ever.
+    """
+    size = file.stat().st_size
+    if file.suffix == ".gz":
+        return BYTES_OF_PACKED * size
+    with file.open("rb") as stream:
+        at = 0
+        while at < size:
+            stream.seek(at)
+            header = stream.read(TAG.size)
+            _, _, length, following = TAG.unpack(header) if len(header) == TAG.size else (0, 0, -1, 0)
+            end = at + TAG.size + length
+            if length < 0 or end > size or 0 < following < end or following > size:
+                raise InputError(
+                    "the file cannot be read",
+                    participant=participant,
+                    file=file,
+                    found=f"truncated or damaged: {size} bytes",
+                    expected=f"a tag at byte {at} that ends within them",
+                    hint="copy the file again from its source",
+                )
+            if following < 0:
+                break
+            at = following or end
+    return BYTES_OF_FLOAT * size
+
+
 def _read_part(
     settings: FifInput, file: Path, participant: str, wanted: dict[str, int], classes: Sequence[str]
 ) -> Part:
-    import mne
-
     epochs = mne.read_epochs(file, preload=True, verbose="ERROR")
     picks = mne.pick_types(epochs.info, meg=True, eeg=True, ref_meg=False, exclude="bads")
     channels = kept_channels(
@@ -93,8 +141,6 @@ def _labels_of_ids(
     event_id: dict[str, int], wanted: dict[str, int], classes: Sequence[str], file: Path, participant: str
 ) -> dict[int, int]:
     """Event codes to classes."""
-    import mne
-
     labels: dict[int, int] = {}
     for event, label in wanted.items():
         for name in mne.event.match_event_names(event_id, [event], on_missing="ignore"):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
+from numpy.lib import format as npy
 
 from shortloop.data import Epochs
 from shortloop.errors import InputError
-from shortloop.formats.parts import Part, join, reading
+from shortloop.formats.guarded import reading
+from shortloop.formats.parts import Part, join
 from shortloop.formats.wanted import class_of_event, kept_channels
 from shortloop.study.inputs import NpzInput
 
-__all__ = ["read"]
+__all__ = ["declared", "read"]
 
 KEYS = ("X", "y", "t", "ch")
+DOUBLE = 8  # bytes
 
 
 def read(
@@ -53,6 +59,55 @@ def read(
         with reading(file, participant):
             parts.append(_read_part(settings, file, participant, wanted))
     return join(parts, participant=participant, phase=phase, classes=classes, unit=settings.unit)
+
+
+def declared(file: Path, participant: str) -> int:
+    """Bytes of the arrays as doubles, after each was found to be as long as its shape says.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    participant : str
+        Whose file it is, for messages.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If an array would be longer than what there is of it.
+    """
+    total = 0
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            if member.filename.removesuffix(".npy") not in KEYS:
+                continue
+            with archive.open(member) as stream:
+                shape, dtype = _header(stream)
+                size = math.prod(shape) * dtype.itemsize
+                if size > member.file_size - stream.tell() and not dtype.hasobject:
+                    raise InputError(
+                        "the file cannot be read",
+                        participant=participant,
+                        file=file,
+                        field=member.filename,
+                        found=f"{member.file_size - stream.tell()} bytes",
+                        expected=f"{size} bytes: shape {shape} of {dtype}",
+                        hint="copy the file again from its source, or save it again",
+                    )
+            total += max(member.file_size, math.prod(shape) * DOUBLE)
+    return total
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type that an array says it has."""
+    version = npy.read_magic(stream)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    return shape, dtype
 
 
 def _read_part(settings: NpzInput, file: Path, participant: str, wanted: dict[str, int]) -> Part:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import numpy as np
 from shortloop.data import Epochs, FloatArray, IntArray
 from shortloop.errors import InputError
 
-__all__ = ["Part", "join", "reading"]
+__all__ = ["Part", "join"]
 
 
 @dataclass(frozen=True)
@@ -115,37 +114,6 @@ def join(
         unit=unit,
         trial_info=info,
     )
-
-
-@contextmanager
-def reading(file: Path, participant: str) -> Iterator[None]:
-    """Turn whatever a library raises while it reads a file into an InputError that names the file.
-
-    Parameters
-    ----------
-    file : Path
-        The file that is read.
-    participant : str
-        Whose file it is.
-
-    Raises
-    ------
-    InputError
-        In place of any exception but that and MemoryError.
-    """
-    try:
-        yield
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:
-        text = " ".join(str(error).split())
-        raise InputError(
-            "the file cannot be read",
-            participant=participant,
-            file=file,
-            found=f"{type(error).__name__}: {text[:300]}",
-            hint="check that the file is whole and of the format that the study names",
-        ) from error
 
 
 def _check_agree(first: Part, part: Part, participant: str) -> None:

@@ -1,8 +1,10 @@
-"""The door: every recording comes in here, from the room of its format, and is checked."""
+"""The door: every recording comes in here, is read by the room of its format in a process of its own, and is
+checked there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from shortloop.data import Epochs, Features, FloatArray
 from shortloop.errors import InputError
 from shortloop.formats.checks import check_epochs, check_features
+from shortloop.formats.guarded import Declared, begun, read_apart
 from shortloop.study.inputs import (
     EdfInput,
     FifInput,
@@ -19,7 +22,7 @@ from shortloop.study.inputs import (
     ThesisInput,
 )
 
-__all__ = ["read_epochs", "read_features"]
+__all__ = ["features_begun", "read_epochs", "read_features"]
 
 
 def read_epochs(
@@ -58,28 +61,32 @@ def read_epochs(
     InputError
         If anything is wrong that a later stage would trip over.
     """
+    who = {"participant": participant, "phase": phase}
     if isinstance(settings, SimulatedInput):
         from shortloop.formats import simulated
 
-        epochs = simulated.read(
-            settings, participant=participant, phase=phase, classes=classes, seed=seed, training=training
-        )
-        files = ()
-    elif isinstance(settings, ThesisInput):
+        epochs = simulated.read(settings, **who, classes=classes, seed=seed, training=training)
+        check_epochs(epochs, **who)
+        return epochs
+    if isinstance(settings, ThesisInput):
         raise InputError(
             f"input of the format '{settings.format}' has features, not epochs",
             participant=participant,
             field="input.format",
             hint="read it with read_features",
         )
-    elif not files:
+    if not files:
         raise InputError(
             f"there are no files of the {phase} phase", participant=participant, field="input.files"
         )
-    else:
-        epochs = _read_files(settings, files, participant, phase, classes)
-    check_epochs(epochs, participant=participant, phase=phase, files=files)
-    return epochs
+    read, declared = _epochs_room(settings)
+
+    def read_and_check() -> Epochs:
+        epochs = read(settings, files, **who, classes=classes)
+        check_epochs(epochs, **who, files=files)
+        return epochs
+
+    return read_apart(read_and_check, files, participant=participant, declared=declared)
 
 
 def read_features(
@@ -96,6 +103,45 @@ def read_features(
 
     Parameters
     ----------
+    settings, file, kind, participant, phase, classes, allocate
+        As of `features_begun`.
+
+    Returns
+    -------
+    Features
+
+    Raises
+    ------
+    InputError
+        If anything is wrong that a later stage would trip over.
+    """
+    with features_begun(
+        settings,
+        file,
+        kind=kind,
+        participant=participant,
+        phase=phase,
+        classes=classes,
+        allocate=allocate,
+    ) as wait:
+        return wait()
+
+
+@contextmanager
+def features_begun(
+    settings: ThesisInput,
+    file: Path,
+    *,
+    kind: str,
+    participant: str,
+    phase: str,
+    classes: Sequence[str],
+    allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
+) -> Iterator[Callable[[], Features]]:
+    """Begin to read and check one participant's ready-made features in one phase.
+
+    Parameters
+    ----------
     settings : ThesisInput
         The study's input.
     file : Path
@@ -107,18 +153,20 @@ def read_features(
     classes : sequence of str
         Classes of the study.
     allocate : callable, default numpy.empty
-        Gives the float64 array of a shape that the data are read into, where they cannot be mapped.
+        Gives the float64 array of a shape that the data are read into, where they cannot be mapped. It is
+        called in the process that reads; what it gives stays where it is if it is a map of a file.
 
-    Returns
-    -------
-    Features
+    Yields
+    ------
+    callable
+        Waits and returns the features.
 
     Raises
     ------
     InputError
-        If anything is wrong that a later stage would trip over.
+        From the callable: if anything is wrong that a later stage would trip over.
     """
-    from shortloop.formats import thesis
+    from shortloop.formats import matfile, thesis
 
     if not isinstance(settings, ThesisInput):
         raise InputError(
@@ -127,28 +175,28 @@ def read_features(
             field="input.format",
             hint="read it with read_epochs",
         )
-    features = thesis.read(
-        file, kind=kind, participant=participant, phase=phase, classes=classes, allocate=allocate
-    )
-    check_features(features, participant=participant, phase=phase, file=file)
-    return features
+
+    def read_and_check() -> Features:
+        features = thesis.read(
+            file, kind=kind, participant=participant, phase=phase, classes=classes, allocate=allocate
+        )
+        check_features(features, participant=participant, phase=phase, file=file)
+        return features
+
+    with begun(read_and_check, [file], participant=participant, declared=matfile.declared) as wait:
+        yield wait
 
 
-def _read_files(
-    settings: EdfInput | FifInput | NpzInput,
-    files: Sequence[Path],
-    participant: str,
-    phase: str,
-    classes: Sequence[str],
-) -> Epochs:
+def _epochs_room(settings: EdfInput | FifInput | NpzInput) -> tuple[Callable[..., Epochs], Declared]:
+    # Imported here and not in the process that reads, so that all files share what it takes.
     if isinstance(settings, EdfInput):
         from shortloop.formats import edf
 
-        return edf.read(settings, files, participant=participant, phase=phase, classes=classes)
+        return edf.read, edf.declared
     if isinstance(settings, FifInput):
         from shortloop.formats import fif
 
-        return fif.read(settings, files, participant=participant, phase=phase, classes=classes)
+        return fif.read, fif.declared
     from shortloop.formats import npz
 
-    return npz.read(settings, files, participant=participant, phase=phase, classes=classes)
+    return npz.read, npz.declared

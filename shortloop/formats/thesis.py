@@ -12,8 +12,8 @@ import numpy as np
 
 from shortloop.data import Features, FloatArray, Span
 from shortloop.errors import InputError
+from shortloop.formats.guarded import reading
 from shortloop.formats.mat5 import NotMappable, open_struct
-from shortloop.formats.parts import reading
 
 __all__ = ["read"]
 

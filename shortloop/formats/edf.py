@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import mne
 import numpy as np
+from mne import Epochs as Cut
+from mne import events_from_annotations, pick_types
 from mne.datasets.eegbci import standardize
 from mne.io import read_raw_edf
 
@@ -136,7 +137,7 @@ def _read_part(settings: EdfInput, file: Path, participant: str, wanted: dict[st
     raw = read_raw_edf(file, infer_types=True, preload=False, verbose="ERROR")
     if any(name.endswith(".") for name in raw.ch_names):
         standardize(raw)
-    eeg = [raw.ch_names[index] for index in mne.pick_types(raw.info, eeg=True, exclude=())]
+    eeg = [raw.ch_names[index] for index in pick_types(raw.info, eeg=True, exclude=())]
     channels = kept_channels(eeg, settings.drop, known=raw.ch_names, file=file, participant=participant)
     names = list(map(str, raw.annotations.description))
     ids = {event: number for number, event in enumerate(wanted, start=1) if event in names}
@@ -146,8 +147,8 @@ def _read_part(settings: EdfInput, file: Path, participant: str, wanted: dict[st
     data = np.empty((0, len(channels), len(times)))
     chosen = np.empty((0, 3), dtype=int)
     if ids:
-        events, _ = mne.events_from_annotations(raw, event_id=ids, verbose="ERROR")
-        epochs = mne.Epochs(
+        events, _ = events_from_annotations(raw, event_id=ids, verbose="ERROR")
+        epochs = Cut(
             raw,
             events,
             ids,

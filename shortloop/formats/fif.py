@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import mne
 import numpy as np
+from mne import pick_types, read_epochs
+from mne.event import match_event_names
 
 from shortloop.data import Epochs
 from shortloop.errors import InputError
@@ -109,8 +110,8 @@ def declared(file: Path, participant: str) -> int:
 def _read_part(
     settings: FifInput, file: Path, participant: str, wanted: dict[str, int], classes: Sequence[str]
 ) -> Part:
-    epochs = mne.read_epochs(file, preload=True, verbose="ERROR")
-    picks = mne.pick_types(epochs.info, meg=True, eeg=True, ref_meg=False, exclude="bads")
+    epochs = read_epochs(file, preload=True, verbose="ERROR")
+    picks = pick_types(epochs.info, meg=True, eeg=True, ref_meg=False, exclude="bads")
     channels = kept_channels(
         [epochs.ch_names[index] for index in picks],
         settings.drop,
@@ -143,7 +144,7 @@ def _labels_of_ids(
     """Event codes to classes."""
     labels: dict[int, int] = {}
     for event, label in wanted.items():
-        for name in mne.event.match_event_names(event_id, [event], on_missing="ignore"):
+        for name in match_event_names(event_id, [event], on_missing="ignore"):
             if labels.setdefault(event_id[name], label) != label:
                 raise InputError(
                     "an event belongs to two classes",

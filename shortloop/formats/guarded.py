@@ -4,10 +4,12 @@ memory; it does so there, within limits that follow from the file, and here it b
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import resource
 import signal
 import struct
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +28,7 @@ Declared = Callable[[Path, str], int]
 # What a reader may take: something for the libraries, and the rest in proportion to what is read. Samples are
 # copied a few times, as eight bytes each, in epochs that may overlap.
 MEMORY, MEMORY_PER_BYTE = 512 * 2**20, 32
-SECONDS, SECONDS_PER_BYTE = 4, 1e-6  # of the processor, so that a busy machine makes no difference
+SECONDS, SECONDS_PER_BYTE = 3, 1e-6  # of the processor, so that a busy machine makes no difference
 # By the clock: a reader that waits longer waits for something that is no matter of the file.
 CLOCK, CLOCK_PER_SECOND = 60, 10
 # Samples do not shrink to less than a few hundredths, unless there are none to speak of.
@@ -240,7 +242,8 @@ def _limit(state: int | None, size: int, unpacked: int) -> None:
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * page
     memory = min(MEMORY + MEMORY_PER_BYTE * unpacked, os.sysconf("SC_PHYS_PAGES") * page)
     seconds = SECONDS + round(SECONDS_PER_BYTE * unpacked)
-    for kind, most in ((resource.RLIMIT_AS, mapped + size + memory), (resource.RLIMIT_CPU, seconds)):
+    until = math.ceil(time.process_time()) + seconds
+    for kind, most in ((resource.RLIMIT_AS, mapped + size + memory), (resource.RLIMIT_CPU, until)):
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
     signal.alarm(CLOCK + CLOCK_PER_SECOND * seconds)

@@ -56,8 +56,8 @@ def declared(file: Path, participant: str) -> int:
                     hint="copy the file again from its source",
                 )
             if kind == COMPRESSED:
-                stream_head = zlib.decompressobj().decompress(stream.read(min(PEEK, length)), TAG_BYTES)
-                length = struct.unpack(f"{order}2I", stream_head)[1]
+                peek = stream.read(min(PEEK, length))
+                length = struct.unpack(f"{order}2I", zlib.decompressobj().decompress(peek, TAG_BYTES))[1]
             total += length
     return total
 

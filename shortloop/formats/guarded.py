@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import faulthandler
 import math
+import mmap
 import os
 import resource
 import signal
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from shortloop.errors import InputError
-from shortloop.formats.shared import receive, send
+from shortloop.formats.passing import receive, send
 
 __all__ = ["Declared", "begun", "read_apart", "reading"]
 
@@ -35,12 +36,12 @@ CLOCK, CLOCK_PER_SECOND = 60, 10
 PACKED, FEW_BYTES = 100, 2**28
 
 NO_MEMORY = 3  # exit status
-# Which file is being read, limits of memory (bytes) and time (s), where the outcome is.
-STATE = struct.Struct("=4q")
+# Which file is being read, and the limits of memory (bytes) and time (s).
+STATE = struct.Struct("=3q")
 FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM}
 
 # In the process that reads: where it says which file it is at, and the files.
-_telling: tuple[int, Sequence[Path]] | None = None
+_telling: tuple[mmap.mmap, Sequence[Path]] | None = None
 
 
 def read_apart(read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared) -> T:
@@ -94,30 +95,44 @@ def begun(
     RuntimeError
         From the callable: if the process was ended from outside, which says nothing of the file.
     """
-    state = os.memfd_create("recording")
-    child = 0
+    child, state = 0, mmap.mmap(-1, STATE.size)  # shared with the child
+    outcome, answer = os.pipe()
     try:
         # No signal may end the child as if it were this process.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_OUTSIDE)
         try:
             child = os.fork()
             if not child:
-                _run(read, files, participant, declared, state)
+                _run(read, files, participant, declared, state, answer)
         finally:
+            os.close(answer)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
         def wait() -> T:
             nonlocal child
+            try:
+                found = receive(outcome)
+            except EOFError:
+                found = None
+            except Exception as lost:  # a file that is to be mapped is gone
+                raise _unreadable(lost, _names(files), participant) from lost
             ended, child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0
-            value: T = _outcome(state, ended, files, participant)
-            return value
+            if found is None:
+                raise _end(ended, state, files, participant)
+            value, problem, said = found
+            for message, category, filename, line in said:
+                warnings.warn_explicit(message, category, filename, line)
+            if problem is not None:
+                raise problem
+            result: T = value
+            return result
 
         yield wait
     finally:
         if child:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-        os.close(state)
+        os.close(outcome)
 
 
 @contextmanager
@@ -149,7 +164,7 @@ def reading(file: Path, participant: str) -> Iterator[None]:
 def _tell(file: Path | None) -> None:
     if _telling is not None:
         state, files = _telling
-        os.pwrite(state, struct.pack("=q", files.index(file) if file in files else -1), 0)
+        struct.pack_into("=q", state, 0, files.index(file) if file in files else -1)
 
 
 def _unreadable(error: Exception, file: object, participant: str) -> InputError:
@@ -164,40 +179,45 @@ def _unreadable(error: Exception, file: object, participant: str) -> InputError:
 
 
 def _run(
-    read: Callable[[], Any], files: Sequence[Path], participant: str, declared: Declared, state: int
+    read: Callable[[], Any],
+    files: Sequence[Path],
+    participant: str,
+    declared: Declared,
+    state: mmap.mmap,
+    answer: int,
 ) -> NoReturn:
     """All that the child does."""
+    global _telling
     status = 1
     try:
         _be_apart()
-        status = _attempt(read, files, participant, declared, state)
+        STATE.pack_into(state, 0, -1, 0, 0)
+        _telling = state, files
+        found = _attempt(read, files, participant, declared)
+        signal.alarm(0)
+        send(found, answer)
+        status = 0
     except MemoryError:
         status = NO_MEMORY
     finally:
         os._exit(status)
 
 
-def _attempt(
-    read: Callable[[], Any], files: Sequence[Path], participant: str, declared: Declared, state: int
-) -> int:
-    global _telling
-    _telling = state, files
-    os.pwrite(state, STATE.pack(-1, 0, 0, 0), 0)
+def _attempt(read: Callable[[], Any], files: Sequence[Path], participant: str, declared: Declared) -> Any:
+    """What was read, or what is wrong, and the warnings."""
     value, problem = None, None
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            _limit(state, *_sizes(files, participant, declared))
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            _limit(*_sizes(files, participant, declared))
             value = read()
-    except MemoryError:
-        raise
-    except InputError as error:
-        problem = error
-    except Exception as error:
-        problem = _unreadable(error, _names(files), participant)
+        except InputError as error:
+            problem = error
+        except MemoryError:
+            raise
+        except Exception as error:
+            problem = _unreadable(error, _names(files), participant)
     said = [(str(each.message), each.category, each.filename, each.lineno) for each in caught]
-    start = send((value, problem, said), state, STATE.size)
-    os.pwrite(state, struct.pack("=q", start), STATE.size - 8)
-    return 0
+    return value, problem, said
 
 
 def _be_apart() -> None:
@@ -220,7 +240,7 @@ def _sizes(files: Sequence[Path], participant: str, declared: Declared) -> tuple
     for file in files:
         with reading(file, participant):
             size = file.stat().st_size
-            _limit(None, size, size)
+            _limit(size, size)
             says = declared(file, participant)
             if says > FEW_BYTES + PACKED * size:
                 raise InputError(
@@ -236,7 +256,7 @@ def _sizes(files: Sequence[Path], participant: str, declared: Declared) -> tuple
     return sum(sizes), sum(unpacked)
 
 
-def _limit(state: int | None, size: int, unpacked: int) -> None:
+def _limit(size: int, unpacked: int) -> None:
     """Let this process end when it takes too much; `size` bytes may be mapped besides."""
     page = os.sysconf("SC_PAGE_SIZE")
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * page
@@ -247,49 +267,32 @@ def _limit(state: int | None, size: int, unpacked: int) -> None:
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
     signal.alarm(CLOCK + CLOCK_PER_SECOND * seconds)
-    if state is not None:
-        os.pwrite(state, STATE.pack(-1, memory, seconds, 0), 0)
+    assert _telling is not None
+    struct.pack_into("=2q", _telling[0], 8, memory, seconds)
 
 
-def _outcome(state: int, ended: int, files: Sequence[Path], participant: str) -> Any:
-    """What the child made of the files, or why it made nothing."""
-    at, memory, seconds, start = STATE.unpack(os.pread(state, STATE.size, 0).ljust(STATE.size, b"\0"))
-    if ended == 0 and start:
-        try:
-            value, problem, said = receive(state, start)
-        except Exception as lost:  # a file that is to be mapped is gone
-            raise _unreadable(lost, _names(files), participant) from lost
-        for message, category, filename, line in said:
-            warnings.warn_explicit(message, category, filename, line)
-        if problem is not None:
-            raise problem
-        return value
+def _end(ended: int, state: mmap.mmap, files: Sequence[Path], participant: str) -> Exception:
+    """Why the child made nothing of the files."""
+    at, memory, seconds = STATE.unpack(state)
     outside = -ended in FROM_OUTSIDE
+    if ended == NO_MEMORY:
+        found = f"its reader needs more than {memory / 1e6:.0f} MB of memory"
+    elif ended == -signal.SIGXCPU:
+        found = f"its reader takes longer than {seconds} s"
+    elif ended < 0:  # with SIGALRM it waited, for what is no matter of the file
+        name = signal.Signals(-ended).name if -ended in set(signal.Signals) else f"signal {-ended}"
+        found = f"its reader {'was killed' if outside else 'crashed'} ({name})"
+    else:
+        found = f"its reader ended without a result (status {ended})"
+    damaged = "the file is probably damaged: copy it again from its source, or save it again"
     error = InputError(
         "the file cannot be read",
         participant=participant,
         file=files[at] if 0 <= at < len(files) else _names(files),
-        found=_end(ended, memory, seconds),
-        hint="run again"
-        if outside
-        else "the file is probably damaged: copy it again from its source, or save it again",
+        found=found,
+        hint="run again" if outside else damaged,
     )
-    if outside:
-        raise RuntimeError(error.message)
-    raise error
-
-
-def _end(ended: int, memory: int, seconds: int) -> str:
-    if ended == NO_MEMORY:
-        return f"its reader needs more than {memory / 1e6:.0f} MB of memory"
-    if ended == -signal.SIGXCPU:
-        return f"its reader takes longer than {seconds} s"
-    if ended == -signal.SIGALRM:
-        return "its reader waits, and nobody knows for what"
-    if ended < 0:
-        name = signal.Signals(-ended).name if -ended in set(signal.Signals) else f"signal {-ended}"
-        return f"its reader {'was killed' if -ended in FROM_OUTSIDE else 'crashed'} ({name})"
-    return f"its reader ended without a result (status {ended})"
+    return RuntimeError(error.message) if outside else error
 
 
 def _names(files: Sequence[Path]) -> str:

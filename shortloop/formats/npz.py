@@ -115,10 +115,11 @@ def _read_part(settings: NpzInput, file: Path, participant: str, wanted: dict[st
     names = [str(name) for name in ch]
     channels = kept_channels(names, settings.drop, known=names, file=file, participant=participant)
     events = [_text(value) for value in y]
+    kept = np.array([index for index, name in enumerate(names) if name in channels], dtype=np.intp)
     chosen = np.array([index for index, event in enumerate(events) if event in wanted], dtype=np.intp)
     return Part(
         file=file,
-        data=data[chosen][:, [index for index, name in enumerate(names) if name in channels]],
+        data=data[np.ix_(chosen, kept)],
         labels=np.array([wanted[events[index]] for index in chosen], dtype=np.int64),
         times=times,
         sfreq=_rate(times, file, participant),

@@ -104,8 +104,9 @@ def join(
     shared = [key for key in first.info if all(key in part.info for part in parts)]
     info = {key: np.concatenate([part.info[key] for part in parts]) for key in shared}
     info["file"] = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
+    data = np.concatenate([part.data for part in parts]) if len(parts) > 1 else first.data
     return Epochs(
-        data=np.concatenate([part.data for part in parts]).astype(np.float64, copy=False),
+        data=data.astype(np.float64, copy=False),
         labels=labels,
         classes=tuple(classes),
         times=first.times,

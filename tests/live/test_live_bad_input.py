@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from live_project import STUDY, LiveProject, write_recording
+from test_live_mapped import STUDY as FEATURES
+from test_live_mapped import write_data
 
 pytestmark = pytest.mark.live
 
@@ -110,6 +112,26 @@ def test_bad_input_stops_the_run(fresh: LiveProject, case: str) -> None:
             job / "setup.json"
         ).read_text()
         assert is_build_script or (job / "post.json").is_file()
+
+
+def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) -> None:
+    """SciPy's reader does not survive a struct that says it is a sparse matrix."""
+    fresh.write_study(FEATURES)
+    write_data(fresh.folder / "data", compressed=False)
+    file = fresh.folder / "data" / "B_test.mat"
+    content = bytearray(file.read_bytes())
+    assert content[144] == 2
+    content[144] = 5
+    file.write_bytes(content)
+    for _ in range(2):  # the second time it is known
+        done = fresh.ax("run", "build_pipeline")
+        said = done.stdout + done.stderr
+        assert done.returncode == 1
+        assert said.count("shortloop: ") == 1
+        for word in ("participant:  B", "B_test.mat", "crashed (SIGSEGV)", "copy it again"):
+            assert word in said, f"{word!r} not in:\n{said}"
+        assert "killed" not in said
+        assert "Traceback" not in said
 
 
 def test_mending_the_input_mends_the_run(fresh: LiveProject) -> None:

@@ -173,6 +173,7 @@ def test_a_project_may_lie_apart_from_the_package(project: Path) -> None:
             "shortloop": ROOT / "shortloop" / "__init__.py",
             "shortloop.errors": ROOT / "shortloop" / "errors.py",
             "shortloop.seeds": ROOT / "shortloop" / "seeds.py",
+            "shortloop.text": ROOT / "shortloop" / "text.py",
             "tools.measure": project / "tools" / "measure.py",
         },
         {"scipy", "numpy"},

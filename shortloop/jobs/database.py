@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Database"]
+from shortloop.jobs.index_file import BROKEN, FAILURES, MEMORY, connect, may_write
 
-# Of sqlite: another layout, a damaged file, a file of another kind.
-BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)  # whose message may quote what is broken
+__all__ = ["Database"]
 
 
 class Database:
-    """Tables in a file.
+    """Tables in a file, or in memory if that may not be written.
 
     Parameters
     ----------
@@ -40,6 +38,7 @@ class Database:
         fill: Callable[[], tuple[str, Iterable[tuple[Any, ...]]]],
     ) -> None:
         self._lock = threading.RLock()
+        self.kept = True  # else all that is noted is forgotten at the end
         self._file = file
         self._layout = layout
         self._probes = probes
@@ -97,10 +96,10 @@ class Database:
                     self._connection.executemany(statement, rows)
 
     def _open(self) -> None:
-        with contextlib.suppress(OSError):  # SQLite's own files are never their group's to write
-            self._file.touch(exist_ok=False)
-        self._connection = sqlite3.connect(self._file, timeout=60, check_same_thread=False)
-        self._connection.execute("pragma journal_mode = wal")
+        if may_write(self._file):
+            with contextlib.suppress(OSError):  # SQLite's own files are never their group's to write
+                self._file.touch(exist_ok=False)
+        self._connection, self.kept = connect(self._file)
         self._connection.execute("pragma synchronous = off")
         if not self._connection.execute("select 1 from sqlite_master").fetchone():
             with self._connection:  # all or nothing, as others may open it meanwhile
@@ -118,6 +117,9 @@ class Database:
 
     def _make_again(self) -> None:
         self._connection.close()
-        for part in self._file.parent.glob(f"{self._file.name}*"):
-            part.unlink(missing_ok=True)
+        if self.kept:
+            for part in self._file.parent.glob(f"{self._file.name}*"):
+                part.unlink(missing_ok=True)
+        else:
+            self._file = MEMORY
         self._open()

@@ -49,7 +49,7 @@ OTHERS = {
     errno.ENAMETOOLONG: ("a name is too long for this disk", "choose a shorter one"),
 }
 INDEX = "the index of jobs"
-INDEX_HINT = "move workdirs/.cache/jobs/index.sqlite* away: it is made again"
+INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is made again"
 OF_INDEX = {
     sqlite3.SQLITE_BUSY: (f"{INDEX} is held by another program", "try again when that has ended"),
     sqlite3.SQLITE_LOCKED: (f"{INDEX} is held by another program", "try again when that has ended"),

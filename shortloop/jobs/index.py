@@ -91,6 +91,11 @@ class Index(Places):
         }
         super().__init__(workdirs, files)
 
+    @property
+    def kept(self) -> bool:
+        """Whether what is noted is kept; else it is forgotten at the end."""
+        return all(file.kept for file in self._files.values())
+
     def close(self) -> None:
         """Let go of the files."""
         for file in self._files.values():

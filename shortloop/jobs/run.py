@@ -21,7 +21,7 @@ from shortloop.jobs.locks import only_run
 from shortloop.jobs.make import Order, make
 from shortloop.jobs.plan import Built, Plan, contents, reused
 from shortloop.jobs.progress import Progress
-from shortloop.jobs.project import cache_directory
+from shortloop.jobs.project import configuration
 from shortloop.jobs.rehearsal import Rehearsal
 from shortloop.jobs.store import Store
 from shortloop.jobs.study_files import note_study_file, take_over_study
@@ -215,7 +215,7 @@ def run_pipeline(
             if not store.index.kept:
                 raise InputError(
                     "this run may not write the project's index of jobs",
-                    file=cache_directory("jobs"),
+                    file=", ".join(configuration().workdirs.values()),
                     hint="run as the owner of the project, or in a copy of it",
                 )
             answers()  # exax itself would wait for ever for one that is stopped

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from shortloop.errors import InputError
+from shortloop.jobs.faults import READ_ONLY
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
 
 __all__ = ["HIDDEN", "hidden_folder", "is_gone", "project_at", "project_name"]
@@ -38,6 +39,8 @@ def hidden_folder(workdir: Path) -> Path:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):  # that is told from other errors, and by itself
             raise
+        if error.errno in READ_ONLY and workdir.is_dir():  # then it is only read
+            return folder
         raise InputError(
             f"the workdir cannot be used ({error.strerror})",
             file=workdir,

@@ -31,7 +31,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def index_of(folder: Path) -> Path:
-    return folder / "workdirs/.cache/jobs/index.sqlite"
+    return folder / "workdirs/main/.shortloop/main.sqlite"
+
+
+def index_in(folder: Path) -> Index:
+    return Index({"main": folder / "workdirs" / "main"}, lambda name: [])
 
 
 def as_folder(file: Path) -> None:
@@ -74,7 +78,7 @@ def holder(folder: Path) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(index_of(folder), isolation_level=None, check_same_thread=False)
     connection.execute("pragma locking_mode = exclusive")
     connection.execute("begin exclusive")
-    connection.execute("insert into slots values ('x', '')")
+    connection.execute("update jobs set seconds = 1")
     yield connection
     connection.close()
 
@@ -88,7 +92,7 @@ def held(folder: Path, holder: sqlite3.Connection) -> Path:
 def test_one_that_another_program_holds(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_file, "PATIENCE", 0.2)
     with pytest.raises(sqlite3.OperationalError) as caught:
-        Index(index_of(held), list)
+        index_in(held)
     found = fault_of(caught.value)
     assert found is not None
     assert "held by another program" in found.problem
@@ -106,9 +110,9 @@ def test_one_that_is_let_go_of_in_time(held: Path, holder: sqlite3.Connection) -
     """A program that writes for a moment is waited for."""
     timer = threading.Timer(0.5, holder.close)
     timer.start()
-    index = Index(index_of(held), list)
-    index.put_in_slots({"y": ""})
-    assert "y" in index.slots()
+    index = index_in(held)
+    index.forget("main-0")
+    assert index.sizes() == {}
     index.close()
     timer.join()
 

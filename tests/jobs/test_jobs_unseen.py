@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -74,13 +74,13 @@ def test_files_that_look_changed_or_are_gone_are_no_news(files: list[Path]) -> N
 def test_a_file_that_cannot_be_read_any_more(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     register(files)
 
-    def failing(file: Path, step: Callable[[int], None]) -> str:
+    def failing(file: Path) -> str:
         if file == files[2]:
             raise OSError(5, "Input/output error")
-        return real(file, step)
+        return real(file)
 
-    real = inputs._hash
-    monkeypatch.setattr(inputs, "_hash", failing)
+    real = inputs.hash_file
+    monkeypatch.setattr(inputs, "hash_file", failing)
     assert changed_unseen() == [(files[2], "cannot be read: Input/output error")]
 
 

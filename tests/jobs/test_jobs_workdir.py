@@ -28,9 +28,7 @@ def test_a_project_has_a_name_in_its_workdir(project: Path, workdir: str, name: 
     assert project_at(folder, project_name(folder)) == project
 
 
-def test_links_make_no_other_project(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_make_no_other_project(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = project_name(project / "workdirs/main")
     (tmp_path / "link").symlink_to(project)
     monkeypatch.chdir(tmp_path / "link")

@@ -59,9 +59,7 @@ def run_here(mine: Path) -> ToyJobs:
     return jobs
 
 
-def test_both_see_what_is_current_in_either(
-    mine: Path, other: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_see_what_is_current_in_either(mine: Path, other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_here(mine)
     expected = {"main-0": "superseded", "main-1": "current", "main-2": "superseded", "main-3": "current"}
     assert states() == expected

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from shortloop.errors import InputError
+from shortloop.errors import InputError, TransientError
 from shortloop.formats.passing import receive, send
 
 __all__ = ["Declared", "begun", "read_apart", "reading"]
@@ -59,7 +59,7 @@ def read_apart(read: Callable[[], T], files: Sequence[Path], *, participant: str
 
     Raises
     ------
-    InputError, RuntimeError
+    InputError
         As from `begun`.
     """
     with begun(read, files, participant=participant, declared=declared) as wait:
@@ -91,9 +91,8 @@ def begun(
     Raises
     ------
     InputError
-        From the callable: whatever `read` raised, or how its process ended.
-    RuntimeError
-        From the callable: if the process was ended from outside, which says nothing of the file.
+        From the callable: whatever `read` raised, or how its process ended; a `TransientError` if that need
+        not be so again, as it was ended from outside, or by a limit.
     """
     child, state = 0, mmap.mmap(-1, STATE.size)  # shared with the child
     outcome, answer = os.pipe()
@@ -271,7 +270,7 @@ def _limit(size: int, unpacked: int) -> None:
     struct.pack_into("=2q", _telling[0], 8, memory, seconds)
 
 
-def _end(ended: int, state: mmap.mmap, files: Sequence[Path], participant: str) -> Exception:
+def _end(ended: int, state: mmap.mmap, files: Sequence[Path], participant: str) -> InputError:
     """Why the child made nothing of the files."""
     at, memory, seconds = STATE.unpack(state)
     outside = -ended in FROM_OUTSIDE
@@ -285,14 +284,15 @@ def _end(ended: int, state: mmap.mmap, files: Sequence[Path], participant: str) 
     else:
         found = f"its reader ended without a result (status {ended})"
     damaged = "the file is probably damaged: copy it again from its source, or save it again"
-    error = InputError(
+    # What a machine allows, or somebody does, says nothing of the file for good.
+    kind = TransientError if outside or ended in (NO_MEMORY, -signal.SIGXCPU) else InputError
+    return kind(
         "the file cannot be read",
         participant=participant,
         file=files[at] if 0 <= at < len(files) else _names(files),
         found=found,
         hint="run again" if outside else damaged,
     )
-    return RuntimeError(error.message) if outside else error
 
 
 def _names(files: Sequence[Path]) -> str:

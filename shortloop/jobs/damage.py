@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.digest import canonical
+from shortloop.jobs.filestate import other_than
 from shortloop.jobs.seal import Seal, content_of_job, hash_files, output_files
 
 __all__ = ["added_files", "damage"]
@@ -37,11 +38,9 @@ def damage(folder: Path, seal: Seal) -> str | None:
     for name, (size, _) in seal.files.items():
         if name not in present:
             return f"{name} is missing"
-        found = (folder / name).stat().st_size
-        if found < size:
-            return f"{name} is cut short: {found:,} of {size:,} bytes"
-        if found > size:
-            return f"{name} has grown: {found:,} instead of {size:,} bytes"
+        what = other_than(folder / name, size)
+        if what is not None:
+            return f"{name} {what}"
     try:
         files = hash_files(folder, sorted(seal.files))
     except OSError as error:

@@ -58,7 +58,7 @@ def on_terminal(folder: Path, *arguments: str) -> str:
     process = subprocess.Popen(
         [sys.executable, "-m", "shortloop", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "500"},
         stdin=subprocess.DEVNULL,
         stdout=follower,
         stderr=follower,

@@ -98,16 +98,17 @@ def test_all_that_looks_works(closed: Path) -> None:
 @pytest.mark.parametrize("state", ["no cache", "cut off", "damaged", "not for all"])
 def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
     cache = folder / "workdirs/.cache"
-    index = cache / "jobs/index.sqlite"
+    index = folder / "workdirs/main/.shortloop/main.sqlite"
     if state == "no cache":
-        shutil.rmtree(cache)
+        shutil.rmtree(cache, ignore_errors=True)
+        shutil.rmtree(index.parent)
     elif state == "cut off":  # the process that wrote it was killed, so that some is not in it yet
         code = (
             "import os; from shortloop.jobs.store import Store; s = Store();"
             "s.index.put_in_slots({'x small|a|A|1': 'main-1'}); os._exit(0)"
         )
         assert shortloop(folder, "-c", code).returncode == 0
-        assert index.with_name("index.sqlite-wal").stat().st_size > 0
+        assert index.with_name(f"{index.name}-wal").stat().st_size > 0
     elif state == "damaged":
         index.write_bytes(index.read_bytes()[:5000])
     else:
@@ -177,7 +178,7 @@ def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
         assert "may not be read" in found.stdout
     finally:
         job.chmod(0o755)
-    assert len(list((folder / "workdirs/main").iterdir())) == 2
+    assert len(list((folder / "workdirs/main").glob("main-*"))) == 2
 
 
 @pytest.mark.parametrize("name", ["record.json", "setup.json", "seal.json", "post.json", "scores.npy"])
@@ -204,5 +205,5 @@ def test_the_index_is_kept_where_that_is_allowed(folder: Path) -> None:
     assert json.loads(shortloop(folder, "-c", code).stdout) is True
     with only_readable(folder):
         assert json.loads(shortloop(folder, "-c", code).stdout) is False
-    os.chmod(folder / "workdirs/.cache/jobs/index.sqlite", 0o444)
+    os.chmod(folder / "workdirs/main/.shortloop/main.sqlite", 0o444)
     assert json.loads(shortloop(folder, "-c", code).stdout) is False

@@ -37,7 +37,8 @@ DELETED = "post.deleted.json"
 
 
 def project_directory() -> Path:
-    """The folder of accelerator.conf: the current folder or one above it, else where the code is run from.
+    """The folder of accelerator.conf: of the project that exax works for, in its processes; else the current
+    folder or one above it, else where the code is run from.
 
     Returns
     -------
@@ -52,7 +53,8 @@ def project_directory() -> Path:
         here = Path.cwd()
     except FileNotFoundError as error:
         raise fault_of(error) or error from None
-    for folder in (here, *here.parents, *map(Path, sys.path[:1]), Path(__file__).resolve().parents[2]):
+    code = Path(__file__).resolve().parents[2]
+    for folder in (*_paths_of_exax(), here, *here.parents, *map(Path, sys.path[:1]), code):
         if (folder / CONFIGURATION).is_file():
             return folder.absolute()
     raise InputError(
@@ -219,3 +221,10 @@ def write_atomically(file: Path, text: str) -> None:
     part = file.with_name(f".{file.name}.{os.getpid()}")
     part.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")  # names of files
     part.replace(file)
+
+
+def _paths_of_exax() -> list[Path]:
+    """In exax's processes whose current folder is that of a job, which may lie in another project."""
+    running = getattr(sys.modules.get("accelerator.g"), "running", "")
+    of_a_job = ("build", "launch", "prepare", "analysis", "synthesis")
+    return list(map(Path, filter(None, sys.path))) if running in of_a_job else []

@@ -59,7 +59,8 @@ def ended(running: subprocess.Popen[str]) -> tuple[list[str], str]:
 def projects() -> Iterator[tuple[OnWorkdir, OnWorkdir]]:
     """Not in tmp_path: the path of a Unix socket must be short."""
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        workdir = Path(folder).resolve() / "jobs"
+        # Within one of them, so that the current folder of the other's jobs is in the wrong project.
+        workdir = Path(folder).resolve() / "a" / "workdirs" / "main"
         yield OnWorkdir(Path(folder) / "a", workdir), OnWorkdir(Path(folder) / "b", workdir)
 
 

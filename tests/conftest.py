@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 from shortloop.errors import InputError
 from shortloop.study.load import read_study
+
+# Machine code of numba is kept by the code that it is made of, so copies of the project may share it.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
 
 if TYPE_CHECKING:
     from live_project import LiveProject

@@ -23,7 +23,7 @@ from shortloop.jobs.notes import note
 from shortloop.jobs.own import is_own
 from shortloop.jobs.project import cache_directory
 
-__all__ = ["Loaded", "forget_modules", "load_from_source", "loaded_modules"]
+__all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules", "runs_jobs"]
 
 CHECK = hashlib.sha256().digest_size  # bytes
 STALE = "bytecode"  # in place of a hash: what was run is not what the file says
@@ -76,6 +76,16 @@ def runs_jobs() -> bool:
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     return Path(main).parts[-2:] == ("accelerator", "runner.py")
+
+
+def is_noting() -> bool:
+    """Whether this process knows what it has loaded.
+
+    Returns
+    -------
+    bool
+    """
+    return _table() is not None
 
 
 def loaded_modules() -> dict[str, Loaded]:

@@ -8,7 +8,6 @@ module can import. numba finds this room by the variable `NUMBA_CACHE_LOCATOR_CL
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -20,12 +19,15 @@ from numba.core.caching import InTreeCacheLocator
 from shortloop.errors import InputError
 from shortloop.jobs.closure import closure_of
 from shortloop.jobs.digest import digest
-from shortloop.jobs.loading import loaded_modules
+from shortloop.jobs.loading import Loaded, is_noting, loaded_modules
 from shortloop.jobs.own import is_own, version_of
 from shortloop.jobs.project import cache_directory
 from shortloop.jobs.source import hash_of, read_source, said_by
 
 __all__ = ["ByClosure"]
+
+# Hashes by what is loaded: the same for all functions of a module, and asked for at each of them.
+_known: dict[tuple[str, str, tuple[tuple[str, Loaded], ...]], str] = {}
 
 
 class ByClosure(InTreeCacheLocator):
@@ -35,8 +37,7 @@ class ByClosure(InTreeCacheLocator):
         super().__init__(py_func, py_file)
         self._module = py_func.__module__
         with contextlib.suppress(InputError, OSError):  # else beside the file, as numba does
-            above = config.CACHE_DIR or cache_directory("numba")
-            self._cache_path = os.path.join(above, self.get_suitable_cache_subpath(py_file))
+            self._cache_path = os.path.join(config.CACHE_DIR or cache_directory("numba"), self._module)
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Any:
@@ -64,9 +65,12 @@ class ByClosure(InTreeCacheLocator):
         Returns
         -------
         object
-            Equal for equal code; found out when it is needed, as by then all of that is loaded.
+            Equal for equal code. Where it is known what was loaded, it is found out when it is needed, as by
+            then all of that is loaded; else now, while the files are still what is being loaded.
         """
-        return _Stamp(functools.cache(lambda: _code_of(self._module, Path(self._py_file))))
+        if not is_noting():
+            return _code_of(self._module, self._py_file, ())
+        return _Stamp(lambda: _code_of(self._module, self._py_file, tuple(loaded_modules().items())))
 
 
 class _Stamp:
@@ -84,18 +88,28 @@ class _Stamp:
         return str, (self._text(),)
 
 
-def _code_of(name: str, file: Path) -> str:
+def _code_of(name: str, path: str, loaded: tuple[tuple[str, Loaded], ...]) -> str:
     """A hash of the code that a module can import, as far as it is loaded as that was loaded."""
+    if not loaded:
+        return _hash_of(name, path, loaded)
+    known = (name, path, loaded)
+    if known not in _known:
+        _known[known] = _hash_of(*known)
+    return _known[known]
+
+
+def _hash_of(name: str, path: str, loaded: tuple[tuple[str, Loaded], ...]) -> str:
+    file = Path(path)
     place = file.parent if file.name == "__init__.py" else file.with_suffix("")
     if list(place.parts[-len(name.split(".")) :]) != name.split("."):  # a script, or loaded by its path
         name = place.name
     modules, libraries = closure_of(name, file)
     modules[name] = file
-    loaded = {found.file: found.content for found in loaded_modules().values()}
+    contents = {found.file: found.content for _, found in loaded}
     code = {}
     for module, each in modules.items():
         said = hash_of(read_source(each, module).text)
-        content = loaded.get(str(each))
+        content = contents.get(str(each))
         code[module] = said if content is None else said_by(content) or content
     versions = {library: getattr(version_of(library), "text", "") for library in libraries}
     return digest({"code": code, "versions": versions})

@@ -21,7 +21,7 @@ from shortloop.jobs.own import is_own, version_of
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.jobs.source import hash_of, keep_sources, read_source
 
-__all__ = ["Code", "code_file", "code_of", "code_state", "code_text"]
+__all__ = ["Code", "code_file", "code_of", "code_state", "code_text", "modules_as_loaded"]
 
 # Everything rests on these, imported directly or not.
 ALWAYS = ("numpy", "scipy")
@@ -117,6 +117,22 @@ def code_text(method: Path) -> str:
     return _look(method, ()).text
 
 
+def modules_as_loaded(method: Path) -> set[str]:
+    """Modules that a method can import, as of when `code_of` last looked; the files may be others by now.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    set of str
+    """
+    known = _known.get((method, ()))
+    return set(closure(method)[0] if known is None else known.code.modules)
+
+
 def code_state(method: Path, more: Sequence[str] = ()) -> Code:
     """The same as hashes, with the method itself and what it declares.
 
@@ -145,7 +161,7 @@ def code_state(method: Path, more: Sequence[str] = ()) -> Code:
             found=(error.text or "").strip(),
             hint="mend it and run again",
         ) from None
-    declared = declared_files(method, code_file(method))
+    declared = declared_files(method, code_file)
     if not declared:
         return known.code
     files = [file for file, _ in declared.values()]

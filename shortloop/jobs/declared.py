@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,15 +22,15 @@ _lists: dict[Path, tuple[list[int], list[Path]]] = {}
 _hashes: dict[Path, tuple[list[int], str]] = {}
 
 
-def declared_files(method: Path, ours: Path) -> dict[str, tuple[Path, str]]:
+def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tuple[Path, str]]:
     """What a method declares, but for the file that `code_of` writes.
 
     Parameters
     ----------
     method : Path
         File of the method.
-    ours : Path
-        Where `code_of` writes.
+    ours : callable
+        Where `code_of` writes for a method.
 
     Returns
     -------
@@ -45,9 +46,9 @@ def declared_files(method: Path, ours: Path) -> dict[str, tuple[Path, str]]:
     known = _lists.get(method)
     if known is None or known[0] != state or not settled:
         known = _lists[method] = state, _listed(method)
-    found = {}
+    found: dict[str, tuple[Path, str]] = {}
     for file in known[1]:
-        if file != ours:
+        if file != ours(method):
             name = str(file.relative_to(method.parent)) if file.is_relative_to(method.parent) else file.name
             found[name if name not in found else str(file)] = file, _hash(file, method)
     return found

@@ -108,19 +108,21 @@ def evidence_of(folder: Path, parts: Parts, before: Code) -> Evidence:
     if not notes:
         return Evidence("what it loaded is not known: it changed")
     evidence = Evidence()
-    names = {os.path.realpath(file): name for name, file in before.modules.items()}
-    known = {*names, *(os.path.realpath(file) for file in before.declared)}
+    names = {str(file): name for name, file in before.modules.items()}
+    known = {*names, *map(str, before.declared)}
     for line in notes:
         for name, (file, content) in line.get("loaded", {}).items():
-            path = os.path.realpath(file)
-            known.add(path)
-            _check_module(evidence, names.get(path, name), file, said_by(content), parts.code)
+            known.add(file)
+            _check_module(evidence, _name_of(file, names) or name, file, said_by(content), parts.code)
         if "located" in line:
-            known.add(os.path.realpath(line["located"]))
+            known.add(line["located"])
             if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
                 evidence.changed = f"the file {line['located']} changed"
     opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
-    evidence.opened = [file for file in opened if os.path.realpath(file) not in known]
+    evidence.opened = [file for file in opened if file not in known]
+    if evidence.opened:  # it may be known by another path
+        real = set(map(os.path.realpath, known))
+        evidence.opened = [file for file in evidence.opened if os.path.realpath(file) not in real]
     if (before.code, before.versions) != (parts.code, parts.versions) or _changed(before.watched):
         evidence.changed = evidence.changed or "a library, or a file that the method declares, changed"
     return evidence
@@ -138,6 +140,14 @@ def watchers() -> set[str]:
     names = [*SETTING_UP, f"{PACKAGE}.jobs.watch", f"{PACKAGE}.jobs.machine_code"]
     places = [(name, ROOT.joinpath(*name.split(".")).with_suffix(".py")) for name in names]
     return {*names, *(module for name, file in places for module in closure_of(name, file)[0])}
+
+
+def _name_of(file: str, names: Mapping[str, str]) -> str | None:
+    """The name of a module by its file, also by another path to it."""
+    if file in names:
+        return names[file]
+    real = os.path.realpath(file)
+    return next((name for each, name in names.items() if os.path.realpath(each) == real), None)
 
 
 def _changed(watched: Sequence[tuple[str, State]]) -> bool:

@@ -7,13 +7,14 @@ import importlib.util
 import os
 import site
 import sys
-import sysconfig
 from functools import cache
-from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shortloop.jobs.filestate import State, states_of_files
+
+if TYPE_CHECKING:  # it takes longer to import than all of this
+    from importlib import metadata
 
 __all__ = ["PACKAGE", "ROOT", "Version", "is_own", "version_of", "whole_package"]
 
@@ -127,8 +128,7 @@ def whole_package(name: str) -> dict[str, Path] | None:
 
 @cache
 def _library_folders() -> tuple[str, ...]:
-    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    folders |= {*site.getsitepackages(), site.getusersitepackages(), os.path.dirname(os.__file__)}
+    folders = {*site.getsitepackages(), site.getusersitepackages(), os.path.dirname(os.__file__)}
     # And where others have installed, with what pip writes beside a library.
     folders |= {folder for folder in sys.path if folder and next(Path(folder).glob("*.dist-info"), None)}
     folders |= {os.path.realpath(folder) for folder in folders if folder}
@@ -136,6 +136,8 @@ def _library_folders() -> tuple[str, ...]:
 
 
 def _distribution(library: str) -> metadata.Distribution | None:
+    from importlib import metadata
+
     try:
         return metadata.distribution(DISTRIBUTIONS.get(library, library))
     except (metadata.PackageNotFoundError, ValueError):

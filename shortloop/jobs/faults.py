@@ -49,6 +49,7 @@ OTHERS = {
     errno.ENAMETOOLONG: ("a name is too long for this disk", "choose a shorter one"),
 }
 INDEX = "the index of jobs"
+FILES_OF_INDEX = 4  # with the folder that they are in
 INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is made again"
 OF_INDEX = {
     sqlite3.SQLITE_BUSY: (f"{INDEX} is held by another program", "try again when that has ended"),
@@ -185,11 +186,16 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def _no_more_files() -> tuple[str, str] | None:
-    """SQLite does not say why it cannot open one."""
+    """SQLite does not say why it cannot open one, or those beside it."""
+    opened: list[int] = []
     try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
+        while len(opened) < FILES_OF_INDEX:
+            opened.append(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
         return LACKS.get(error.errno or 0)
+    finally:
+        for each in opened:
+            os.close(each)
     return None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
+from typing import TextIO
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration, project_directory
@@ -123,7 +124,8 @@ def server_process() -> int | None:
 def watched() -> Iterator[None]:
     """Say so when the server, or a process of its jobs, is stopped while the block waits for it."""
     done = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(done,), daemon=True)
+    # What standard error is now: it is put away while exax is asked for a job.
+    watcher = threading.Thread(target=_watch, args=(done, sys.stderr), daemon=True)
     watcher.start()
     try:
         yield
@@ -148,30 +150,26 @@ def _received(probe: socket.socket, process: int) -> bytes:
                 raise _silent(f"{_named(process)}, for {waited:.0f} s") from None
             if waited > WORTH_A_WORD and not told:
                 told = True
-                _say(f"waiting for the exax server, {_named(process)}, to answer")
+                said = f"waiting for the exax server, {_named(process)}, to answer"
+                print(said, file=sys.stderr, flush=True)
             continue
         if not part:
             return reply
         reply += part
 
 
-def _watch(done: threading.Event) -> None:
+def _watch(done: threading.Event, stream: TextIO) -> None:
     server = server_process()
     said: set[int] = set()
     while server and not done.wait(2 * WORTH_A_WORD):
         stopped = _stopped(server)
         for process in sorted(stopped - said):
             what = "the exax server" if process == server else "a process of the exax server"
-            _say(f"{what} is stopped, and this run waits: {_named(process)}")
-            _say(f"  what to do:   {_way_out(process)}")
+            print(f"{what} is stopped, and this run waits: {_named(process)}", file=stream, flush=True)
+            print(f"  what to do:   {_way_out(process)}", file=stream, flush=True)
         for process in sorted(said - stopped):
-            _say(f"process {process} goes on, or has ended")
+            print(f"process {process} goes on, or has ended", file=stream, flush=True)
         said = stopped
-
-
-def _say(text: str) -> None:
-    # Standard output is put away while exax is asked for a job.
-    print(text, file=sys.stderr, flush=True)
 
 
 def _stopped(server: int) -> set[int]:

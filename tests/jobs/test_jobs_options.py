@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shortloop.errors import InputError
@@ -54,6 +54,7 @@ plain = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.dictionaries(st.text("xy"), plain))
 def test_plain_data_is_taken_and_read_back_as_it_is(options: dict[str, Any]) -> None:
     check_options("toy", options)

@@ -115,11 +115,14 @@ def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
 def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     """Nobody can know, so a job without a seal from before is built again."""
     nodes = toy.new_chains()
+    store = toy.folder / "shortloop/jobs/store.py"
+    text = store.read_text(encoding="utf-8")
+    assert "                write_seal(folder, seal)\n" in text
+    store.write_text(text.replace("write_seal(folder, seal)", "continue"), encoding="utf-8")
     before = toy.go()
+    store.write_text(text, encoding="utf-8")
     toy.kill_server()
     shutil.rmtree(toy.folder / "workdirs/main/.shortloop")
-    for job in before.jobs[2:]:
-        (toy.job_folder(job) / "seal.json").unlink()
     before_the_cut(toy.job_folder(before.jobs[4]))
     ran = toy.end(toy.start_command())
     toy.check(ran, expected(nodes))

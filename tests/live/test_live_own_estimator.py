@@ -57,10 +57,10 @@ def project() -> Iterator[LiveProject]:
             MODULE.replace("def fit(self, x, y):", "def fit(self, x, y)"),
             HELPER,
             "mine.py, line 8",
-            "SyntaxError",
+            "a file is not Python",
         ),
         (MODULE, "1 / 0\n", "helper.py, line 1", "ZeroDivisionError"),
-        (MODULE, "def nearest(x, means)\n", "helper.py, line 1", "SyntaxError"),
+        (MODULE, "def nearest(x, means)\n", "helper.py, line 1", "a file is not Python"),
     ],
     ids=["no Python", "fails at import", "imports what is no Python"],
 )
@@ -74,7 +74,6 @@ def test_a_module_that_cannot_be_imported(
         said = failed.stdout + failed.stderr
         assert failed.returncode == 1, said
         assert said.count("shortloop: ") == 1
-        assert "the module of the estimator cannot be imported" in said
         assert where in said
         assert words in said
         assert "Traceback" not in said

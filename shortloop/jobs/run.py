@@ -136,7 +136,8 @@ class Run(Plan):
         raise InputError(
             "the code goes on changing while a job runs",
             file=find_method(method)[1],
-            hint="run again when it is as it should be",
+            hint="run again when it is as it should be; if nobody edits it, see that `__init__.py` of its "
+            "package prepares the server and its processes, as that of `methods` does",
         )
 
     def _order(

@@ -17,7 +17,7 @@ from shortloop.jobs.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.faults import fault_in
 from shortloop.jobs.lifeline import ends_with_this, forks_end_with_this
 from shortloop.jobs.listener import PATIENCE, answers, socket_file
-from shortloop.jobs.loading import runs_jobs
+from shortloop.jobs.loading import load_from_source, runs_jobs
 from shortloop.jobs.mending import mend, mend_lists, own
 from shortloop.jobs.privacy import answer_this_user_only, keep_private, private_folder
 from shortloop.jobs.project import project_directory, running_configuration
@@ -65,6 +65,7 @@ def prepare_runner() -> None:
     It imports what jobs to come need, has them die with it, and lets them read no part for the whole.
     """
     if runs_jobs():
+        load_from_source()
         forks_end_with_this()
         import_before_forks()
         watch_jobs()

@@ -1,6 +1,6 @@
 # make run    set up, start the exax server if none answers, run the main pipeline
 # make test   set up, run all tests but the slow ones
-# make soak   kill processes and edit pipelines at random, for long (KILLS, EDITS, SEED)
+# make soak   kill processes, edit pipelines and damage recordings at random, for long (KILLS, EDITS, MUTANTS, SEED)
 # make bench  measure how fast it is on this machine (PARTICIPANTS, RUNS, PARTS, QUICK=1)
 PYTHON ?= python3
 VENV := .venv
@@ -9,8 +9,9 @@ READY := $(VENV)/.ready
 SCRIPT ?= build_pipeline
 PARTICIPANTS ?= 18
 RUNS ?= 3
-KILLS ?= 100
-EDITS ?= 300
+KILLS ?= 200
+EDITS ?= 500
+MUTANTS ?= 60000
 
 .PHONY: setup run test test-slow soak check bench clean
 
@@ -37,8 +38,9 @@ test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
 soak: $(READY)
-	KILLS=$(KILLS) EDITS=$(EDITS) SEED=$(SEED) $(BIN)/python -m pytest --capture=no --timeout=0 \
-		tests/live/test_live_faults_random.py tests/live/test_live_property.py
+	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) SEED=$(SEED) \
+		$(BIN)/python -m pytest --capture=no --timeout=0 tests/live/test_live_faults_random.py \
+		tests/live/test_live_property.py tests/formats/test_formats_damaged.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick)

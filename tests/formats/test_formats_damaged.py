@@ -23,7 +23,7 @@ from shortloop.formats.read import read_epochs, read_features
 from shortloop.study.inputs import EdfInput, FifInput, NpzInput, ThesisInput
 
 MUTANTS = int(os.environ.get("MUTANTS", "480"))
-SEED = int(os.environ.get("SEED", "0"))
+SEED = int(os.environ.get("SEED") or 0)
 SECONDS = 5.0
 BYTES = 10**9
 FILES = {"mat": "s.mat", "npz": "s.npz", "fif": "s-epo.fif", "edf": "s.edf"}

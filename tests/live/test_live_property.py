@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 from live_one import unseen_edit
-from toy_project import AX, DagProject, Node, expected
+from toy_project import AX, DagProject, Node, chains, expected
 from toy_sources import CONSTANTS, STEPS
 
 pytestmark = pytest.mark.live
@@ -33,14 +34,19 @@ VARIANTS = {
     "join": ("sum(every) + number", "number + sum(every)", "sum(every) - number"),
 }
 FILES = ("one.txt", "two.txt", "three.txt")
+COMMAND = (sys.executable, "-m", "shortloop", "run", "dag")
 OF_A_JOB = ("x.npy", "record.json", "setup.json", "post.json", "method.tar.gz", "seal.json")
 
 
 class World:
     """A project, and what must be true of it."""
 
-    def __init__(self, folder: Path, rng: random.Random) -> None:
+    def __init__(self, folder: Path, rng: random.Random, second: Path | None = None) -> None:
         self.toy, self.rng = DagProject(folder), rng
+        self.second = second
+        self.other: DagProject | None = None
+        self.current: set[str] = set()
+        """Jobs of the last run."""
         self.nodes = [Node("first", 0, file=FILES[0]), Node("scale", 1, (0,)), Node("join", 2, (0, 1))]
         self.files = dict.fromkeys(FILES, 5)
         self.variants = dict.fromkeys(VARIANTS, 0)
@@ -147,6 +153,34 @@ class World:
     def lose_cache(self) -> None:
         shutil.rmtree(self.toy.folder / "workdirs" / ".cache" / self.rng.choice(["jobs", "code", "inputs"]))
 
+    def clean_up(self) -> None:
+        """What is not in the last run goes."""
+        self.delete_by(self.toy)
+
+    def run_other(self) -> None:
+        """Another project on the same workdir runs what is its own, and may clean up."""
+        assert self.second is not None
+        if self.other is None:
+            self.other = DagProject(self.second)
+            file = self.second / "accelerator.conf"
+            text = file.read_text(encoding="utf-8")
+            shared = str(self.toy.folder / "workdirs/main")
+            file.write_text(text.replace("./workdirs/main", shared), encoding="utf-8")
+        nodes = chains(self.rng.randrange(100, 103))  # none like those of the first
+        self.other.write_dag(nodes)
+        self.toy.stop_server()
+        ran = self.other.go(*COMMAND)
+        for job, values in zip(ran.jobs, expected(nodes), strict=True):
+            np.testing.assert_array_equal(np.load(self.toy.job_folder(job) / "x.npy"), values)
+        if self.rng.random() < 0.5:
+            self.delete_by(self.other)
+        self.toy.start_server()
+
+    def delete_by(self, project: DagProject) -> None:
+        done = project.shortloop("gc", "--delete")
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.whole = {key: job for key, job in self.whole.items() if job in self.current}
+
     def restart_server(self) -> None:
         self.toy.stop_server()
         self.toy.start_server()
@@ -194,6 +228,7 @@ class World:
             assert fresh or self.whole[key] == job
             self.whole[key] = job
         self.toy.check(ran, expected(self.nodes, self.files, self.steps(), self.constants))
+        self.current = set(ran.jobs)
         self.log.append("run " + " ".join(ran.jobs))
 
 
@@ -214,6 +249,8 @@ EDIT: list[tuple[Callable[[World], None], int]] = [
     (World.touch_job, 1),
     (World.lose_cache, 1),
     (World.restart_server, 1),
+    (World.clean_up, 1),
+    (World.run_other, 1),
 ]
 
 
@@ -223,8 +260,9 @@ def test_random_edits() -> None:
     with (
         tempfile.TemporaryDirectory(prefix="sl-") as folder,
         tempfile.TemporaryDirectory(prefix="sl-") as new,
+        tempfile.TemporaryDirectory(prefix="sl-") as second,
     ):
-        world = World(Path(folder), rng)
+        world = World(Path(folder), rng, Path(second))
         world.toy.start_server()
         try:
             world.run()

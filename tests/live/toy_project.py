@@ -146,10 +146,10 @@ class DagProject(LiveProject):
     def break_at(self, where: str, number: int, what: str) -> None:
         """From now on, a job fails: it raises, exits, or hangs (`hold`) until it is mended."""
         text = json.dumps({"where": where, "number": number, "what": what})
-        (self.folder / "fault.json").write_text(text, encoding="utf-8")
+        (self.folder / ".fault.json").write_text(text, encoding="utf-8")
 
     def mend(self) -> None:
-        (self.folder / "fault.json").unlink(missing_ok=True)
+        (self.folder / ".fault.json").unlink(missing_ok=True)
 
     def wait_until_reached(self) -> None:
         """Wait until a job is where it was told to fail."""

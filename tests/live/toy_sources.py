@@ -132,7 +132,7 @@ FOLDER = Path(os.environ["TOY_FOLDER"])
 def fault(where, number):
     time.sleep(float(os.environ["TOY_PAUSE"]))
     try:
-        todo = json.loads((FOLDER / "fault.json").read_text())
+        todo = json.loads((FOLDER / ".fault.json").read_text())
     except FileNotFoundError:
         return
     if (todo["where"], todo["number"]) != (where, number):
@@ -142,7 +142,7 @@ def fault(where, number):
         raise ZeroDivisionError("a fault")
     if todo["what"] == "exit":
         os._exit(0)
-    while (FOLDER / "fault.json").exists():
+    while (FOLDER / ".fault.json").exists():
         time.sleep(0.01)
 '''
 SCRIPT = """\

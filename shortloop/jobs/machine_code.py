@@ -19,6 +19,7 @@ from numba.core.caching import InTreeCacheLocator
 from shortloop.errors import InputError
 from shortloop.jobs.closure import closure_of
 from shortloop.jobs.digest import digest
+from shortloop.jobs.filestate import State, states_of_files
 from shortloop.jobs.loading import Loaded, is_noting, loaded_modules
 from shortloop.jobs.own import is_own, version_of
 from shortloop.jobs.project import cache_directory
@@ -26,8 +27,9 @@ from shortloop.jobs.source import hash_of, read_source, said_by
 
 __all__ = ["ByClosure"]
 
-# Hashes by what is loaded: the same for all functions of a module, and asked for at each of them.
-_known: dict[tuple[str, str, tuple[tuple[str, Loaded], ...]], str] = {}
+# Hashes by what is loaded, with the files and their states: the same for all functions of a module, and asked
+# for at each of them.
+_known: dict[tuple[str, str, tuple[tuple[str, Loaded], ...]], tuple[list[str], list[State], str]] = {}
 
 
 class ByClosure(InTreeCacheLocator):
@@ -36,8 +38,12 @@ class ByClosure(InTreeCacheLocator):
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
         self._module = py_func.__module__
+        if config.CACHE_DIR:  # several projects may use it at a time, each with code of its own
+            code = _code_of(self._module, py_file, tuple(loaded_modules().items()))
+            self._cache_path = os.path.join(config.CACHE_DIR, f"{self._module}-{code[:16]}")
+            return
         with contextlib.suppress(InputError, OSError):  # else beside the file, as numba does
-            self._cache_path = os.path.join(config.CACHE_DIR or cache_directory("numba"), self._module)
+            self._cache_path = str(cache_directory("numba") / self._module)
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Any:
@@ -90,21 +96,24 @@ class _Stamp:
 
 def _code_of(name: str, path: str, loaded: tuple[tuple[str, Loaded], ...]) -> str:
     """A hash of the code that a module can import, as far as it is loaded as that was loaded."""
-    if not loaded:
-        return _hash_of(name, path, loaded)
-    known = (name, path, loaded)
-    if known not in _known:
-        _known[known] = _hash_of(*known)
-    return _known[known]
+    asked = (name, path, loaded)
+    files, states, found = _known.get(asked, ([], [], ""))
+    if not found or states_of_files(files) != states:
+        modules, libraries = _closure(name, Path(path))
+        files = list(map(str, modules.values()))
+        _known[asked] = files, states_of_files(files), _hash_of(modules, libraries, loaded)
+    return _known[asked][-1]
 
 
-def _hash_of(name: str, path: str, loaded: tuple[tuple[str, Loaded], ...]) -> str:
-    file = Path(path)
+def _closure(name: str, file: Path) -> tuple[dict[str, Path], set[str]]:
     place = file.parent if file.name == "__init__.py" else file.with_suffix("")
     if list(place.parts[-len(name.split(".")) :]) != name.split("."):  # a script, or loaded by its path
         name = place.name
     modules, libraries = closure_of(name, file)
-    modules[name] = file
+    return {**modules, name: file}, libraries
+
+
+def _hash_of(modules: dict[str, Path], libraries: set[str], loaded: tuple[tuple[str, Loaded], ...]) -> str:
     contents = {found.file: found.content for _, found in loaded}
     code = {}
     for module, each in modules.items():

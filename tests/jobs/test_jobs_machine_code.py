@@ -1,0 +1,81 @@
+"""Machine code that numba keeps is used again only for the code of all files that it was made of."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jobs_project import ROOT, write_configuration
+
+OUTER = """
+import numba
+
+from pack.inner import g
+from pack.numbers import FACTOR
+
+
+@numba.njit(cache=True)
+def f(x):
+    return g(x) * FACTOR
+"""
+INNER = "import numba\n\n\n@numba.njit(cache=True)\ndef g(x):\n    return x + {}\n"
+FIRST = {"shortloop first": "import shortloop", "numba first": "import numba, shortloop"}
+NOTING = "import shortloop\nfrom shortloop.jobs.loading import load_from_source\nload_from_source()"
+ASK = """
+import json
+from pack.outer import f
+print(json.dumps([f(1), sum(f.stats.cache_hits.values())]))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    write_configuration(tmp_path)
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").touch()
+    (tmp_path / "pack" / "outer.py").write_text(OUTER, encoding="utf-8")
+    write(tmp_path, 1, 10)
+    return tmp_path
+
+
+def write(project: Path, more: int, factor: int) -> None:
+    (project / "pack" / "inner.py").write_text(INNER.format(more), encoding="utf-8")
+    (project / "pack" / "numbers.py").write_text(f"FACTOR = {factor}\n", encoding="utf-8")
+
+
+def ask(project: Path, first: str, cache: Path | None) -> list[int]:
+    """What it computes in a new process, and how much of that was kept."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(cache)
+    done = subprocess.run(
+        [sys.executable, "-c", first + ASK],
+        cwd=project,
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[int] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("first", [*FIRST.values(), NOTING], ids=[*FIRST, "noting"])
+@pytest.mark.parametrize("shared", [False, True], ids=["of the project", "of several projects"])
+def test_it_follows_every_file_that_it_is_made_of(project: Path, first: str, shared: bool) -> None:
+    cache = project / "shared" if shared else None
+    assert ask(project, first, cache) == [20, 0]
+    assert ask(project, first, cache) == [20, 1]
+    write(project, 2, 10)
+    assert ask(project, first, cache) == [30, 0]
+    write(project, 2, 100)
+    assert ask(project, first, cache)[0] == 300
+    assert ask(project, first, cache) == [300, 1]
+    with (project / "pack" / "numbers.py").open("a", encoding="utf-8") as stream:
+        stream.write("# a remark\n")
+    assert ask(project, first, cache) == [300, 1]

@@ -179,7 +179,10 @@ class World:
     def delete_by(self, project: DagProject) -> None:
         done = project.shortloop("gc", "--delete")
         assert done.returncode == 0, done.stdout + done.stderr
-        self.whole = {key: job for key, job in self.whole.items() if job in self.current}
+        # Others may be needed as well: a job of the last run may be made from another of the same content.
+        kept = {k: job for k, job in self.whole.items() if (self.toy.job_folder(job) / "post.json").exists()}
+        assert self.current.intersection(self.whole.values()) <= set(kept.values())
+        self.whole = kept
 
     def restart_server(self) -> None:
         self.toy.stop_server()

@@ -209,6 +209,26 @@ def test_code_of_ones_own_counts_wherever_it_is(one: Outside, name: str) -> None
         assert one.one()[:2] == (2, True)
 
 
+SPAWN = """import multiprocessing
+from methods.spawned import value
+with multiprocessing.get_context("spawn").Pool(1) as pool:
+    return pool.apply(value)"""
+
+
+def test_processes_that_a_job_spawns_run_what_its_key_says(one: Outside) -> None:
+    """They load all anew, and Python would take old bytecode."""
+    one.write("methods/spawned.py", "def value():\n    from methods.in_spawned import K\n\n    return K\n")
+    late = one.write("methods/in_spawned.py", "K = 1\n")
+    one.write_method("spawns", SPAWN)
+    one.order("spawns")
+    for number in (1, 2, 3):
+        if number > 1:
+            unseen_edit(late, f"K = {number}\n")
+        assert one.one()[:2] == (number, True)
+    unseen_edit(late, "K = 1\n")
+    assert one.one()[:2] == (1, False)
+
+
 UNSEEN = {
     "computed": (
         'import importlib\nreturn importlib.import_module("methods." + "hidden").K',

@@ -53,7 +53,7 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
     package, name = setup["package"], f"{setup['package']}.a_{setup['method']}"
     file = getattr(sys.modules.get(name), "__file__", None)
-    imports = {name, *(modules_as_loaded(Path(file)) if file else ())}
+    imports = {name, *(modules_as_loaded(Path(file).resolve()) if file else ())}
     above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
     forget_modules(set(loaded_modules()) - imports - above)
     note(loaded={each: found for each, found in loaded_modules().items() if each in imports})

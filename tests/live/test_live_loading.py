@@ -98,14 +98,7 @@ def test_code_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> Non
     late = one.write("methods/late.py", "K = 1\n")
     one.write_method("stash", LATE.format("late"))
     one.order("stash")
-    with one.held("after"):
-        with one.held("before"):
-            running = start(one)
-            one.wait_until_held("before", running)
-            unseen_edit(late, "K = 2\n")
-        one.wait_until_held("after", running)
-        unseen_edit(late, "K = 1\n")
-    said = end(running)
+    said = swapped(one, late, "K = 2\n")
     assert "the code of methods.late changed while" in said
     assert one.last() == (1, True)
 
@@ -137,14 +130,7 @@ def test_an_input_that_is_changed_and_put_back_while_a_job_runs(one: Outside) ->
     data = one.write("input.txt", "1")
     one.write_method("swapped", READ)
     one.order("swapped", files={"file": "input.txt"})
-    with one.held("after"):
-        with one.held("before"):
-            running = start(one)
-            one.wait_until_held("before", running)
-            unseen_edit(data, "2")
-        one.wait_until_held("after", running)
-        unseen_edit(data, "1")
-    said = end(running)
+    said = swapped(one, data, "2")
     assert "input.txt changed" in said
     assert one.last() == (1, True)
 
@@ -163,14 +149,7 @@ finally:
     wait("after")"""
     one.write_method("caught", body)
     one.order("caught", files={"file": "input2.txt"})
-    with one.held("after"):
-        with one.held("before"):
-            running = start(one)
-            one.wait_until_held("before", running)
-            unseen_edit(data, "2")
-        one.wait_until_held("after", running)
-        unseen_edit(data, "1")
-    end(running)
+    swapped(one, data, "2")
     assert one.last() == (1, True)
 
 
@@ -323,6 +302,19 @@ def test_what_a_method_of_others_declares_counts(one: Outside) -> None:
     assert one.one()[:2] == (12, True)
     one.write("methods/theirs.py", "K = 20\n")
     assert one.one("-q")[:2] == (22, True)
+
+
+def swapped(one: Outside, file: Path, other: str) -> str:
+    """Change a file before a job reads it, and put it back before the job ends; what the run says."""
+    text = file.read_text(encoding="utf-8")
+    with one.held("after"):
+        with one.held("before"):
+            running = start(one)
+            one.wait_until_held("before", running)
+            unseen_edit(file, other)
+        one.wait_until_held("after", running)
+        unseen_edit(file, text)
+    return end(running)
 
 
 def start(one: Outside) -> subprocess.Popen[str]:

@@ -80,9 +80,11 @@ def _watched_files() -> Callable[[str], bool]:
     not_begin = tuple(f"{os.path.abspath(folder)}/" for folder in outside)
 
     def is_watched(path: str) -> bool:
-        if not path.startswith(begin) or path.startswith(not_begin):
+        above = next((folder for folder in begin if path.startswith(folder)), None)
+        if above is None or path.startswith(not_begin):
             return False
-        return "/." not in path and "/__pycache__/" not in path and not path.endswith(f"/{CONFIGURATION}")
+        name = f"/{path.removeprefix(above)}"
+        return "/." not in name and "/__pycache__/" not in name and not name.endswith(f"/{CONFIGURATION}")
 
     return is_watched
 

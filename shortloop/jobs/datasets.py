@@ -38,12 +38,18 @@ def forget_other_slices(slices: int) -> None:
     from accelerator.database import DataBase, _paramsdict
     from accelerator.job import Job
 
+    known: dict[str, bool] = {}  # jobs of another number, which are asked for at every update
+
     def is_other(job: str) -> bool:
         number = _paramsdict[job][0].slices
-        try:
-            return bool(number != slices and holds_slices(os.listdir(Job(job).path), number))
-        except OSError:  # deleted meanwhile
+        if number == slices:
             return False
+        if job not in known:
+            try:
+                known[job] = holds_slices(os.listdir(Job(job).path), number)
+            except OSError:  # deleted meanwhile
+                return False
+        return known[job]
 
     original = DataBase._update_finish
 

@@ -15,7 +15,7 @@ from shortloop.jobs.filestate import State, states_of_files
 from shortloop.jobs.inputs import is_unchanged
 from shortloop.jobs.keys import Parts
 from shortloop.jobs.notes import notes_of
-from shortloop.jobs.own import PACKAGE, ROOT
+from shortloop.jobs.own import PACKAGE, ROOT, is_own
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.source import said_by
 
@@ -110,15 +110,20 @@ def evidence_of(folder: Path, parts: Parts, before: Code) -> Evidence:
     evidence = Evidence()
     names = {str(file): name for name, file in before.modules.items()}
     known = {*names, *map(str, before.declared)}
+    seen: set[str] = set()  # files of modules that were loaded
     for line in notes:
         for name, (file, content) in line.get("loaded", {}).items():
-            known.add(file)
+            seen |= {file, os.path.realpath(file)}
             _check_module(evidence, _name_of(file, names) or name, file, said_by(content), parts.code)
         if "located" in line:
             known.add(line["located"])
             if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
                 evidence.changed = f"the file {line['located']} changed"
+    method = before.modules.get(_module_of(parts.method))
+    if method is not None and is_own(str(method)) and os.path.realpath(method) not in seen:
+        evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
+    known |= seen
     evidence.opened = [file for file in opened if file not in known]
     if evidence.opened:  # it may be known by another path
         real = set(map(os.path.realpath, known))
@@ -148,6 +153,12 @@ def _name_of(file: str, names: Mapping[str, str]) -> str | None:
         return names[file]
     real = os.path.realpath(file)
     return next((name for each, name in names.items() if os.path.realpath(each) == real), None)
+
+
+def _module_of(method: str) -> str:
+    """Name of the module of ``"methods.train"``, as of `Code`."""
+    package, _, name = method.rpartition(".")
+    return f"{package.rpartition('.')[2]}.a_{name}"
 
 
 def _changed(watched: Sequence[tuple[str, State]]) -> bool:

@@ -21,6 +21,7 @@ from shortloop.jobs.keys import Parts, find_method
 from shortloop.jobs.project import FINISHED, SET_ASIDE
 from shortloop.jobs.seal import SEAL, Seal, content_of_job, hash_files, output_files
 from shortloop.jobs.store import Store
+from shortloop.text import one_line
 
 __all__ = ["Order", "make"]
 
@@ -122,12 +123,12 @@ def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tu
     evidence = evidence_of(folder, order.parts, before)
     if not evidence.changed and not evidence.unseen:
         if evidence.opened:
-            print(evidence.warning(folder.name, order.method), flush=True)
+            print(one_line(evidence.warning(folder.name, order.method)), flush=True)
         return store.add(folder, _seal(order, folder, cost, evidence)), True
     (folder / FINISHED).replace(folder / SET_ASIDE)
     if not evidence.changed:
         evidence.check(order.method)
-    print(f"{evidence.changed} while {folder.name} ran, or before; it is built again", flush=True)
+    print(one_line(f"{evidence.changed} while {folder.name} ran, or before; it is built again"), flush=True)
     exax.reload_methods()
     return None
 

@@ -69,6 +69,13 @@ def test_a_job_that_noted_nothing(job: Job) -> None:
     assert "not known" in job.evidence().changed
 
 
+def test_a_job_that_did_not_note_even_its_method(job: Job) -> None:
+    """As one of a package that does not prepare its processes."""
+    (job.folder / NOTED).unlink()
+    job.load("shortloop.a", job.file)
+    assert "not known" in job.evidence().changed
+
+
 def test_code_that_was_another_one(job: Job) -> None:
     job.file.write_text("x = 2\n", encoding="utf-8")
     job.load("shortloop.a", job.file)

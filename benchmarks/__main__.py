@@ -6,7 +6,7 @@ import argparse
 import importlib
 from pathlib import Path
 
-from shortloop.jobs.threads import set_single_thread
+from shortloop.worker.threads import set_single_thread
 
 PARTS = ("workload", "peers", "mne", "slices", "growth", "limits", "chains")
 MODULES = {part: f"benchmarks.{part}" for part in PARTS} | {"mne": "benchmarks.against_mne"}

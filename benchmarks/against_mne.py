@@ -13,14 +13,14 @@ import numpy as np
 from benchmarks.measure import interleaved, ratio, seconds_of, spread
 from benchmarks.options import Options
 from benchmarks.write import figures
-from shortloop.data import FloatArray, IntArray
-from shortloop.decoding.folds import stratified_folds
-from shortloop.decoding.lda_machines import fold_machines
-from shortloop.decoding.many_labels import ManyLabels
-from shortloop.decoding.many_scores import many_scores, warm_up_many
-from shortloop.decoding.permute import permuted_labels
-from shortloop.decoding.svm_machines import svm_machines
-from shortloop.study.decoding import DecodingSettings, EstimatorSettings, LdaSettings, LinearSvmSettings
+from shortloop.eeg.decoding.batched.closed_form import fold_machines
+from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.scores import many_scores, warm_up_many
+from shortloop.eeg.decoding.batched.svm import svm_machines
+from shortloop.eeg.decoding.permute import permuted_labels
+from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings, LdaSettings, LinearSvmSettings
+from shortloop.types import FloatArray, IntArray
 
 __all__ = ["run"]
 

@@ -45,7 +45,7 @@ def main(urd):
 """
 
 OUR_TOY = """\
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "A toy job"
 depend_extra = code_of(__file__)
@@ -54,8 +54,8 @@ jobs = ("previous",)
 
 
 def synthesis():
-    from shortloop.jobs.records import Array, save_array, write_record
-    from shortloop.jobs.results import open_result
+    from shortloop.worker.records import Array, save_array, write_record
+    from shortloop.worker.results import open_result
 
     before = int(open_result(jobs.previous.path).arrays["value"]) if jobs.previous else 0
     value = before + options["step"]
@@ -68,7 +68,7 @@ OUR_BUILD = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.run import run_pipeline
+from shortloop.jobs.executor import run_pipeline
 
 description = "A chain of toy jobs"
 

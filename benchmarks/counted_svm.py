@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
-from shortloop.data import FloatArray, IntArray
-from shortloop.decoding.folds import stratified_folds
+from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.types import FloatArray, IntArray
 
 __all__ = ["updates"]
 

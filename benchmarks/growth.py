@@ -14,9 +14,9 @@ from benchmarks.measure import exponent, interleaved, seconds_of, spread
 from benchmarks.memory import measured_alone
 from benchmarks.options import Options
 from benchmarks.write import figures
-from shortloop.data import FloatArray
-from shortloop.group.statistics import group_statistics
-from shortloop.study.inference import GroupSettings
+from shortloop.eeg.group.statistics import group_statistics
+from shortloop.eeg.study.inference import GroupSettings
+from shortloop.types import FloatArray
 
 __all__ = ["Work", "run"]
 

@@ -15,10 +15,10 @@ from benchmarks.measure import interleaved, seconds_of, spread
 from benchmarks.options import Options
 from benchmarks.thesis_data import QUICK, THESIS, Participant, simulate
 from benchmarks.write import figures
-from shortloop.data import FloatArray
-from shortloop.decoding.scaling import zscore
-from shortloop.decoding.selection import select_features
-from shortloop.decoding.svm import choose_and_fit
+from shortloop.eeg.decoding.selection.anova import select_features
+from shortloop.eeg.decoding.selection.scaling import zscore
+from shortloop.eeg.decoding.solvers.svm import choose_and_fit
+from shortloop.types import FloatArray
 
 __all__ = ["run"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.data import FloatArray
+from shortloop.types import FloatArray
 
 __all__ = ["exponent", "interleaved", "ratio", "seconds_of", "spread", "with_interval"]
 

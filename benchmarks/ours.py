@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.thesis_data import Participant
-from shortloop.data import FloatArray, IntArray
-from shortloop.decoding.apply import StackedWeights, apply_weights, cross_validated_votes, stack_weights
-from shortloop.decoding.folds import stratified_folds
-from shortloop.decoding.permute import permuted_labels
-from shortloop.decoding.scores import recall_scores
-from shortloop.decoding.train import BinModels, train_bin, warm_up
-from shortloop.study.decoding import DecodingSettings, LinearSvmSettings
+from shortloop.eeg.decoding.apply import StackedWeights, apply_weights, cross_validated_votes, stack_weights
+from shortloop.eeg.decoding.metrics.scores import recall_scores
+from shortloop.eeg.decoding.permute import permuted_labels
+from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.train import BinModels, train_bin, warm_up
+from shortloop.eeg.study.decoding import DecodingSettings, LinearSvmSettings
+from shortloop.types import FloatArray, IntArray
 
 __all__ = [
     "N_CLASSES",

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import ours
 from benchmarks.thesis_data import Participant
-from shortloop.data import FloatArray, IntArray
+from shortloop.types import FloatArray, IntArray
 
 __all__ = ["FoldFit", "confusion", "predict", "seconds", "standardised", "train_fold"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shortloop.data import FloatArray, IntArray
+from shortloop.types import FloatArray, IntArray
 
 __all__ = ["QUICK", "THESIS", "Participant", "Size", "simulate", "write_study"]
 

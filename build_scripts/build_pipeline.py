@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.run import Built, Plan, run_study
-from shortloop.report.deliver import deliver
+from shortloop.eeg.report.deliver import deliver
+from shortloop.jobs.executor import Built, Plan, run_study
 
 description = "EEG decoding: recordings to report, for the study that STUDY names"
 
@@ -34,7 +34,7 @@ def decode(run: Plan) -> list[Built]:
 
 def make_features(run: Plan) -> dict[str, dict[str, Built]]:
     """Features of each kind and participant, from recordings that are checked first."""
-    from shortloop.jobs.door import check_recordings, import_epochs, import_features
+    from shortloop.eeg.stages.imports import check_recordings, import_epochs, import_features
 
     study = run.study
     if study.input.format == "thesis":

@@ -1,13 +1,13 @@
 """What is still being designed: methods and build scripts beside the main pipeline."""
 
-from shortloop.jobs.loading import load_from_source
+from shortloop.jobs.exax.loading import load_from_source
 
 load_from_source(__name__)  # before anything else is loaded
 
-from shortloop.jobs.threads import set_single_thread  # noqa: E402
+from shortloop.worker.threads import set_single_thread  # noqa: E402
 
 set_single_thread()
 
-from shortloop.jobs.datasets import prepare_script  # noqa: E402
+from shortloop.jobs.exax.datasets import prepare_script  # noqa: E402
 
 prepare_script()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "In development: ridge classifier for each bin, cross-validated"
 depend_extra = code_of(__file__)
@@ -19,11 +19,11 @@ def prepare() -> Any:
     import numpy as np
     import sklearn.linear_model  # noqa: F401  imported once, shared by the slices
 
-    from shortloop.decoding.folds import stratified_folds
+    from shortloop.eeg.decoding.selection.folds import stratified_folds
+    from shortloop.eeg.stages.feature_files import load_features
     from shortloop.engines.units import Units
-    from shortloop.jobs.records import create_array
-    from shortloop.jobs.results import open_result
-    from shortloop.jobs.stage_files import load_features
+    from shortloop.worker.records import create_array
+    from shortloop.worker.results import open_result
 
     features = load_features(open_result(jobs.features.path), options["phase"])  # type: ignore[attr-defined]
     folds = stratified_folds(features.labels, options["folds"], options["seed"])
@@ -34,8 +34,8 @@ def prepare() -> Any:
 def analysis(sliceno: int, prepare_res: Any) -> Any:
     from sklearn.linear_model import RidgeClassifier
 
-    from shortloop.decoding.scaling import moments
-    from shortloop.jobs.threads import check_single_thread
+    from shortloop.eeg.decoding.selection.scaling import moments
+    from shortloop.worker.threads import check_single_thread
 
     features, folds, predicted, units = prepare_res
     for unit in units:  # a time bin
@@ -50,10 +50,10 @@ def analysis(sliceno: int, prepare_res: Any) -> Any:
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
-    from shortloop.decoding.apply import cross_validated_votes
-    from shortloop.decoding.scores import recall_scores
-    from shortloop.jobs.records import Array, save_array, write_record
-    from shortloop.jobs.threads import threads_of
+    from shortloop.eeg.decoding.apply import cross_validated_votes
+    from shortloop.eeg.decoding.metrics.scores import recall_scores
+    from shortloop.worker.records import Array, save_array, write_record
+    from shortloop.worker.threads import threads_of
 
     features, _, predicted, _ = prepare_res
     votes = cross_validated_votes(predicted, len(features.classes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from build_scripts.build_pipeline import make_features
-from shortloop.jobs.run import Built, Plan, Run, run_study
+from shortloop.jobs.executor import Built, Plan, Run, run_study
 
 description = "In development: a ridge classifier on the features of the main pipeline"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "Features: baseline-corrected, low-passed amplitude in time bins"
 depend_extra = code_of(__file__)
@@ -13,9 +13,9 @@ jobs = ("epochs",)
 
 
 def prepare() -> Any:
-    from shortloop.features.amplitude import amplitude_features
-    from shortloop.jobs.feature_stage import FeatureStage
-    from shortloop.study.features import AmplitudeSettings
+    from shortloop.eeg.features.amplitude import amplitude_features
+    from shortloop.eeg.stages.feature_stage import FeatureStage
+    from shortloop.eeg.study.features import AmplitudeSettings
 
     settings = AmplitudeSettings.model_validate(options["settings"])
     return FeatureStage(jobs.epochs.path, options["phases"], amplitude_features, settings)  # type: ignore[attr-defined]
@@ -26,6 +26,6 @@ def analysis(sliceno: int, prepare_res: Any) -> Any:
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
-    from shortloop.jobs.threads import threads_of
+    from shortloop.worker.threads import threads_of
 
     prepare_res.finish("amplitude", options["participant"], threads_of(analysis_res))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "Apply: all classifiers on all bins of the decoded phase"
 depend_extra = code_of(__file__)
@@ -18,15 +18,15 @@ def prepare() -> Any:
     import numpy as np
     from pydantic import TypeAdapter
 
-    from shortloop.decoding.apply import stack_weights
-    from shortloop.decoding.auc import rank_type
-    from shortloop.decoding.decisions import gives_odds
-    from shortloop.decoding.rank import ranked_classes
-    from shortloop.decoding.train import warm_up
-    from shortloop.jobs.blocks import Blocks
-    from shortloop.jobs.results import open_result
-    from shortloop.jobs.stage_files import load_features
-    from shortloop.study.decoding import DecodingSettings, EstimatorSettings
+    from shortloop.eeg.decoding.apply import stack_weights
+    from shortloop.eeg.decoding.metrics.auc import rank_type
+    from shortloop.eeg.decoding.metrics.decisions import gives_odds
+    from shortloop.eeg.decoding.metrics.ranks import ranked_classes
+    from shortloop.eeg.decoding.train import warm_up
+    from shortloop.eeg.stages.feature_files import load_features
+    from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
+    from shortloop.engines.checkpoints import Blocks
+    from shortloop.worker.results import open_result
 
     source, models = open_result(jobs.features.path), open_result(jobs.models.path)  # type: ignore[attr-defined]
     test = load_features(source, options["phase"])
@@ -54,9 +54,9 @@ def prepare() -> Any:
 
 
 def analysis(sliceno: int, prepare_res: Any) -> Any:
-    from shortloop.decoding.apply import apply_weights, apply_weights_within, refit_and_apply
-    from shortloop.decoding.rank import rank_weights, rank_weights_within
-    from shortloop.jobs.threads import check_single_thread
+    from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within, refit_and_apply
+    from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_within
+    from shortloop.worker.threads import check_single_thread
 
     state = prepare_res
     arrays, test, train, scaling = state.models.arrays, state.test, state.train, state.decoding.scaling
@@ -92,9 +92,9 @@ def analysis(sliceno: int, prepare_res: Any) -> Any:
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
-    from shortloop.decoding.scores import confusions
-    from shortloop.jobs.records import Array, save_array, write_record
-    from shortloop.jobs.threads import threads_of
+    from shortloop.eeg.decoding.metrics.scores import confusions
+    from shortloop.worker.records import Array, save_array, write_record
+    from shortloop.worker.threads import threads_of
 
     state = prepare_res
     test, train, models, within = state.test, state.train, state.models, state.within

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "Group: statistics over participants, corrected for all bins"
 depend_extra = code_of(__file__)
@@ -17,15 +17,15 @@ def synthesis() -> None:
 
     import numpy as np
 
-    from shortloop.group.chance import own_level
-    from shortloop.group.limits import SHARED_TRAINING
-    from shortloop.group.statistics import group_statistics
-    from shortloop.jobs.records import Array, save_array, write_record
-    from shortloop.jobs.results import open_result
-    from shortloop.jobs.statistics_files import save_statistics
-    from shortloop.jobs.threads import check_single_thread
+    from shortloop.eeg.group.chance import own_level
+    from shortloop.eeg.group.limits import SHARED_TRAINING
+    from shortloop.eeg.group.statistics import group_statistics
+    from shortloop.eeg.stages.statistics_files import save_statistics
+    from shortloop.eeg.study.inference import GroupSettings
     from shortloop.seeds import seed_for
-    from shortloop.study.inference import GroupSettings
+    from shortloop.worker.records import Array, save_array, write_record
+    from shortloop.worker.results import open_result
+    from shortloop.worker.threads import check_single_thread
 
     each = [open_result(job.path) for job in jobs.permuted]  # type: ignore[attr-defined]
     facts = each[0].facts

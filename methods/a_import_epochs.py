@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "Import: recordings of one participant to checked epochs of each phase"
 depend_extra = code_of(__file__)
@@ -21,14 +21,14 @@ options: dict[str, Any] = {
 def synthesis() -> None:
     from pydantic import TypeAdapter
 
+    from shortloop.eeg.formats.read import read_epochs
+    from shortloop.eeg.formats.summary import summarize
+    from shortloop.eeg.stages.feature_files import save_epochs
+    from shortloop.eeg.study.inputs import InputSettings
     from shortloop.errors import InputError
-    from shortloop.formats.read import read_epochs
-    from shortloop.formats.summary import summarize
-    from shortloop.jobs.inputs import locate
-    from shortloop.jobs.records import noted, reject, write_record
-    from shortloop.jobs.stage_files import save_epochs
-    from shortloop.jobs.threads import check_single_thread
-    from shortloop.study.inputs import InputSettings
+    from shortloop.jobs.store.inputs import locate
+    from shortloop.worker.records import noted, reject, write_record
+    from shortloop.worker.threads import check_single_thread
 
     participant = options["participant"]
     files_of = {"files": options["files"]} if options["files"] else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "Import: ready-made features of one participant, checked"
 depend_extra = code_of(__file__)
@@ -19,12 +19,12 @@ options: dict[str, Any] = {
 def synthesis() -> None:
     from contextlib import ExitStack
 
+    from shortloop.eeg.formats.summary import summarize
+    from shortloop.eeg.stages.feature_files import feature_arrays, feature_facts
     from shortloop.errors import InputError
-    from shortloop.formats.summary import summarize
-    from shortloop.jobs.inputs import locate
-    from shortloop.jobs.records import Outside, reject, save_array, write_record
-    from shortloop.jobs.stage_files import feature_arrays, feature_facts
-    from shortloop.jobs.threads import check_single_thread
+    from shortloop.jobs.store.inputs import locate
+    from shortloop.worker.records import Outside, reject, save_array, write_record
+    from shortloop.worker.threads import check_single_thread
 
     participant = options["participant"]
     arrays: dict[str, Any] = {}
@@ -61,10 +61,10 @@ def _begun(phase: str) -> Any:
     """The features of one phase, which are read from now on, into the folder of this job if they must be."""
     from functools import partial
 
-    from shortloop.formats.read import features_begun
-    from shortloop.jobs.inputs import locate
-    from shortloop.jobs.records import create_array
-    from shortloop.study.inputs import ThesisInput
+    from shortloop.eeg.formats.read import features_begun
+    from shortloop.eeg.study.inputs import ThesisInput
+    from shortloop.jobs.store.inputs import locate
+    from shortloop.worker.records import create_array
 
     return features_begun(
         ThesisInput(format="thesis"),

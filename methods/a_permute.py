@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "Permute: scores, and the same scores under shuffled labels"
 depend_extra = code_of(__file__)
@@ -26,12 +26,12 @@ def prepare(job: Any) -> Any:
 
     import numpy as np
 
-    from shortloop.decoding.apply import cross_validated_votes
-    from shortloop.decoding.permute import permuted_labels
-    from shortloop.decoding.scores import chance_level, scores_of
-    from shortloop.jobs.blocks import Blocks
-    from shortloop.jobs.records import save_array
-    from shortloop.jobs.results import open_result
+    from shortloop.eeg.decoding.apply import cross_validated_votes
+    from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
+    from shortloop.eeg.decoding.permute import permuted_labels
+    from shortloop.engines.checkpoints import Blocks
+    from shortloop.worker.records import save_array
+    from shortloop.worker.results import open_result
 
     models = open_result(jobs.models.path)  # type: ignore[attr-defined]
     applied = open_result(jobs.applied.path) if jobs.applied else None  # type: ignore[attr-defined]
@@ -42,7 +42,7 @@ def prepare(job: Any) -> Any:
     truth = {"curve": np.asarray(models.arrays["labels"])}
     n_classes = len(models.facts["classes"])
     if ranked:
-        from shortloop.decoding.auc import decision_ranks
+        from shortloop.eeg.decoding.metrics.auc import decision_ranks
 
         evidence = {"curve": decision_ranks(models.arrays["decisions"], folds)}
     else:
@@ -66,7 +66,7 @@ def prepare(job: Any) -> Any:
     n_bins, n_trials = evidence["curve"].shape[:2]
     at_once = False  # whether one training serves many permutations; a unit is then one bin of a block
     if options["null"] == "training-labels":
-        from shortloop.decoding.many_scores import labelling_blocks, trains_many, warm_up_many
+        from shortloop.eeg.decoding.batched.scores import labelling_blocks, trains_many, warm_up_many
 
         decoding, estimator = _settings(models)
         at_once = trains_many(estimator, decoding)
@@ -96,7 +96,7 @@ def prepare(job: Any) -> Any:
 
 
 def analysis(sliceno: int, prepare_res: Any) -> Any:
-    from shortloop.jobs.threads import check_single_thread
+    from shortloop.worker.threads import check_single_thread
 
     state = prepare_res
     if options["null"] == "test-labels":
@@ -109,8 +109,8 @@ def analysis(sliceno: int, prepare_res: Any) -> Any:
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
-    from shortloop.jobs.records import Array, save_array, write_record
-    from shortloop.jobs.threads import threads_of
+    from shortloop.worker.records import Array, save_array, write_record
+    from shortloop.worker.threads import threads_of
 
     prepare_res.units.finish()
     models, applied = prepare_res.models, prepare_res.applied
@@ -152,7 +152,7 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
 
 def _retally(state: Any) -> None:
     """The same predictions under shuffled labels."""
-    from shortloop.decoding.scores import scores_of
+    from shortloop.eeg.decoding.metrics.scores import scores_of
 
     for unit in state.units:
         part = state.parts[unit]
@@ -163,7 +163,7 @@ def _retally(state: Any) -> None:
 
 def _retrain(state: Any) -> None:
     """Everything trained again, on one labelling of the training trials at a time."""
-    from shortloop.decoding.generalize import retrained_scores
+    from shortloop.eeg.decoding.generalize import retrained_scores
 
     train, test, within = _features(state)
     decoding, estimator = _settings(state.models)
@@ -188,8 +188,8 @@ def _retrain_many(state: Any) -> None:
     """Everything trained again, one bin on many labellings of the training trials at a time."""
     import numpy as np
 
-    from shortloop.decoding.many_labels import ManyLabels
-    from shortloop.decoding.many_scores import many_scores
+    from shortloop.eeg.decoding.batched.labels import ManyLabels
+    from shortloop.eeg.decoding.batched.scores import many_scores
 
     train, test, within = _features(state)
     decoding, estimator = _settings(state.models)
@@ -216,8 +216,8 @@ def _retrain_many(state: Any) -> None:
 
 def _features(state: Any) -> tuple[Any, Any, bool]:
     """Features of the training phase, of the decoded phase, and whether they are the same."""
-    from shortloop.jobs.results import open_result
-    from shortloop.jobs.stage_files import load_features
+    from shortloop.eeg.stages.feature_files import load_features
+    from shortloop.worker.results import open_result
 
     source = open_result(jobs.features.path)  # type: ignore[attr-defined]
     decoded = state.applied.facts["phase"] if state.applied else None
@@ -229,7 +229,7 @@ def _settings(models: Any) -> tuple[Any, Any]:
     """How the classifiers were trained."""
     from pydantic import TypeAdapter
 
-    from shortloop.study.decoding import DecodingSettings, EstimatorSettings
+    from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
 
     estimator: Any = TypeAdapter(EstimatorSettings).validate_python(models.facts["estimator"])
     return DecodingSettings.model_validate(models.facts["decoding"]), estimator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "Report: figures and a self-contained page with the provenance of each"
 depend_extra = code_of(__file__)
@@ -18,10 +18,10 @@ def prepare() -> Any:
     import matplotlib.backends.backend_agg
     import matplotlib.backends.backend_pdf  # noqa: F401  imported once, shared by the slices
 
+    from shortloop.eeg.report.collect import collect
+    from shortloop.eeg.report.page import panels
     from shortloop.engines.units import Units
-    from shortloop.jobs.results import open_result
-    from shortloop.report.collect import collect
-    from shortloop.report.page import panels
+    from shortloop.worker.results import open_result
 
     groups = [open_result(each.path) for each in jobs.groups]  # type: ignore[attr-defined]
     imported = [open_result(each.path) for each in jobs.imported]  # type: ignore[attr-defined]
@@ -34,8 +34,8 @@ def prepare() -> Any:
 def analysis(sliceno: int, prepare_res: Any) -> Any:
     from pathlib import Path
 
-    from shortloop.jobs.threads import check_single_thread
-    from shortloop.report.page import draw_panel
+    from shortloop.eeg.report.page import draw_panel
+    from shortloop.worker.threads import check_single_thread
 
     _, figures, units = prepare_res
     for unit in units:
@@ -47,10 +47,10 @@ def synthesis(job: Any, prepare_res: Any, analysis_res: Any) -> None:
     import json
     from pathlib import Path
 
-    from shortloop.jobs.records import write_record
-    from shortloop.jobs.threads import threads_of
-    from shortloop.report.page import write_page
-    from shortloop.report.summary import group_findings, participant_scores, participant_table
+    from shortloop.eeg.report.page import write_page
+    from shortloop.eeg.report.summary import group_findings, participant_scores, participant_table
+    from shortloop.worker.records import write_record
+    from shortloop.worker.threads import threads_of
 
     content = prepare_res[0]
     write_page(content, Path())

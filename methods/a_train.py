@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 description = "Train: a classifier for each bin and fold, and its predictions of held-out trials"
 depend_extra = code_of(__file__)
@@ -23,16 +23,16 @@ def prepare(job: Any) -> Any:
     import numpy as np
     from pydantic import TypeAdapter
 
-    from shortloop.decoding.decisions import check_decisions
-    from shortloop.decoding.estimators import is_linear
-    from shortloop.decoding.folds import stratified_folds
-    from shortloop.decoding.train import warm_up
+    from shortloop.eeg.decoding.estimators import is_linear
+    from shortloop.eeg.decoding.metrics.decisions import check_decisions
+    from shortloop.eeg.decoding.selection.folds import stratified_folds
+    from shortloop.eeg.decoding.train import warm_up
+    from shortloop.eeg.stages.feature_files import load_features
+    from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
+    from shortloop.engines.checkpoints import Blocks
     from shortloop.errors import InputError
-    from shortloop.jobs.blocks import Blocks
-    from shortloop.jobs.records import reject, save_array
-    from shortloop.jobs.results import open_result
-    from shortloop.jobs.stage_files import load_features
-    from shortloop.study.decoding import DecodingSettings, EstimatorSettings
+    from shortloop.worker.records import reject, save_array
+    from shortloop.worker.results import open_result
 
     features = load_features(open_result(jobs.features.path), options["phase"])  # type: ignore[attr-defined]
     decoding = DecodingSettings.model_validate(options["decoding"])
@@ -67,8 +67,8 @@ def prepare(job: Any) -> Any:
 def analysis(sliceno: int, prepare_res: Any) -> Any:
     import dataclasses
 
-    from shortloop.decoding.train import train_bin
-    from shortloop.jobs.threads import check_single_thread
+    from shortloop.eeg.decoding.train import train_bin
+    from shortloop.worker.threads import check_single_thread
 
     features, folds, decoding, estimator, out, bins = prepare_res
     for unit in bins:
@@ -88,10 +88,10 @@ def analysis(sliceno: int, prepare_res: Any) -> Any:
 
 
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
-    from shortloop.decoding.apply import cross_validated_votes
-    from shortloop.decoding.scores import confusions
-    from shortloop.jobs.records import Array, save_array, write_record
-    from shortloop.jobs.threads import threads_of
+    from shortloop.eeg.decoding.apply import cross_validated_votes
+    from shortloop.eeg.decoding.metrics.scores import confusions
+    from shortloop.worker.records import Array, save_array, write_record
+    from shortloop.worker.threads import threads_of
 
     features, _, decoding, estimator, out, bins = prepare_res
     bins.finish()

@@ -18,14 +18,14 @@ __all__ = ["InputError", "load", "read_study"]
 # see only the modules that a method really uses).
 _PUBLIC = {
     "InputError": "shortloop.errors",
-    "load": "shortloop.jobs.results",
-    "read_study": "shortloop.study.load",
+    "load": "shortloop.worker.results",
+    "read_study": "shortloop.eeg.study.load",
 }
 
 # numba's own way takes machine code of one file for valid when another has changed that it was made of.
 os.environ.setdefault(
     "NUMBA_CACHE_LOCATOR_CLASSES",
-    "shortloop.jobs.machine_code.ByClosure,UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,"
+    "shortloop.jobs.exax.machine_code.ByClosure,UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,"
     "IPythonCacheLocator,ZipCacheLocator",
 )
 if "numba" in sys.modules:  # which has read its environment

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shortloop.eeg.study.load import read_study
 from shortloop.errors import InputError
-from shortloop.study.load import read_study
 
 # Machine code of numba is kept by the code that it is made of, so copies of the project may share it.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))

@@ -13,11 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.jobs.digest import digest
-from shortloop.jobs.keys import Parts
+from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.project import DELETED, FINISHED
-from shortloop.jobs.seal import SEAL, Seal, content_of_job, hash_files, output_files, states_of, write_seal
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.manifest import (
+    SEAL,
+    Seal,
+    content_of_job,
+    hash_files,
+    output_files,
+    states_of,
+    write_seal,
+)
+from shortloop.jobs.store.store import Store
 
 PIPELINE = "build_toy small"
 CONFIGURATION = """\

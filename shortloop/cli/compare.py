@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from shortloop.cli.tables import print_lines, print_table
 from shortloop.cli.why import print_causes
 from shortloop.errors import InputError
-from shortloop.jobs.faults import if_writable
 from shortloop.jobs.project import configuration
-from shortloop.jobs.results import Result, load
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.store import Store
+from shortloop.jobs.system_errors import if_writable
+from shortloop.worker.results import Result, load
 
 if TYPE_CHECKING:
-    from shortloop.report.comparison import Scores
+    from shortloop.eeg.report.comparison import Scores
 
 __all__ = ["compare_jobs"]
 
@@ -35,7 +35,7 @@ def compare_jobs(first: str, second: str, figure: Path | None) -> None:
     InputError
         If there are no such jobs, or they are of different stages.
     """
-    from shortloop.report.comparison import scores_in
+    from shortloop.eeg.report.comparison import scores_in
 
     one, other = load(first), load(second)
     if one.stage != other.stage:
@@ -77,7 +77,7 @@ def _print_parts(one: Result, other: Result) -> None:
 
 
 def _print_arrays(one: Result, other: Result) -> None:
-    from shortloop.report.comparison import array_differences
+    from shortloop.eeg.report.comparison import array_differences
 
     rows = []
     for each in array_differences(one, other):
@@ -116,7 +116,7 @@ def _place(one: Result, other: Result) -> Path | None:
 
 
 def _draw(one: Result, other: Result, pairs: dict[str, tuple[Scores, Scores]], file: Path) -> Path:
-    from shortloop.report.comparison import comparison_figure
+    from shortloop.eeg.report.comparison import comparison_figure
     from shortloop.report.style import styled
 
     who = {result.participant for result in (one, other)} - {None}

@@ -24,7 +24,7 @@ def documented_fields() -> Iterator[tuple[str, str]]:
     description : str
         What it is, its unit and default.
     """
-    from shortloop.study.schema import Study
+    from shortloop.eeg.study.schema import Study
 
     yield from _fields(Study, "")
 
@@ -55,7 +55,7 @@ def check_file(file: Path) -> None:
     InputError
         If it is missing or wrong.
     """
-    from shortloop.study.load import read_study
+    from shortloop.eeg.study.load import read_study
 
     study = read_study(file)
     print_lines(
@@ -66,7 +66,7 @@ def check_file(file: Path) -> None:
 
 
 def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
-    from shortloop.study.load import models_in
+    from shortloop.eeg.study.load import models_in
 
     inner: list[tuple[str, Any]] = []
     for name, field in model.model_fields.items():

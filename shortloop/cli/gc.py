@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 
 from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
 from shortloop.errors import InputError
-from shortloop.jobs.store import Store
-from shortloop.jobs.workdir import is_gone
+from shortloop.jobs.store.store import Store
+from shortloop.jobs.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
 from shortloop.upkeep.inventory import Entry, inventory
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shortloop.cli.tables import amount, counted, duration, parse_age, parse_size, print_lines, print_table
 from shortloop.errors import InputError
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 __all__ = ["ORDERS", "Filter", "print_jobs"]

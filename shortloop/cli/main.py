@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from shortloop.errors import InputError
-from shortloop.jobs.faults import fault_of, need_files
+from shortloop.jobs.system_errors import fault_of, need_files
 
 __all__ = ["app", "main"]
 
@@ -92,13 +92,13 @@ def run(
     ] = False,
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
-    from shortloop.jobs.ending import need_room
-    from shortloop.jobs.lifeline import ends_with_this
-    from shortloop.jobs.locks import HELD, only_run
+    from shortloop.eeg.study.load import STUDY_VARIABLE
+    from shortloop.jobs.exax.parent_death import ends_with_this
+    from shortloop.jobs.exax.server import running_server
     from shortloop.jobs.project import configuration_file
-    from shortloop.jobs.server import running_server
-    from shortloop.jobs.study_files import TAKE_OVER
-    from shortloop.study.load import STUDY_VARIABLE
+    from shortloop.jobs.settings_files import TAKE_OVER
+    from shortloop.jobs.store.locks import HELD, only_run
+    from shortloop.jobs.termination import need_room
 
     need_files(FEWEST_FILES)
     need_room()
@@ -150,7 +150,7 @@ def plan(
 ) -> None:
     """What a run would build and reuse, why, and how long that would take. Runs nothing."""
     from shortloop.cli.plan import print_plan
-    from shortloop.study.load import STUDY_VARIABLE
+    from shortloop.eeg.study.load import STUDY_VARIABLE
 
     if study is not None:
         os.environ[STUDY_VARIABLE] = str(study.absolute())

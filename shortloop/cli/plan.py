@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from shortloop.cli.tables import counted, duration, print_lines, print_table
-from shortloop.jobs.plan import BUILD, PERHAPS, REUSE, Built, Plan
+from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Built, Plan
 
 __all__ = ["print_plan"]
 
@@ -26,7 +26,7 @@ def print_plan(script: str, every: bool) -> None:
     InputError
         If it cannot be planned.
     """
-    from shortloop.jobs.rehearsal import rehearse
+    from shortloop.jobs.dry_run import rehearse
 
     rehearsal = rehearse(script)
     for plan in rehearsal.plans:

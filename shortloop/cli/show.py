@@ -9,13 +9,13 @@ from typing import Any
 
 from shortloop.cli.tables import amount
 from shortloop.errors import InputError
+from shortloop.jobs.explain.differences import option_rows
 from shortloop.jobs.project import job_directory
-from shortloop.jobs.results import Result, load
-from shortloop.jobs.seal import Seal, read_seal
-from shortloop.jobs.store import Store
-from shortloop.jobs.why import option_rows
+from shortloop.jobs.store.manifest import Seal, read_seal
+from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory, setup_of, sources_of
+from shortloop.worker.results import Result, load
 
 __all__ = ["cost_rows", "show_job"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from shortloop.cli.tables import amount, counted, duration, print_lines, print_table
 from shortloop.errors import InputError
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import Entry, inventory
 from shortloop.upkeep.verification import Problem, check_all, check_inputs, missing
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from shortloop.jobs.estimate import Estimate
-from shortloop.jobs.plan import REUSE, Built
+from shortloop.jobs.planner import REUSE, Built
 from shortloop.text import one_line
 
 __all__ = ["Progress", "terminal_width"]

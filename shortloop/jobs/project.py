@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.errors import InputError
-from shortloop.jobs.faults import fault_of, if_writable, unreadable
+from shortloop.jobs.system_errors import fault_of, if_writable, unreadable
 
 __all__ = [
     "DELETED",

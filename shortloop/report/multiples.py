@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.data import FloatArray
+from shortloop.types import FloatArray
 
 __all__ = ["TICK", "Multiples", "Scale", "multiples", "scale_of"]
 

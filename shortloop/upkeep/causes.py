@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.errors import InputError
-from shortloop.jobs.changes import changed_names, kept_code, text_diff
-from shortloop.jobs.reasons import code_words, file_words
-from shortloop.jobs.seal import Seal
-from shortloop.jobs.store import Store
-from shortloop.jobs.why import Difference, differences
+from shortloop.jobs.explain.code_changes import changed_names, kept_code, text_diff
+from shortloop.jobs.explain.differences import Difference, differences
+from shortloop.jobs.explain.reasons import code_words, file_words
+from shortloop.jobs.store.manifest import Seal
+from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import setup_of, sources_of
 
 __all__ = ["Cause", "Explained", "explain", "same_cause"]

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shortloop.engines.checkpoints import BLOCKS
 from shortloop.errors import InputError
-from shortloop.jobs.blocks import BLOCKS
-from shortloop.jobs.exax import is_idle
-from shortloop.jobs.listener import answers
-from shortloop.jobs.locks import only_run
-from shortloop.jobs.mending import foreign_server
-from shortloop.jobs.places import Purpose
+from shortloop.jobs.exax.client import is_idle
+from shortloop.jobs.exax.listener import answers
 from shortloop.jobs.project import DELETED, FINISHED, cache_directory, configuration
-from shortloop.jobs.seal import SEAL
-from shortloop.jobs.store import Store
-from shortloop.jobs.workdir import is_gone
+from shortloop.jobs.store.leftovers import foreign_server
+from shortloop.jobs.store.locks import only_run
+from shortloop.jobs.store.manifest import SEAL
+from shortloop.jobs.store.places import Purpose
+from shortloop.jobs.store.store import Store
+from shortloop.jobs.store.workdir import is_gone
 from shortloop.upkeep.inventory import Entry
 
 __all__ = ["deletable", "delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shortloop.jobs.mending import BROKEN
-from shortloop.jobs.places import Purpose
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
-from shortloop.jobs.seal import SEAL
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.leftovers import BROKEN
+from shortloop.jobs.store.manifest import SEAL
+from shortloop.jobs.store.places import Purpose
+from shortloop.jobs.store.store import Store
 
 __all__ = ["STATES", "Entry", "entry_of", "inventory", "needed", "setup_of", "sources_of"]
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shortloop.errors import InputError
-from shortloop.jobs.damage import added_files, damage
-from shortloop.jobs.inputs import changed_unseen, locate
 from shortloop.jobs.project import FINISHED
-from shortloop.jobs.records import RECORD
-from shortloop.jobs.seal import SEAL, Seal, read_seal, seal_problem
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.inputs import changed_unseen, locate
+from shortloop.jobs.store.integrity import added_files, damage
+from shortloop.jobs.store.manifest import SEAL, Seal, read_seal, seal_problem
+from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import Entry
+from shortloop.worker.records import RECORD
 
 __all__ = ["Problem", "check_all", "check_inputs", "missing"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.counted_svm import _path, updates
 from benchmarks.workers import seconds_over
-from shortloop.decoding.svm import choose_and_fit
+from shortloop.eeg.decoding.solvers.svm import choose_and_fit
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from shortloop.cli.fields import documented_fields
-from shortloop.study.load import DEFAULT_STUDY
+from shortloop.eeg.study.load import DEFAULT_STUDY
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = """\

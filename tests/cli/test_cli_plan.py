@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from shortloop.cli import plan as room
-from shortloop.jobs import rehearsal
-from shortloop.jobs.plan import BUILD, PERHAPS, REUSE, Built, Plan
-from shortloop.jobs.rehearsal import Rehearsal
+from shortloop.jobs import dry_run
+from shortloop.jobs.dry_run import Rehearsal
+from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Built, Plan
 
 JOBS = [
     *(Built(f"main-{each}", "import", each, plan=REUSE, seconds=9) for each in "AB"),
     *(Built("", "train", each, plan=BUILD, reason="option C: 1 → 2", seconds=20) for each in "AB"),
     Built("", "train", "C", plan=BUILD, reason="new"),
     Built("", "group", None, plan=PERHAPS, reason="if train comes out different", seconds=5),
-    Built("", "report", None, plan=BUILD, reason="code of page.write (shortloop/report/page.py)"),
+    Built("", "report", None, plan=BUILD, reason="code of page.write (shortloop/eeg/report/page.py)"),
 ]
 
 
@@ -31,7 +31,7 @@ def said(
     rehearsed = Rehearsal()
     rehearsed.plans = [Plan(None, Path(), jobs=jobs, unread=unread)]
     rehearsed.seconds = {"train": 30.0, "import": 9.0}
-    monkeypatch.setattr(rehearsal, "rehearse", lambda script: rehearsed)
+    monkeypatch.setattr(dry_run, "rehearse", lambda script: rehearsed)
     room.print_plan("build_pipeline", every)
     return capsys.readouterr().out.splitlines()
 
@@ -49,7 +49,7 @@ def test_stages_reasons_and_seconds(
         "2 × train: option C: 1 → 2",
         "1 × train: new",
         "perhaps 1 × group: if train comes out different",
-        "1 × report: code of page.write (shortloop/report/page.py)",
+        "1 × report: code of page.write (shortloop/eeg/report/page.py)",
         "4 jobs would be built, 1 perhaps, 2 reused: 70 s to 75 s; no earlier job says how long report takes",
     ]
 

@@ -16,7 +16,7 @@ from toy_jobs import ToyJobs, toy_project
 METHOD = '''\
 """A toy."""
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"number": 0}
@@ -26,7 +26,7 @@ def synthesis():
     pass
 '''
 SCRIPT = """\
-from shortloop.jobs.run import run_pipeline
+from shortloop.jobs.executor import run_pipeline
 
 
 def main(urd):
@@ -104,7 +104,7 @@ def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
         shutil.rmtree(index.parent)
     elif state == "cut off":  # the process that wrote it was killed, so that some is not in it yet
         code = (
-            "import os; from shortloop.jobs.store import Store; s = Store();"
+            "import os; from shortloop.jobs.store.store import Store; s = Store();"
             "s.index.put_in_slots({'x small|a|A|1': 'main-1'}); os._exit(0)"
         )
         assert shortloop(folder, "-c", code).returncode == 0
@@ -118,7 +118,7 @@ def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
             lost = command == ("why", "scores") and state != "cut off"  # what the last run used
             assert done.status == int(lost), (command, done)
             assert "Traceback" not in done.err
-        code = "from shortloop.jobs.store import Store; print(Store().index.slots())"
+        code = "from shortloop.jobs.store.store import Store; print(Store().index.slots())"
         slots = shortloop(folder, "-c", code).stdout
     assert ("'x small|a|A|1': 'main-1'" in slots) == (state == "cut off"), slots
 
@@ -136,7 +136,7 @@ def test_a_damaged_job_is_planned_anew(closed_with_damage: Path) -> None:
 def closed_with_damage(folder: Path) -> Iterator[Path]:
     (folder / "workdirs/main/main-1/scores.npy").write_bytes(b"cut")
     code = (
-        "from shortloop.jobs.store import Store; s = Store();"
+        "from shortloop.jobs.store.store import Store; s = Store();"
         "s.index.insert(s.seal_of('main-1'), [['scores.npy', 0, 0, 0, 0, 0]]); s.close()"
     )
     assert shortloop(folder, "-c", code).returncode == 0
@@ -201,7 +201,7 @@ def test_a_workdir_that_may_not_be_read(folder: Path) -> None:
 
 
 def test_the_index_is_kept_where_that_is_allowed(folder: Path) -> None:
-    code = "from shortloop.jobs.store import Store; import json; print(json.dumps(Store().index.kept))"
+    code = "from shortloop.jobs.store.store import Store; import json; print(json.dumps(Store().index.kept))"
     assert json.loads(shortloop(folder, "-c", code).stdout) is True
     with only_readable(folder):
         assert json.loads(shortloop(folder, "-c", code).stdout) is False

@@ -9,7 +9,7 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.cli.show import cost_rows, show_job
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.store import Store
 from shortloop.upkeep.deletion import delete
 from shortloop.upkeep.inventory import inventory
 

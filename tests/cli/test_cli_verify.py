@@ -10,9 +10,9 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.cli.verify import verify_jobs
-from shortloop.jobs import filestate
-from shortloop.jobs.inputs import register
+from shortloop.jobs.keys import file_state as filestate
 from shortloop.jobs.project import FINISHED, SET_ASIDE
+from shortloop.jobs.store.inputs import register
 
 
 @pytest.fixture

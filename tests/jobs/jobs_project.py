@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from shortloop.jobs import closure, code, keys, source
-from shortloop.jobs.evidence import watchers
+from shortloop.jobs.exax.evidence import watchers
+from shortloop.jobs.keys import closure, code, key, source
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -98,8 +98,8 @@ def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a package of its own under the name that keys track; tests make a fixture of it."""
     watchers()  # of the real package, once for all
     monkeypatch.setattr(closure, "ROOT", project)
-    monkeypatch.setattr(keys, "_methods", {})
-    monkeypatch.setattr(keys, "_packages", lambda: [("methods", project / "methods")])
+    monkeypatch.setattr(key, "_methods", {})
+    monkeypatch.setattr(key, "_packages", lambda: [("methods", project / "methods")])
     forget_sources(monkeypatch)
     write(project, "shortloop/__init__.py", "")
     return project

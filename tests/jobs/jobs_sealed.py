@@ -8,8 +8,8 @@ from typing import Any
 
 from jobs_project import make_job
 
-from shortloop.jobs.keys import Parts
-from shortloop.jobs.seal import Seal, content_of_job, hash_files, output_files, write_seal
+from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.store.manifest import Seal, content_of_job, hash_files, output_files, write_seal
 
 
 def parts_with(**changes: Any) -> Parts:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from build_scripts.build_pipeline import pipeline
-from shortloop.jobs.run import Plan
-from shortloop.study.load import read_study
+from shortloop.eeg.study.load import read_study
+from shortloop.jobs.executor import Plan
 
 STUDY = """\
 name = "small"

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortloop.jobs import blocks as room
-from shortloop.jobs.blocks import Blocks, clear_blocks
+from shortloop.engines import checkpoints as room
+from shortloop.engines.checkpoints import Blocks, clear_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 SETUP: dict[str, Any] = {
@@ -115,7 +115,7 @@ def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch:
 SLOW = """
 import os, sys, time
 import numpy as np
-from shortloop.jobs.blocks import Blocks
+from shortloop.engines.checkpoints import Blocks
 found = Blocks(40)
 out = found.create_array("squares", (40, 1000), np.int64)
 found.start()

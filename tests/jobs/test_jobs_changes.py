@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from toy_jobs import CODE, keep_code
 
-from shortloop.jobs.changes import changed_names, kept_code, text_diff
+from shortloop.jobs.explain.code_changes import changed_names, kept_code, text_diff
 
 OLD = """\
 import os

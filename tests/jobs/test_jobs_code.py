@@ -17,10 +17,10 @@ from jobs_project import (
     write_configuration,
 )
 
-from shortloop.jobs import closure as rooms
-from shortloop.jobs import code, own
-from shortloop.jobs.closure import closure
-from shortloop.jobs.evidence import watchers
+from shortloop.jobs.exax.evidence import watchers
+from shortloop.jobs.keys import closure as rooms
+from shortloop.jobs.keys import code, own_code
+from shortloop.jobs.keys.closure import closure
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -33,7 +33,7 @@ def modules_of(project: Path, method: str) -> set[str]:
 
 
 # Runs every import of a method but that of what finds its code, and then those inside the functions of all
-# modules that this loads, until nothing new comes; only imports of the project's own, as libraries cannot
+# modules that this loads, until nothing new comes; only imports of own code, as libraries cannot
 # import those.
 IMPORT_EVERYTHING = """
 import ast, json, sys
@@ -45,7 +45,7 @@ def run_imports(file, package):
             ours = node.level or node.module.partition(".")[0] == "shortloop"
         else:
             ours = isinstance(node, ast.Import) and any(a.name.startswith("shortloop") for a in node.names)
-        if ours and getattr(node, "module", None) != "shortloop.jobs.code":
+        if ours and getattr(node, "module", None) != "shortloop.jobs.keys.code":
             exec(ast.unparse(node), {"__package__": package, "__name__": package + ".x"})
 
 def loaded():
@@ -75,19 +75,19 @@ def test_the_closure_is_what_python_imports(method: Path) -> None:
 def test_every_library_of_a_method_has_a_version(method: Path) -> None:
     libraries = closure(method)[1]
     assert "numpy" in libraries
-    assert {name for name in libraries if own.version_of(name) is None} == set()
+    assert {name for name in libraries if own_code.version_of(name) is None} == set()
 
 
 def test_only_what_a_method_uses_is_part_of_its_key() -> None:
     closures = {method.stem: set(closure(method)[0]) for method in METHODS}
-    assert "shortloop.decoding.svm" in closures["a_train"]
-    assert "shortloop.formats.read" in closures["a_import_epochs"]
+    assert "shortloop.eeg.decoding.solvers.svm" in closures["a_train"]
+    assert "shortloop.eeg.formats.read" in closures["a_import_epochs"]
     for name in ("a_amplitude", "a_power", "a_group", "a_report", "a_import_epochs"):
-        assert not any(module.startswith("shortloop.decoding") for module in closures[name])
-    assert not any(module.startswith("shortloop.report") for module in closures["a_train"])
+        assert not any(module.startswith("shortloop.eeg.decoding") for module in closures[name])
+    assert not any(module.startswith("shortloop.eeg.report") for module in closures["a_train"])
     for modules in closures.values():
         # What runs jobs, shows progress or is a command cannot change a result.
-        assert not modules & {"shortloop.jobs.run", "shortloop.jobs.progress", "shortloop.cli.main"}
+        assert not modules & {"shortloop.jobs.executor", "shortloop.jobs.progress", "shortloop.cli.main"}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_users_own_module_beside_a_method_counts(package: Path, statement: str
 
 
 def test_a_project_may_lie_apart_from_the_package(project: Path) -> None:
-    """As when the package is installed: its modules are its own, the rest is the project's."""
+    """As when the package is installed: its modules are its own_code, the rest is the project's."""
     write(project, "tools/measure.py", "import scipy.signal\nfrom shortloop.errors import InputError\n")
     method = write(project, "dev/a_two.py", "from tools.measure import f\nimport shortloop.seeds\n")
     assert closure(method) == (
@@ -188,17 +188,17 @@ def test_a_folder_of_data_does_not_hide_a_library(package: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
-        ("from shortloop import load", {"shortloop.jobs.results"}),
+        ("from shortloop import load", {"shortloop.worker.results"}),
         ("from shortloop import InputError", {"shortloop.errors"}),
-        ("import shortloop\nshortloop.load", {"shortloop.jobs.results", "shortloop.study.load"}),
-        ("from shortloop import *", {"shortloop.jobs.results", "shortloop.study.load"}),
+        ("import shortloop\nshortloop.load", {"shortloop.worker.results", "shortloop.eeg.study.load"}),
+        ("from shortloop import *", {"shortloop.worker.results", "shortloop.eeg.study.load"}),
     ],
 )
 def test_names_that_the_package_looks_up_count(project: Path, statement: str, expected: set[str]) -> None:
     found = set(closure(write(project, "methods/a_one.py", statement))[0])
     assert expected <= found
     if "import load" in statement:
-        assert "shortloop.study.load" not in found
+        assert "shortloop.eeg.study.load" not in found
 
 
 def test_modules_of_the_same_content_do_not_cancel_out(package: Path) -> None:
@@ -227,7 +227,7 @@ def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch
     method = write(package, "methods/a_one.py", "x = 1\n")
     before = text_of(method)
     assert text_of(method) == before
-    monkeypatch.setattr(code, "version_of", lambda library: own.Version("9.9", []))
+    monkeypatch.setattr(code, "version_of", lambda library: own_code.Version("9.9", []))
     monkeypatch.setattr(code, "_known", {})  # as in a new process
     assert text_of(method) != before
 
@@ -236,16 +236,16 @@ def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch
 def test_a_library_may_be_installed_by_another_name(
     package: Path, monkeypatch: pytest.MonkeyPatch, imported: str, distribution: str
 ) -> None:
-    monkeypatch.setattr(own, "DISTRIBUTIONS", {})  # so that it is found, and not known
-    monkeypatch.setattr(own, "_versions", {})
+    monkeypatch.setattr(own_code, "DISTRIBUTIONS", {})  # so that it is found, and not known
+    monkeypatch.setattr(own_code, "_versions", {})
     text = text_of(write(package, "methods/a_one.py", f"import {imported}\n"))
     assert f"# {imported} {metadata.version(distribution)}\n" in text
 
 
 def test_a_module_whose_name_begins_like_that_of_the_reader_counts(package: Path) -> None:
-    write(package, "shortloop/jobs/code.py", "")
+    write(package, "shortloop/jobs/keys/code.py", "")
     write(package, "shortloop/jobs/codec.py", "")
-    found = modules_of(package, "from shortloop.jobs.code import code_of\nimport shortloop.jobs.codec")
+    found = modules_of(package, "from shortloop.jobs.keys.code import code_of\nimport shortloop.jobs.codec")
     assert found == {"shortloop", "shortloop.jobs.codec"}
 
 
@@ -321,9 +321,9 @@ def test_modules_that_a_build_script_names_count(package: Path) -> None:
 
 def test_the_package_of_a_method_counts(package: Path) -> None:
     """It runs before the method; what prepares processes there does not."""
-    write(package, "methods/__init__.py", "import shortloop.a\nfrom shortloop.jobs.server import x\n")
+    write(package, "methods/__init__.py", "import shortloop.a\nfrom shortloop.jobs.exax.server import x\n")
     write(package, "shortloop/a.py", "")
-    write(package, "shortloop/jobs/server.py", "")
+    write(package, "shortloop/jobs/exax/server.py", "")
     assert modules_of(package, "x = 1") == {"methods", "shortloop", "shortloop.a"}
 
 

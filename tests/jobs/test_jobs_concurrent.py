@@ -35,9 +35,9 @@ def test_a_file_is_replaced_in_one_step(project: Path) -> None:
 HASH_MANY = """
 import sys
 from pathlib import Path
-from shortloop.jobs import filestate
-from shortloop.jobs.inputs import locate, register
-filestate.SETTLED_NS = -1
+from shortloop.jobs.keys import file_state
+from shortloop.jobs.store.inputs import locate, register
+file_state.SETTLED_NS = -1
 for _ in range(5):
     for start in range(0, 40, 4):
         files = [Path(f"{number}.bin").absolute() for number in range(start, start + 4)]

@@ -10,7 +10,7 @@ import pytest
 from jobs_project import empty_project
 from jobs_sealed import finished_job
 
-from shortloop.jobs.seal import content_of_job, hash_files, output_files
+from shortloop.jobs.store.manifest import content_of_job, hash_files, output_files
 
 project = pytest.fixture(empty_project)
 

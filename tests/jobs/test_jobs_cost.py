@@ -14,8 +14,8 @@ import pytest
 from jobs_project import empty_project
 
 from shortloop.engines.units import PROGRESS
-from shortloop.jobs import cost as room
-from shortloop.jobs.cost import Meter, _stat
+from shortloop.jobs.exax import cost as room
+from shortloop.jobs.exax.cost import Meter, _stat
 
 project = pytest.fixture(empty_project)
 MB = 2**20

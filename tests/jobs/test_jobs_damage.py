@@ -13,8 +13,15 @@ import pytest
 from jobs_project import empty_project
 from jobs_sealed import parts_with, sealed_job
 
-from shortloop.jobs.damage import added_files, damage
-from shortloop.jobs.seal import Seal, content_of_job, hash_files, output_files, read_seal, write_seal
+from shortloop.jobs.store.integrity import added_files, damage
+from shortloop.jobs.store.manifest import (
+    Seal,
+    content_of_job,
+    hash_files,
+    output_files,
+    read_seal,
+    write_seal,
+)
 
 project = pytest.fixture(empty_project)
 

@@ -8,7 +8,7 @@ import pytest
 from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
-from shortloop.jobs.code import code_state
+from shortloop.jobs.keys.code import code_state
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -72,7 +72,7 @@ def test_what_is_no_file_is_named(package: Path, text: str, words: str) -> None:
 
 def test_what_code_of_writes_does_not_count_twice(package: Path) -> None:
     more = write(package, "methods/more.txt", "one")
-    head = "from shortloop.jobs.code import code_of\n"
+    head = "from shortloop.jobs.keys.code import code_of\n"
     method = write(package, "methods/a_one.py", f'{head}depend_extra = [*code_of(__file__), "more.txt"]\n')
     before = key(method)
     assert set(before) == {"methods.a_one", "file more.txt"}

@@ -12,13 +12,13 @@ import pytest
 from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
-from shortloop.jobs import own
-from shortloop.jobs.code import Code, code_state
-from shortloop.jobs.evidence import Evidence, evidence_of
-from shortloop.jobs.filestate import states_of_files
-from shortloop.jobs.inputs import locate, register
-from shortloop.jobs.keys import Parts
-from shortloop.jobs.notes import NOTED, note, take_notes
+from shortloop.jobs.exax.evidence import Evidence, evidence_of
+from shortloop.jobs.exax.notes import NOTED, note, take_notes
+from shortloop.jobs.keys import own_code
+from shortloop.jobs.keys.code import Code, code_state
+from shortloop.jobs.keys.file_state import states_of_files
+from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.store.inputs import locate, register
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -33,7 +33,7 @@ class Job:
         self.file = write(package, "shortloop/a.py", "x = 1\n")
         self.folder = package / "job"
         self.folder.mkdir()
-        monkeypatch.setattr("shortloop.jobs.notes._file", "")
+        monkeypatch.setattr("shortloop.jobs.exax.notes._file", "")
         monkeypatch.setenv("SHORTLOOP_NOTES", "")  # put back when the test ends
         take_notes(self.folder)
         self.before = code_state(self.method)
@@ -103,8 +103,10 @@ def test_code_that_the_key_does_not_know(job: Job) -> None:
 
 
 def test_what_watches_jobs_is_no_code_of_theirs(job: Job) -> None:
-    for name in ("watch", "closure", "machine_code", "loading", "server", "lifeline"):
-        job.load(f"shortloop.jobs.{name}", own.ROOT / "shortloop" / "jobs" / f"{name}.py")
+    exax = ("watch", "machine_code", "loading", "server", "parent_death")
+    for name in ("keys.closure", *(f"exax.{each}" for each in exax)):
+        file = own_code.ROOT.joinpath("shortloop", "jobs", *name.split(".")).with_suffix(".py")
+        job.load(f"shortloop.jobs.{name}", file)
     assert job.evidence() == Evidence()
 
 

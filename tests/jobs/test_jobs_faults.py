@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shortloop.errors import InputError, TransientError
-from shortloop.jobs.faults import fault_in, fault_of, if_writable, unreadable
+from shortloop.jobs.system_errors import fault_in, fault_of, if_writable, unreadable
 
 
 def caused(error: Exception, *, known: bool) -> Exception:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from jobs_project import ROOT, empty_project
 from jobs_sealed import parts_with, sealed_job
 
-from shortloop.jobs.database import Database
-from shortloop.jobs.index import LAYOUT, PROBES
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.database import Database
+from shortloop.jobs.store.index import LAYOUT, PROBES
+from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
 
@@ -133,7 +133,7 @@ def test_a_file_that_cannot_be_used_now_is_left_alone(jobs: list[str | None]) ->
 
 
 OPEN_MANY = """
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.store import Store
 for _ in range(20):
     Store().close()
 with Store() as store:

@@ -12,9 +12,9 @@ import pytest
 from bound import commands, shortloop
 from toy_jobs import ToyJobs, toy_project
 
-from shortloop.jobs import index_file
-from shortloop.jobs.faults import fault_of
-from shortloop.jobs.index import Index
+from shortloop.jobs.store import index_file
+from shortloop.jobs.store.index import Index
+from shortloop.jobs.system_errors import fault_of
 
 LOOKING = [("jobs",), ("show", "main-0"), ("why", "main-0"), ("verify",), ("gc",)]
 
@@ -97,7 +97,7 @@ def test_one_that_another_program_holds(held: Path, monkeypatch: pytest.MonkeyPa
     assert found is not None
     assert "held by another program" in found.problem
     code = (
-        "import sys; from shortloop.jobs import index_file; from shortloop.cli.main import main;"
+        "import sys; from shortloop.jobs.store import index_file; from shortloop.cli.main import main;"
         "index_file.PATIENCE = 0.2; sys.argv = ['shortloop', 'jobs']; main()"
     )
     done = shortloop(held, "-c", code)

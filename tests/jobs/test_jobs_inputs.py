@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from jobs_project import empty_project
 
 from shortloop.errors import InputError
-from shortloop.jobs import filestate, hashing
-from shortloop.jobs.inputs import content_of, is_unchanged, locate, register
+from shortloop.jobs.keys import file_state as filestate
+from shortloop.jobs.keys import hashing
+from shortloop.jobs.store.inputs import content_of, is_unchanged, locate, register
 
 project = pytest.fixture(empty_project)
 

@@ -14,10 +14,10 @@ from jobs_project import ROOT, empty_project, own_package, write
 from jobs_sealed import parts_with
 
 from shortloop.errors import InputError
-from shortloop.jobs import code
-from shortloop.jobs.digest import canonical, digest
-from shortloop.jobs.keys import find_method, parts_of
-from shortloop.jobs.own import Version
+from shortloop.jobs.keys import code
+from shortloop.jobs.keys.digest import canonical, digest
+from shortloop.jobs.keys.key import find_method, parts_of
+from shortloop.jobs.keys.own_code import Version
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)

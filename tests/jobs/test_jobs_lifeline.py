@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 FAMILY = """
 import os, time
-from shortloop.jobs.lifeline import forks_end_with_this
+from shortloop.jobs.exax.parent_death import forks_end_with_this
 forks_end_with_this()
 pids = [os.getpid()]
 reader, writer = os.pipe()

@@ -18,8 +18,8 @@ import pytest
 from jobs_project import write_configuration
 
 from shortloop.errors import InputError
-from shortloop.jobs import listener
-from shortloop.jobs.listener import answers, ask, socket_file
+from shortloop.jobs.exax import listener
+from shortloop.jobs.exax.listener import answers, ask, socket_file
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from jobs_project import ROOT, write_configuration
 CODE = """
 import json, sys
 sys.path.insert(0, ".")
-from shortloop.jobs.loading import load_from_source, loaded_modules
+from shortloop.jobs.exax.loading import load_from_source, loaded_modules
 load_from_source()
 from helper import value
 print(json.dumps([value(), [*loaded_modules()["helper"]]]))

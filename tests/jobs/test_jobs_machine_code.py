@@ -24,7 +24,7 @@ def f(x):
 """
 INNER = "import numba\n\n\n@numba.njit(cache=True)\ndef g(x):\n    return x + {}\n"
 FIRST = {"shortloop first": "import shortloop", "numba first": "import numba, shortloop"}
-NOTING = "import shortloop\nfrom shortloop.jobs.loading import load_from_source\nload_from_source()"
+NOTING = "import shortloop\nfrom shortloop.jobs.exax.loading import load_from_source\nload_from_source()"
 ASK = """
 import json
 from pack.outer import f

@@ -13,14 +13,14 @@ from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
-from shortloop.jobs import exax
-from shortloop.jobs.notes import NOTED
-from shortloop.jobs.plan import Built, Plan
+from shortloop.jobs.exax import client
+from shortloop.jobs.exax.notes import NOTED
+from shortloop.jobs.executor import Run
+from shortloop.jobs.planner import Built, Plan
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.run import Run
-from shortloop.jobs.seal import SEAL, read_seal
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.manifest import SEAL, read_seal
+from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -53,7 +53,7 @@ class Toy:
 
 @pytest.fixture
 def toy(package: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
-    monkeypatch.setattr(exax, "reload_methods", lambda: None)  # this exax always has them as they are
+    monkeypatch.setattr(client, "reload_methods", lambda: None)  # this exax always has them as they are
     return Toy(package)
 
 
@@ -80,13 +80,13 @@ def test_not_if_it_was_made_before_the_machine_started(toy: Toy, monkeypatch: py
     first = toy.build()
     post = first.path / FINISHED
     loaded = json.loads(post.read_text(encoding="utf-8"))
-    assert exax.made_since_boot(first.path)
+    assert client.made_since_boot(first.path)
     uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
     started = time.time() - uptime - 1
     post.write_text(json.dumps({**loaded, "starttime": started}), encoding="utf-8")
-    assert not exax.made_since_boot(first.path)
+    assert not client.made_since_boot(first.path)
     post.write_text(json.dumps(loaded), encoding="utf-8")  # its code is newer than that
-    monkeypatch.setattr(exax, "made_since_boot", lambda folder: False)
+    monkeypatch.setattr(client, "made_since_boot", lambda folder: False)
     toy.forget(seals=True)
     again = toy.build()
     assert again.fresh

@@ -13,8 +13,8 @@ import pytest
 from jobs_project import ROOT, empty_project, make_job
 from jobs_sealed import sealed_job
 
-from shortloop.jobs.mending import BROKEN, UNFINISHED, mend, tidy
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE
+from shortloop.jobs.store.leftovers import BROKEN, UNFINISHED, mend, tidy
 
 project = pytest.fixture(empty_project)
 
@@ -134,7 +134,7 @@ def test_other_folders_of_a_workdir_are_not_jobs(project: Path, workdirs: dict[s
 OWN = """
 import sys
 from pathlib import Path
-from shortloop.jobs.mending import own
+from shortloop.jobs.store.leftovers import own
 own({name: Path(name) for name in sys.argv[1:]})
 print("has them", flush=True)
 sys.stdin.read()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from accelerator.urd import DB
 
-from shortloop.jobs.mending import mend_lists
+from shortloop.jobs.store.leftovers import mend_lists
 
 JOBS = '[["a", "main-1"]]'
 LINES = [

@@ -12,8 +12,8 @@ from jobs_project import empty_project
 from jobs_sealed import finished_job, seal_for
 
 from shortloop.errors import InputError
-from shortloop.jobs.damage import damage
-from shortloop.jobs.seal import hash_files, output_files, write_seal
+from shortloop.jobs.store.integrity import damage
+from shortloop.jobs.store.manifest import hash_files, output_files, write_seal
 
 project = pytest.fixture(empty_project)
 

@@ -11,11 +11,11 @@ import pytest
 from jobs_project import empty_project
 from jobs_sealed import finished_job, seal_for
 
-from shortloop.jobs import seal as sealing
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.records import create_array
-from shortloop.jobs.seal import SEAL
-from shortloop.jobs.store import Store
+from shortloop.jobs.store import manifest as sealing
+from shortloop.jobs.store.manifest import SEAL
+from shortloop.jobs.store.store import Store
+from shortloop.worker.records import create_array
 
 project = pytest.fixture(empty_project)
 

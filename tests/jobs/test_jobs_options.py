@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shortloop.errors import InputError
-from shortloop.jobs.digest import canonical
-from shortloop.jobs.options import check_options
-from shortloop.jobs.plan import Plan
+from shortloop.jobs.keys.digest import canonical
+from shortloop.jobs.keys.options import check_options
+from shortloop.jobs.planner import Plan
 
 Point = namedtuple("Point", "x y")
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from jobs_project import ROOT, empty_project, fresh_python, make_job
 
-from shortloop.data import Span
+from shortloop.eeg.stages.feature_files import feature_arrays, load_features
 from shortloop.errors import InputError
-from shortloop.jobs import filestate
-from shortloop.jobs.inputs import locate, register
-from shortloop.jobs.records import Array, Outside, save_array, write_record
-from shortloop.jobs.results import load, open_result
-from shortloop.jobs.stage_files import feature_arrays, load_features
+from shortloop.jobs.keys import file_state as filestate
+from shortloop.jobs.store.inputs import locate, register
+from shortloop.span import Span
+from shortloop.worker.records import Array, Outside, save_array, write_record
+from shortloop.worker.results import load, open_result
 
 project = pytest.fixture(empty_project)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortloop.jobs import own
-from shortloop.jobs.own import is_own, version_of, whole_package
+from shortloop.jobs.keys import own_code
+from shortloop.jobs.keys.own_code import is_own, version_of, whole_package
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "site-packages"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setattr(own, "_library_folders", lambda: (f"{folder}/",))
-    monkeypatch.setattr(own, "_versions", {})
+    monkeypatch.setattr(own_code, "_library_folders", lambda: (f"{folder}/",))
+    monkeypatch.setattr(own_code, "_versions", {})
     return folder
 
 
@@ -50,7 +50,7 @@ def text_of(library: str) -> str:
 def test_what_is_installed_is_not_ones_own() -> None:
     assert not is_own(str(np.__file__))
     assert not is_own(os.__file__)
-    assert is_own(own.__file__)
+    assert is_own(own_code.__file__)
     assert is_own(__file__)
 
 
@@ -120,16 +120,16 @@ def test_libraries_that_are_installed_in_a_folder_on_the_path_are_libraries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As modules of a cluster are."""
-    monkeypatch.setattr(own, "_versions", {})
+    monkeypatch.setattr(own_code, "_versions", {})
     monkeypatch.syspath_prepend(str(tmp_path))
     install(tmp_path, "1.0")
-    own._library_folders.cache_clear()
+    own_code._library_folders.cache_clear()
     try:
         assert not is_own(str(tmp_path / "toolbox" / "__init__.py"))
         assert whole_package("toolbox") is None
         assert text_of("toolbox") == "1.0"
     finally:
-        own._library_folders.cache_clear()
+        own_code._library_folders.cache_clear()
 
 
 def test_an_archive_on_the_path_is_not_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,9 @@ from jobs_studies import (
 )
 
 from build_scripts.build_pipeline import pipeline
+from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.errors import InputError
-from shortloop.jobs.run import Built, Plan
-from shortloop.study.load import DEFAULT_STUDY, read_study
+from shortloop.jobs.executor import Built, Plan
 
 project = pytest.fixture(empty_project)
 thesis = pytest.fixture(thesis_files)

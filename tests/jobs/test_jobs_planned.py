@@ -11,10 +11,10 @@ from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
-from shortloop.jobs.plan import BUILD, PERHAPS, REUSE, Built, Plan
+from shortloop.jobs.executor import Run
+from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Built, Plan
 from shortloop.jobs.progress import Progress
-from shortloop.jobs.run import Run
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)

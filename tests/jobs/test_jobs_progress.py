@@ -15,7 +15,7 @@ import pytest
 from jobs_project import ROOT, fresh_python
 
 from shortloop.jobs import progress as room
-from shortloop.jobs.plan import BUILD, Built
+from shortloop.jobs.planner import BUILD, Built
 from shortloop.jobs.progress import Progress
 
 TRAIN = Built("", "train", "S01", plan=BUILD)
@@ -60,7 +60,7 @@ def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
 
 RUN = """
 import time
-from shortloop.jobs.plan import BUILD, REUSE, Built
+from shortloop.jobs.planner import BUILD, REUSE, Built
 from shortloop.jobs.progress import Progress, terminal_width
 print("width", terminal_width())
 jobs = [Built("", "train", f"[S{number}]", plan=BUILD, seconds=70.0) for number in range(3)]
@@ -118,7 +118,7 @@ def test_on_a_terminal_a_bar_comes_and_goes(columns: int) -> None:
 
 NOTHING = """
 import sys
-from shortloop.jobs.plan import REUSE, Built
+from shortloop.jobs.planner import REUSE, Built
 from shortloop.jobs.progress import Progress
 with Progress([Built("", "train", "A", plan=REUSE)] * 3, {"train": 70.0}) as progress:
     for _ in range(3):
@@ -134,7 +134,7 @@ def test_a_run_that_builds_nothing_draws_nothing() -> None:
 
 WIDER = """
 import fcntl, struct, termios
-from shortloop.jobs.plan import BUILD, Built
+from shortloop.jobs.planner import BUILD, Built
 from shortloop.jobs.progress import Progress
 with Progress([Built("", "train", "A", plan=BUILD)], {}) as progress:
     progress.begin("train", "A")

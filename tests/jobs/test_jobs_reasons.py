@@ -9,14 +9,14 @@ import pytest
 from jobs_project import write
 from toy_jobs import ToyJobs, toy_project, with_code
 
-from shortloop.jobs import changes, reasons
-from shortloop.jobs.inputs import register
-from shortloop.jobs.own import ROOT
-from shortloop.jobs.plan import Built
-from shortloop.jobs.reasons import code_words, one_line
-from shortloop.jobs.seal import Seal
-from shortloop.jobs.store import Store
-from shortloop.jobs.why import Difference
+from shortloop.jobs.explain import code_changes, reasons
+from shortloop.jobs.explain.differences import Difference
+from shortloop.jobs.explain.reasons import code_words, one_line
+from shortloop.jobs.keys.own_code import ROOT
+from shortloop.jobs.planner import Built
+from shortloop.jobs.store.inputs import register
+from shortloop.jobs.store.manifest import Seal
+from shortloop.jobs.store.store import Store
 
 NOW = with_code(steps="def step(x):\n    return x + 2\n\ndef other():\n    pass", more="LIMIT = 1")
 
@@ -95,7 +95,7 @@ def test_the_code_of_the_first_job_is_read_for_all(jobs: ToyJobs, monkeypatch: p
 
     def kept_code(folder: Path) -> dict[str, str]:
         read.append(folder)
-        return changes.kept_code(folder)
+        return code_changes.kept_code(folder)
 
     monkeypatch.setattr(reasons, "kept_code", kept_code)
     said = {reason(jobs, one, two) for one, two in zip(ones, twos)}

@@ -16,8 +16,8 @@ from hypothesis.extra import numpy as npst
 from jobs_project import empty_project, make_job
 
 from shortloop.errors import InputError
-from shortloop.jobs.records import Array, create_array, noted, reject, save_array, versions, write_record
-from shortloop.jobs.results import open_result
+from shortloop.worker.records import Array, create_array, noted, reject, save_array, versions, write_record
+from shortloop.worker.results import open_result
 
 project = pytest.fixture(empty_project)
 

@@ -12,13 +12,13 @@ from jobs_project import own_package, write
 from toy_jobs import CONFIGURATION
 
 from shortloop.errors import InputError
-from shortloop.jobs.plan import BUILD
-from shortloop.jobs.rehearsal import Rehearsal, rehearse
+from shortloop.jobs.dry_run import Rehearsal, rehearse
+from shortloop.jobs.planner import BUILD
 
 NUMBERS = itertools.count()
 METHOD = "def synthesis():\n    pass\n"
 SCRIPT = """\
-from shortloop.jobs.run import run_pipeline
+from shortloop.jobs.executor import run_pipeline
 
 
 def main(urd):

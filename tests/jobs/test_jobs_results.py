@@ -11,8 +11,8 @@ from jobs_project import empty_project, make_job
 
 import shortloop
 from shortloop.errors import InputError
-from shortloop.jobs.records import Array, reject, save_array, write_record
-from shortloop.jobs.results import load, open_result
+from shortloop.worker.records import Array, reject, save_array, write_record
+from shortloop.worker.results import load, open_result
 
 project = pytest.fixture(empty_project)
 

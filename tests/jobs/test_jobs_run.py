@@ -12,12 +12,12 @@ from jobs_project import empty_project
 from jobs_studies import POWER, THESIS, expected_jobs, plan_of, thesis_files
 
 from build_scripts.build_pipeline import pipeline
+from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
+from shortloop.eeg.study.schema import Study
 from shortloop.errors import InputError
+from shortloop.jobs.executor import Plan, Run
 from shortloop.jobs.progress import Progress
-from shortloop.jobs.run import Plan, Run
-from shortloop.jobs.store import Store
-from shortloop.study.load import DEFAULT_STUDY, read_study
-from shortloop.study.schema import Study
+from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
 thesis = pytest.fixture(thesis_files)

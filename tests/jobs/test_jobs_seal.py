@@ -16,9 +16,17 @@ from hypothesis import strategies as st
 from jobs_project import empty_project
 from jobs_sealed import finished_job, parts_with, seal_for, sealed_job
 
-from shortloop.jobs.damage import damage
-from shortloop.jobs.digest import digest
-from shortloop.jobs.seal import SEAL, hash_files, output_files, read_seal, seal_problem, states_of, write_seal
+from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.store.integrity import damage
+from shortloop.jobs.store.manifest import (
+    SEAL,
+    hash_files,
+    output_files,
+    read_seal,
+    seal_problem,
+    states_of,
+    write_seal,
+)
 
 project = pytest.fixture(empty_project)
 

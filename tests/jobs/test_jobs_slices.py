@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from jobs_project import empty_project
 
-from shortloop.jobs import slices
-from shortloop.jobs.slices import Slices, holds_slices, slices_now, wanted
+from shortloop.jobs.store import slices
+from shortloop.jobs.store.slices import Slices, holds_slices, slices_now, wanted
 
 
 @pytest.mark.parametrize(("setting", "number"), [(-1, 3), (0, 3), (1, 1), (2, 2), (3, 3), (1000, 3)])

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from jobs_project import ROOT, empty_project, forget_sources, own_package, text_of, write
 
-from shortloop.jobs import filestate, source
+from shortloop.jobs.keys import file_state as filestate
+from shortloop.jobs.keys import source
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -33,7 +34,10 @@ def with_comments(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("name", ["jobs/source.py", "decoding/svm.py", "formats/parts.py", "study/schema.py"])
+@pytest.mark.parametrize(
+    "name",
+    ["jobs/keys/source.py", "eeg/decoding/solvers/svm.py", "eeg/formats/sessions.py", "eeg/study/schema.py"],
+)
 def test_comments_and_formatting_do_not_change_the_text(project: Path, name: str) -> None:
     text = (ROOT / "shortloop" / name).read_text(encoding="utf-8")
     variants = [text, with_comments(text), text.replace("\n", "\r\n"), ast.unparse(ast.parse(text))]

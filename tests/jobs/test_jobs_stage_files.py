@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from jobs_project import empty_project
 
-from shortloop.data import Epochs, Features
-from shortloop.jobs.records import save_array, write_record
-from shortloop.jobs.results import open_result
-from shortloop.jobs.stage_files import (
+from shortloop.eeg.data import Epochs, Features
+from shortloop.eeg.stages.feature_files import (
     feature_arrays,
     feature_facts,
     load_epochs,
     load_features,
     save_epochs,
 )
-from shortloop.study.schema import Phases
+from shortloop.eeg.study.schema import Phases
+from shortloop.worker.records import save_array, write_record
+from shortloop.worker.results import open_result
 
 project = pytest.fixture(empty_project)
 

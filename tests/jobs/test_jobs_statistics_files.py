@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from jobs_project import empty_project
 
-from shortloop.group.result import MapStatistics
-from shortloop.group.statistics import group_statistics
-from shortloop.jobs.records import write_record
-from shortloop.jobs.results import open_result
-from shortloop.jobs.statistics_files import load_statistics, save_statistics
+from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.statistics import group_statistics
+from shortloop.eeg.stages.statistics_files import load_statistics, save_statistics
+from shortloop.eeg.study.inference import GroupSettings
 from shortloop.seeds import seed_for
-from shortloop.study.inference import GroupSettings
+from shortloop.worker.records import write_record
+from shortloop.worker.results import open_result
 
 project = pytest.fixture(empty_project)
 

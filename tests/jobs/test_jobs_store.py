@@ -12,10 +12,10 @@ import pytest
 from jobs_project import empty_project
 from jobs_sealed import finished_job, parts_with, seal_for, sealed_job
 
-from shortloop.jobs import store as room
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.seal import SEAL, read_seal, write_seal
-from shortloop.jobs.store import Store
+from shortloop.jobs.store import store as room
+from shortloop.jobs.store.manifest import SEAL, read_seal, write_seal
+from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from jobs_project import empty_project, write
 
+from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.errors import InputError
-from shortloop.jobs.store import Store
-from shortloop.jobs.study_files import TAKE_OVER, note_study_file, take_over_study
-from shortloop.study.load import DEFAULT_STUDY, read_study
+from shortloop.jobs.settings_files import TAKE_OVER, note_study_file, take_over_study
+from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
 
@@ -125,7 +125,7 @@ def test_the_embedded_study_lies_where_it_lies(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The package may be installed elsewhere one day."""
-    from shortloop.study import load
+    from shortloop.eeg.study import load
 
     assert run(DEFAULT_STUDY) is None
     elsewhere = write(tmp_path, "site-packages/default.toml", TEXT)

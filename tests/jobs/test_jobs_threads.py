@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from jobs_project import fresh_python
 
-from shortloop.jobs.threads import VARIABLES, check_single_thread, threads_of
+from shortloop.worker.threads import VARIABLES, check_single_thread, threads_of
 
 MANY = dict.fromkeys(VARIABLES, "8")
 USE_THEM = """
 import json, os
 import numpy, scipy.linalg, sklearn.linear_model
-from shortloop.jobs.threads import check_single_thread
+from shortloop.worker.threads import check_single_thread
 import threadpoolctl
 before = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
 report = check_single_thread()
@@ -39,7 +39,7 @@ def test_libraries_that_are_loaded_later_use_one_thread(tmp_path: Path, package:
     how = (
         f"import {package}"
         if package
-        else ("from shortloop.jobs.threads import set_single_thread; set_single_thread()")
+        else ("from shortloop.worker.threads import set_single_thread; set_single_thread()")
     )
     found = pools(how + USE_THEM, tmp_path)
     assert len(found["before"]) >= 2  # OpenBLAS and OpenMP at least
@@ -85,7 +85,7 @@ def test_one_slice_says_what_all_have() -> None:
 
 def test_setting_threads_imports_nothing_heavy(tmp_path: Path) -> None:
     code = (
-        "import sys, json; from shortloop.jobs.threads import set_single_thread; set_single_thread();"
+        "import sys, json; from shortloop.worker.threads import set_single_thread; set_single_thread();"
         "print(json.dumps(sorted(sys.modules)))"
     )
     loaded = set(json.loads(fresh_python(code, tmp_path)))

@@ -10,11 +10,11 @@ import pytest
 from jobs_project import empty_project, own_package, write
 from jobs_sealed import sealed_job
 
-from shortloop.jobs import hashing
-from shortloop.jobs.inputs import content_of, known_content, name_of, register
-from shortloop.jobs.keys import parts_of
-from shortloop.jobs.plan import BUILD, PERHAPS, REUSE, Plan
-from shortloop.jobs.store import Store
+from shortloop.jobs.keys import hashing
+from shortloop.jobs.keys.key import parts_of
+from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Plan
+from shortloop.jobs.store.inputs import content_of, known_content, name_of, register
+from shortloop.jobs.store.store import Store
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own_package(project, monkeypatch)
     write(project, "methods/a_first.py", "def synthesis():\n    pass\n")
     file = write(project, "a.npz", "one")
-    monkeypatch.setattr("shortloop.jobs.filestate.SETTLED_NS", 0)
+    monkeypatch.setattr("shortloop.jobs.keys.file_state.SETTLED_NS", 0)
     time.sleep(0.01)
     register([file])
     return file

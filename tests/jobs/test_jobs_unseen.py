@@ -12,9 +12,10 @@ import pytest
 from jobs_project import empty_project
 
 from shortloop.errors import InputError
-from shortloop.jobs import filestate, inputs
-from shortloop.jobs.filestate import file_state
-from shortloop.jobs.inputs import changed_unseen, content_of, known_content, locate, register
+from shortloop.jobs.keys import file_state as filestate
+from shortloop.jobs.keys.file_state import file_state
+from shortloop.jobs.store import inputs
+from shortloop.jobs.store.inputs import changed_unseen, content_of, known_content, locate, register
 
 project = pytest.fixture(empty_project)
 

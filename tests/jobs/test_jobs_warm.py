@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from jobs_project import write_configuration
 
-from shortloop.jobs import warm
+from shortloop.jobs.exax import preload
 
 CODE = """
 import json, os, sys, types
 sys.path.insert(0, os.getcwd())
 sys.modules["__main__"] = types.SimpleNamespace(__file__=sys.argv[1])
-from shortloop.jobs import warm
-from shortloop.jobs.code import code_of
-from shortloop.jobs.server import prepare_runner
+from shortloop.jobs.exax import preload
+from shortloop.jobs.keys.code import code_of
+from shortloop.jobs.exax.server import prepare_runner
 prepare_runner()
 
 def fork(then):
@@ -31,22 +31,22 @@ def fork(then):
 
 for method in "ab":  # as when exax loads them
     code_of(os.path.join("methods", f"a_{method}.py"))
-warm.announce(sys.argv[2])
+preload.announce(sys.argv[2])
 if len(sys.argv) > 3:
-    note = json.loads(warm._note().read_text())
-    warm._note().write_text(json.dumps(note | {"pid": int(sys.argv[3])}))
+    note = json.loads(preload._note().read_text())
+    preload._note().write_text(json.dumps(note | {"pid": int(sys.argv[3])}))
 
 def announce_and_fork():
-    warm.announce("b")
+    preload.announce("b")
     fork(lambda: None)
 
 fork(announce_and_fork)
-warm.announce("b")
+preload.announce("b")
 fork(lambda: None)
 """
 RUNNER = "/x/accelerator/runner.py"
 SAYS_SO = """
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 depend_extra = code_of(__file__)
 """
@@ -105,7 +105,7 @@ def test_what_a_run_announced_that_was_killed_does_not_count(imported: Callable[
 def test_a_run_that_is_over_leaves_no_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "accelerator.conf").touch()
     monkeypatch.chdir(tmp_path)
-    warm._note().write_text("{}", encoding="utf-8")
-    warm.forget()
-    warm.forget()
-    assert not warm._note().exists()
+    preload._note().write_text("{}", encoding="utf-8")
+    preload.forget()
+    preload.forget()
+    assert not preload._note().exists()

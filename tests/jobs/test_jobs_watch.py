@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jobs_project import write_configuration
 
-from shortloop.jobs import watch
+from shortloop.jobs.exax import watch
 
 
 @pytest.mark.parametrize("above", ["project", ".hidden/project"])

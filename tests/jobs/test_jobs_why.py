@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shortloop.jobs.keys import Parts
-from shortloop.jobs.why import Difference, differences, option_rows, short, short_list
+from shortloop.jobs.explain.differences import Difference, differences, option_rows, short, short_list
+from shortloop.jobs.keys.key import Parts
 
 A, B, C = ("a" * 64, "b" * 64, "c" * 64)
 

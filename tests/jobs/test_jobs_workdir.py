@@ -11,8 +11,8 @@ from jobs_sealed import parts_with, seal_for, sealed_job
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import DELETED, FINISHED, job_folders
-from shortloop.jobs.store import Store
-from shortloop.jobs.workdir import HIDDEN, hidden_folder, project_at, project_name
+from shortloop.jobs.store.store import Store
+from shortloop.jobs.store.workdir import HIDDEN, hidden_folder, project_at, project_name
 
 project = pytest.fixture(empty_project)
 

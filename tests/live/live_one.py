@@ -16,8 +16,8 @@ SCRIPT = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.inputs import register
-from shortloop.jobs.run import run_pipeline
+from shortloop.jobs.store.inputs import register
+from shortloop.jobs.executor import run_pipeline
 
 FOLDER = Path(__file__).parents[1]
 
@@ -43,7 +43,7 @@ import os
 import time
 from pathlib import Path
 
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"file": "", "name": ""}
@@ -57,7 +57,7 @@ def wait(what):
 
 
 def synthesis():
-    from shortloop.jobs.records import Array, save_array, write_record
+    from shortloop.worker.records import Array, save_array, write_record
 
     save_array("x", [value()])
     write_record("one", None, {"x": Array("values", "x")})

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.live
 CUBED = """
 
 def cubed(*given, **more):
-    from shortloop.features.amplitude import amplitude_features
+    from shortloop.eeg.features.amplitude import amplitude_features
 
     made = amplitude_features(*given, **more)
     made.data[:] **= 3
@@ -68,10 +68,10 @@ def test_the_number_of_permutations_rebuilds_permute_and_what_is_below(unchanged
 def test_code_that_leaves_the_same_rebuilds_the_stages_that_reach_it_and_none_below(
     unchanged: LiveProject,
 ) -> None:
-    room = unchanged.folder / "shortloop" / "features" / "amplitude.py"
+    room = unchanged.folder / "shortloop" / "eeg" / "features" / "amplitude.py"
     room.write_text(room.read_text(encoding="utf-8") + "\nUNUSED = 1\n", encoding="utf-8")
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("amplitude",))
-    train = unchanged.folder / "shortloop" / "decoding" / "train.py"
+    train = unchanged.folder / "shortloop" / "eeg" / "decoding" / "train.py"
     train.write_text(train.read_text(encoding="utf-8") + "\nUNUSED = 1\n", encoding="utf-8")
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply", "permute"))
 
@@ -89,7 +89,7 @@ def test_code_that_leaves_something_else_rebuilds_what_is_below(unchanged: LiveP
 
 
 def test_a_comment_or_docstring_rebuilds_nothing(unchanged: LiveProject) -> None:
-    svm = unchanged.folder / "shortloop" / "decoding" / "svm.py"
+    svm = unchanged.folder / "shortloop" / "eeg" / "decoding" / "solvers" / "svm.py"
     source = svm.read_text(encoding="utf-8")
     assert '"""One-versus-rest' in source
     changed = source.replace('"""One-versus-rest', '"""A one-versus-rest') + "\n# a remark\n"

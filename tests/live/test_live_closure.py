@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from live_project import LiveProject
 
-from shortloop.jobs.closure import closure
-from shortloop.jobs.evidence import watchers
+from shortloop.jobs.exax.evidence import watchers
+from shortloop.jobs.keys.closure import closure
 
 pytestmark = pytest.mark.live
 
@@ -32,7 +32,9 @@ sys.addaudithook(note)
 def test_everything_that_jobs_import_is_in_their_keys(project: LiveProject) -> None:
     methods = project.folder / "methods" / "__init__.py"
     methods.write_text(methods.read_text(encoding="utf-8") + NOTE_IMPORTS, encoding="utf-8")
-    warm = project.folder / "shortloop" / "jobs" / "warm.py"  # loaded early, imports would not show
+    warm = (
+        project.folder / "shortloop" / "jobs" / "exax" / "preload.py"
+    )  # loaded early, imports would not show
     text = warm.read_text(encoding="utf-8")
     warm.write_text(f"{text}\n\ndef announce(method):\n    pass\n", encoding="utf-8")
     project.run()
@@ -44,7 +46,7 @@ def test_everything_that_jobs_import_is_in_their_keys(project: LiveProject) -> N
             seen.setdefault(job["stage"], set()).update(imported)
     stages = {"import_epochs", "amplitude", "train", "apply", "permute", "group", "report"}
     assert set(seen) == stages
-    assert "shortloop.decoding.train" in seen["train"]
+    assert "shortloop.eeg.decoding.train" in seen["train"]
     for stage, imported in seen.items():
         modules = closure(project.folder / "methods" / f"a_{stage}.py")[0]
         assert imported - set(modules) - watchers() == set(), stage

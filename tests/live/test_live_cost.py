@@ -42,7 +42,7 @@ def analysis(sliceno, prepare_res):
 
 
 def synthesis():
-    from shortloop.jobs.records import write_record
+    from shortloop.worker.records import write_record
 
     burn(options["burn"])
     with open("file", "wb") as stream:
@@ -51,7 +51,7 @@ def synthesis():
     assert float(open(".progress").read()) == bool(options["units"])
 """
 SCRIPT = """\
-from shortloop.jobs.run import run_pipeline
+from shortloop.jobs.executor import run_pipeline
 
 CASES = {"idle": {}, "busy": {"burn": 0.25}, "big": {"shared": 60, "own": 30}, "writer": {"write": 40}}
 CASES["units"] = {"units": 20}

@@ -35,7 +35,7 @@ def apart() -> Iterator[LiveProject]:
 def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> None:
     method = apart.folder / "methods" / "a_train.py"
     source = method.read_text(encoding="utf-8")
-    work = "    from shortloop.decoding.train import train_bin\n"
+    work = "    from shortloop.eeg.decoding.train import train_bin\n"
     assert work in source
     method.write_text(source.replace(work, f"{work}    1 / 0\n"), encoding="utf-8")
     failed = apart.ax("run", "build_pipeline")

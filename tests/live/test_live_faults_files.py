@@ -115,7 +115,7 @@ def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
 def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     """Nobody can know, so a job without a seal from before is built again."""
     nodes = toy.new_chains()
-    store = toy.folder / "shortloop/jobs/store.py"
+    store = toy.folder / "shortloop/jobs/store/store.py"
     text = store.read_text(encoding="utf-8")
     assert "                write_seal(folder, seal)\n" in text
     store.write_text(text.replace("write_seal(folder, seal)", "continue"), encoding="utf-8")

@@ -136,7 +136,7 @@ def test_many_that_load_the_methods_at_once(toy: DagProject) -> None:
 
 ALLOCATE = """
 from concurrent.futures import ThreadPoolExecutor
-from shortloop.jobs.exax import reload_methods
+from shortloop.jobs.exax.client import reload_methods
 from accelerator.unixhttp import call
 from shortloop.jobs.project import configuration
 
@@ -162,7 +162,7 @@ def test_jobs_that_begin_while_others_load_the_methods(toy: DagProject) -> None:
 
 def load_methods(toy: DagProject, times: int) -> list[int]:
     """Have exax load the methods anew, as each `ax run` does when it begins; exit statuses."""
-    code = "from shortloop.jobs.exax import reload_methods; reload_methods()"
+    code = "from shortloop.jobs.exax.client import reload_methods; reload_methods()"
     started = [toy.start(sys.executable, "-c", code) for _ in range(times)]
     return [toy.end(each).status for each in started]
 

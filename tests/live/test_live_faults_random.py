@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 from toy_project import AX, DagProject, Node, Ran, before_the_cut, chains, expected, setup_of
 
-from shortloop.jobs.damage import damage
-from shortloop.jobs.mending import mend_lists
-from shortloop.jobs.seal import read_seal
+from shortloop.jobs.store.integrity import damage
+from shortloop.jobs.store.leftovers import mend_lists
+from shortloop.jobs.store.manifest import read_seal
 
 pytestmark = pytest.mark.live
 

@@ -51,7 +51,7 @@ CORE = """
 import json
 
 from build_scripts.build_pipeline import decode
-from shortloop.jobs.run import run_study
+from shortloop.jobs.executor import run_study
 
 
 def main(urd):

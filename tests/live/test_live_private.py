@@ -16,7 +16,7 @@ from live_project import served
 from toy_project import DagProject, chains, wait_for
 
 from shortloop.errors import InputError
-from shortloop.jobs.listener import answers
+from shortloop.jobs.exax.listener import answers
 
 pytestmark = pytest.mark.live
 

@@ -141,6 +141,6 @@ def test_what_went_into_the_key_lies_with_the_job(finished: LiveProject) -> None
     with tarfile.open(finished.result("train", "A") / "method.tar.gz") as archive:
         texts = {Path(m.name).name: archive.extractfile(m).read().decode() for m in archive}  # type: ignore[union-attr]
     (code,) = [text for name, text in texts.items() if name.endswith(".txt")]
-    assert "# module shortloop.decoding.svm" in code
+    assert "# module shortloop.eeg.decoding.solvers.svm" in code
     assert f"# numpy {np.__version__}" in code
-    assert "# module shortloop.group.statistics" not in code
+    assert "# module shortloop.eeg.group.statistics" not in code

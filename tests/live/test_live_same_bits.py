@@ -32,7 +32,7 @@ STUDIES["training labels shuffled"] = STUDY.replace("count = 39", 'count = 19\nn
 
 CORE = """
 from build_scripts.build_pipeline import decode
-from shortloop.jobs.run import run_study
+from shortloop.jobs.executor import run_study
 
 
 def main(urd):
@@ -58,7 +58,7 @@ def run_all(slices: str) -> dict[str, dict[tuple[str, str | None, str], str]]:
         project = LiveProject(Path(folder))
         (project.folder / "dev" / "build_core.py").write_text(CORE, encoding="utf-8")
         # The real number, also on a machine with fewer cores than that.
-        slices_file = project.folder / "shortloop" / "jobs" / "slices.py"
+        slices_file = project.folder / "shortloop" / "jobs" / "store" / "slices.py"
         text = slices_file.read_text(encoding="utf-8")
         assert CAPPED in text
         slices_file.write_text(text.replace(CAPPED, "return setting"), encoding="utf-8")

@@ -12,7 +12,7 @@ from live_toy import ToyProject
 pytestmark = pytest.mark.live
 
 SCRIPT = """\
-from shortloop.jobs.run import run_study
+from shortloop.jobs.executor import run_study
 
 
 def main(urd):

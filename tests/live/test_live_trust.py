@@ -128,7 +128,7 @@ def test_a_lost_index_costs_nothing(toy: ToyProject) -> None:
 def test_finished_jobs_without_a_seal_are_taken_over(toy: ToyProject) -> None:
     """As those of a run that is killed before it can seal one."""
     toy.new_chain()
-    seal = toy.folder / "shortloop" / "jobs" / "seal.py"
+    seal = toy.folder / "shortloop" / "jobs" / "store" / "manifest.py"
     text = seal.read_text(encoding="utf-8")
     first = "    try:\n        for name in {*seal.files"
     edit(seal, first, f"    os._exit(9)\n{first}")
@@ -187,7 +187,7 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(toy: ToyProject) -> No
     with toy.held("1"):
         running = toy.start_chain()
         toy.wait_until_held("1", running)
-        code = "from shortloop.jobs.exax import reload_methods; reload_methods()"
+        code = "from shortloop.jobs.exax.client import reload_methods; reload_methods()"
         assert toy.shell(sys.executable, "-c", code).returncode == 0
         toy.wait_until_held("1", running)
     said, _ = running.communicate(timeout=60)

@@ -8,15 +8,15 @@ FIRST = '''\
 from methods.faults import fault
 from methods.lazy import deep
 from methods.step_first import first
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"number": 0, "length": 0, "file": ""}
 
 
 def prepare():
-    from shortloop.jobs.blocks import Blocks
-    from shortloop.jobs.inputs import locate
+    from shortloop.engines.checkpoints import Blocks
+    from shortloop.jobs.store.inputs import locate
 
     fault("prepare", options["number"])
     more = int(locate(options["file"]).read_text()) if options["file"] else 0
@@ -39,7 +39,7 @@ def analysis(sliceno, prepare_res):
 
 
 def synthesis(prepare_res):
-    from shortloop.jobs.records import Array, write_record
+    from shortloop.worker.records import Array, write_record
 
     fault("synthesis", options["number"])
     prepare_res[0].finish()
@@ -51,7 +51,7 @@ SCALE = '''\
 from methods.faults import fault
 from methods.stars import *
 from methods.step_scale import scale
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"number": 0}
@@ -60,8 +60,8 @@ jobs = (["of"],)
 
 def prepare():
     from shortloop.engines.units import Units
-    from shortloop.jobs.records import create_array
-    from shortloop.jobs.results import open_result
+    from shortloop.worker.records import create_array
+    from shortloop.worker.results import open_result
 
     fault("prepare", options["number"])
     x = open_result(jobs.of[0].path).arrays["x"]
@@ -76,7 +76,7 @@ def analysis(sliceno, prepare_res):
 
 
 def synthesis(prepare_res):
-    from shortloop.jobs.records import Array, write_record
+    from shortloop.worker.records import Array, write_record
 
     fault("synthesis", options["number"])
     write_record("scale", None, {"x": Array("units × values", "x")})
@@ -86,7 +86,7 @@ JOIN = '''\
 
 from methods.faults import fault
 from methods.step_join import join
-from shortloop.jobs.code import code_of
+from shortloop.jobs.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"number": 0, "model": ""}
@@ -96,8 +96,8 @@ jobs = (["of"],)
 def synthesis():
     from importlib import import_module
 
-    from shortloop.jobs.records import Array, save_array, write_record
-    from shortloop.jobs.results import open_result
+    from shortloop.worker.records import Array, save_array, write_record
+    from shortloop.worker.results import open_result
 
     fault("synthesis", options["number"])
     more = import_module(options["model"]).extra()
@@ -149,8 +149,8 @@ SCRIPT = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.inputs import register
-from shortloop.jobs.run import run_pipeline
+from shortloop.jobs.store.inputs import register
+from shortloop.jobs.executor import run_pipeline
 
 FOLDER = Path(__file__).parents[1]
 

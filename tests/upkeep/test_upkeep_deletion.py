@@ -11,12 +11,12 @@ import pytest
 from toy_jobs import ToyJobs, is_deleted, toy_project
 
 from shortloop.errors import InputError
-from shortloop.jobs.locks import only_run
-from shortloop.jobs.mending import tidy
-from shortloop.jobs.places import Purpose
 from shortloop.jobs.project import DELETED, FINISHED
-from shortloop.jobs.seal import read_seal
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.leftovers import tidy
+from shortloop.jobs.store.locks import only_run
+from shortloop.jobs.store.manifest import read_seal
+from shortloop.jobs.store.places import Purpose
+from shortloop.jobs.store.store import Store
 from shortloop.upkeep import deletion
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
 from shortloop.upkeep.inventory import Entry, inventory

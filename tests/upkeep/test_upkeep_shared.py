@@ -15,8 +15,8 @@ from toy_jobs import PIPELINE, ToyJobs, beside, is_deleted, toy_project
 from shortloop.cli.gc import collect_garbage
 from shortloop.cli.jobs import Filter, print_jobs
 from shortloop.errors import InputError
-from shortloop.jobs.places import Purpose
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.places import Purpose
+from shortloop.jobs.store.store import Store
 from shortloop.upkeep.deletion import idle_project, pipelines_of
 from shortloop.upkeep.inventory import inventory
 from shortloop.upkeep.verification import check_all, missing
@@ -192,7 +192,7 @@ def test_verify_reads_the_jobs_of_both(mine: Path, other: Path) -> None:
 OWN = """
 import sys
 from pathlib import Path
-from shortloop.jobs.mending import own
+from shortloop.jobs.store.leftovers import own
 own({"main": Path(sys.argv[1])})
 print("has it", flush=True)
 sys.stdin.read()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, toy_project
 
-from shortloop.jobs.inputs import register
-from shortloop.jobs.seal import SEAL
-from shortloop.jobs.store import Store
+from shortloop.jobs.store.inputs import register
+from shortloop.jobs.store.manifest import SEAL
+from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import inventory
 from shortloop.upkeep.verification import Problem, check_all, missing
 

@@ -1,0 +1,1 @@
+"""EEG decoding: from recordings to statistics over participants, and a report."""

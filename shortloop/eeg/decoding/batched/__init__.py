@@ -1,0 +1,1 @@
+"""One training for many labellings of the same trials."""

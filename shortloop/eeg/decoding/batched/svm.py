@@ -1,0 +1,137 @@
+"""Linear SVMs of one bin and fold, trained on many label vectors: scaling, products of trials and inner folds
+are those of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from shortloop.eeg.decoding.batched.classifiers import Machines, winners
+from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.selection.scaling import moments
+from shortloop.eeg.decoding.solvers.svm import solve
+from shortloop.eeg.decoding.solvers.svm_interior import solve_interior
+from shortloop.eeg.study.decoding import LinearSvmSettings
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["SvmMachines", "svm_machines"]
+
+
+class SvmMachines(Machines):
+    """Linear SVMs of one bin and fold, trained on each of many label vectors.
+
+    Parameters
+    ----------
+    mean, std : array of float, shape (features,)
+        Moments of the training trials.
+    weights : array of float, shape (coordinates + 1, machines, labellings)
+        Of scaled features and 1 or, where `trials` are given, of products with these and 1.
+    trials : array of float, shape (training trials, features), optional
+        Scaled training trials.
+    """
+
+    def __init__(
+        self, mean: FloatArray, std: FloatArray, weights: FloatArray, trials: FloatArray | None = None
+    ) -> None:
+        super().__init__(mean, std, weights)
+        self._trials = trials
+
+    def project(self, scaled: FloatArray) -> FloatArray:
+        """Coordinates of scaled trials."""
+        return scaled if self._trials is None else np.asarray(scaled @ self._trials.T)
+
+
+def svm_machines(x: FloatArray, many: ManyLabels, estimator: LinearSvmSettings) -> Iterator[SvmMachines]:
+    """Train every fold of one bin on each of many label vectors.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features of the bin.
+    many : ManyLabels
+        Labels and folds of the trials.
+    estimator : LinearSvmSettings
+        Grid, inner folds, tolerance.
+
+    Yields
+    ------
+    SvmMachines
+        Of each fold in turn.
+    """
+    for fold, train in enumerate(many.train):
+        chosen = x[train]
+        mean, std = moments(chosen)
+        scaled = (chosen - mean) / std
+        if _few_features(len(train), x.shape[1] + 1, estimator.C):
+            yield SvmMachines(mean, std, _by_features(scaled, many, fold, estimator))
+            continue
+        dual = _by_trials(scaled, many, fold, estimator)
+        if x.shape[1] > len(train):
+            yield SvmMachines(mean, std, dual, scaled)
+            continue
+        weights = np.empty((x.shape[1] + 1, *dual.shape[1:]))
+        weights[:-1] = np.tensordot(scaled.T, dual[:-1], axes=1)
+        weights[-1] = dual[-1]
+        yield SvmMachines(mean, std, weights)
+
+
+def _few_features(n: int, r: int, grid: Sequence[float]) -> bool:
+    """Whether the interior point, which takes about as many steps for any C, needs less time than coordinate
+    descent, whose passes over all trials get more with C as long as the classes overlap."""
+    if 2 * r > n:  # as many features tell any trials apart (Cover 1965)
+        return False
+    passes = sum(5 + 40 * C * r for C in grid)
+    # Numbers of multiplications, those that are large products counted half, and what a call costs.
+    return len(grid) * 6 * r**2 * (n / 2 + r / 6) < passes * n**2 + 400_000
+
+
+def _by_features(scaled: FloatArray, many: ManyLabels, fold: int, estimator: LinearSvmSettings) -> FloatArray:
+    """Weights (features + 1, machines, labellings)."""
+    rows = np.concatenate([scaled, np.ones((len(scaled), 1))], axis=1)
+    signs = many.signs[many.train[fold]]
+    if len(estimator.C) == 1:
+        return _solved(rows, signs, estimator.C[0], estimator.tol)
+    best = _best_of_grid(rows, signs, many, fold, estimator)
+    weights = np.empty((rows.shape[1], *signs.shape[1:]))
+    for i, C in enumerate(estimator.C):
+        if (best == i).any():
+            weights[:, :, best == i] = _solved(rows, signs[:, :, best == i], C, estimator.tol)
+    return weights
+
+
+def _solved(rows: FloatArray, signs: FloatArray, C: float, tol: float) -> FloatArray:
+    return solve_interior(rows, signs.reshape(len(rows), -1), C, tol).reshape(-1, *signs.shape[1:])
+
+
+def _best_of_grid(
+    rows: FloatArray, signs: FloatArray, many: ManyLabels, fold: int, estimator: LinearSvmSettings
+) -> IntArray:
+    """Index of the C of best mean accuracy over the inner folds of each labelling, the first among equals."""
+    inner = many.inner_folds(fold, estimator.inner_folds)
+    labels = many.labels[:, many.train[fold]].T
+    accuracy = np.empty((len(many), len(estimator.C), estimator.inner_folds))
+    for f in range(estimator.inner_folds):
+        held_out = inner == f
+        without = np.where(held_out[:, np.newaxis], 0.0, signs)
+        for i, C in enumerate(estimator.C):
+            weights = _solved(rows, without, C, estimator.tol)
+            decided = (rows @ weights.reshape(len(weights), -1)).reshape(signs.shape)
+            right = (winners(decided, many.n_classes) == labels) & held_out
+            accuracy[:, i, f] = right.sum(axis=0) / held_out.sum(axis=0)
+    return np.asarray(accuracy.mean(axis=-1).argmax(axis=1))
+
+
+def _by_trials(scaled: FloatArray, many: ManyLabels, fold: int, estimator: LinearSvmSettings) -> FloatArray:
+    """Dual coefficients (trials + 1, machines, labellings), their sums last."""
+    gram = scaled @ scaled.T
+    gram += 1.0  # the intercept's feature
+    labels = many.labels[:, many.train[fold]]
+    found = np.empty((len(scaled) + 1, many.signs.shape[1], len(many)))
+    for i, each in enumerate(labels):
+        dual = solve(
+            gram, each, estimator.C, estimator.inner_folds, estimator.tol, n_classes=many.n_classes
+        ).dual
+        found[:-1, :, i] = dual[-found.shape[1] :].T
+        found[-1, :, i] = dual[-found.shape[1] :].sum(axis=1)
+    return found

@@ -1,0 +1,121 @@
+"""Training over all bins and applying to all bins, for one labelling of the training trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shortloop.eeg.decoding.apply import (
+    apply_weights,
+    apply_weights_within,
+    cross_validated_votes,
+    refit_and_apply,
+    stack_weights,
+)
+from shortloop.eeg.decoding.metrics.auc import decision_ranks, rank_type
+from shortloop.eeg.decoding.metrics.decisions import gives_odds
+from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_within, ranked_classes
+from shortloop.eeg.decoding.metrics.scores import scores_of
+from shortloop.eeg.decoding.train import train_bin
+from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings, Score
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["retrained_scores"]
+
+
+def retrained_scores(
+    train: FloatArray,
+    labels: IntArray,
+    folds: IntArray,
+    test: FloatArray | None,
+    test_labels: IntArray | None,
+    *,
+    within: bool,
+    n_classes: int,
+    decoding: DecodingSettings,
+    estimator: EstimatorSettings,
+    score: Score = "balanced-accuracy",
+) -> tuple[FloatArray, FloatArray | None]:
+    """Scores of everything trained on one labelling, as the hard null asks for each permutation.
+
+    Parameters
+    ----------
+    train : array of float, shape (bins, trials, features)
+        Features of the training phase.
+    labels : array of int, shape (trials,)
+        Labels of the training trials, shuffled or not.
+    folds : array of int, shape (trials,)
+        Fold that holds out each trial.
+    test : array of float, shape (test bins, test trials, features), or None
+        Features of the decoded phase; None: cross-validation only.
+    test_labels : array of int, shape (test trials,), or None
+        True labels of the decoded trials; `labels` themselves are used when `within`.
+    within : bool
+        Whether the decoded trials are the training trials.
+    n_classes, decoding, estimator
+        As of `fold_models`.
+    score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
+        The score.
+
+    Returns
+    -------
+    curve : array of float, shape (bins,)
+        Cross-validated scores, as `scores_of` has them.
+    plane : array of float, shape (test bins, bins), or None
+        Generalization scores.
+    """
+    ranked = score == "auc"
+    models = [
+        train_bin(
+            x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator, decisions=ranked
+        )
+        for x in train
+    ]
+    if ranked:
+        held_out = decision_ranks(np.stack([m.decisions for m in models]), folds)
+    else:
+        held_out = cross_validated_votes(np.stack([m.predicted for m in models]), n_classes)
+    curve = scores_of(score, held_out, labels[np.newaxis], folds)[0]
+    if test is None:
+        return curve, None
+    weights = np.stack([m.weights for m in models])
+    intercepts = np.stack([m.intercepts for m in models])
+    ranks = None
+    if weights.shape[2] == 0:
+        if ranked:
+            shape = (*test.shape[:2], len(train), ranked_classes(n_classes))
+            ranks = np.zeros(shape, dtype=rank_type(test.shape[1], decoding.folds))
+        votes = np.stack(
+            [
+                refit_and_apply(
+                    x,
+                    labels,
+                    folds,
+                    test,
+                    within=within,
+                    n_classes=n_classes,
+                    decoding=decoding,
+                    estimator=estimator,
+                    ranks=None if ranks is None else ranks[:, :, each],
+                )
+                for each, x in enumerate(train)
+            ],
+            axis=1,
+        )
+        found = votes if ranks is None else ranks.transpose(0, 2, 1, 3)
+    else:
+        of_bin: Callable[..., IntArray]
+        how: dict[str, Any] = {"scaling": decoding.scaling}
+        if ranked:
+            how["odds"] = gives_odds(estimator)
+            of_bin = rank_weights_within if within else rank_weights
+        else:
+            of_bin = apply_weights_within if within else apply_weights
+        has_model = np.stack([m.kept.any(axis=1) for m in models])
+        stored = {"folds": folds, "weights": weights} if within else {"stacked": stack_weights(weights)}
+        how |= {**stored, "intercepts": intercepts, "has_model": has_model}
+        found = np.stack([of_bin(x, **how) for x in test])
+    truth = labels if within or test_labels is None else test_labels
+    return curve, scores_of(score, found, truth[np.newaxis], folds if within else None)[0]

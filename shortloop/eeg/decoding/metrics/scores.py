@@ -1,0 +1,167 @@
+"""Confusion matrices and scores of predictions, and of the same predictions under shuffled labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shortloop.eeg.decoding.metrics.auc import auc_scores
+from shortloop.eeg.study.decoding import Score
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["accuracy_scores", "chance_level", "confusions", "recall_scores", "scores_of"]
+
+
+def scores_of(
+    score: Score, evidence: IntArray, labels: IntArray, groups: IntArray | None = None
+) -> FloatArray:
+    """Scores for many labellings of the same trials at once.
+
+    Parameters
+    ----------
+    score : {"balanced-accuracy", "accuracy", "auc"}
+        See `recall_scores`, `accuracy_scores` and `auc_scores`.
+    evidence : array of int, shape (\\*cells, trials, classes)
+        What is known of the predictions: votes, of ``"auc"`` ranks.
+    labels : array of int, shape (labellings, trials)
+        Class of each trial under each labelling.
+    groups : array of int, shape (trials,), optional
+        As of `auc_scores`; of no effect on the others.
+
+    Returns
+    -------
+    array of float64, shape (labellings, \\*cells)
+        In percent, of ``"auc"`` 0 to 1.
+    """
+    if score == "auc":
+        return auc_scores(evidence, labels, groups)
+    return (
+        recall_scores(evidence, labels) if score == "balanced-accuracy" else accuracy_scores(evidence, labels)
+    )
+
+
+def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None:
+    """What a score is expected to be without information.
+
+    Parameters
+    ----------
+    score : {"balanced-accuracy", "accuracy", "auc"}
+        The score.
+    labels : array of int, shape (trials,)
+        Class of each trial.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    float or None
+        In the unit of the score. None for accuracy where classes differ in size: it is then the sum over
+        classes of the shares of trials that are and that are called so, and differs between classifiers.
+
+    References
+    ----------
+    Brodersen et al. 2010, The balanced accuracy and its posterior distribution. Combrisson & Jerbi 2015,
+    Exceeding chance level by chance, on permutations instead of a theoretical level.
+    """
+    if score == "auc":
+        return 0.5
+    counts = np.bincount(labels, minlength=n_classes)
+    if score == "accuracy" and (counts != counts[0]).any():
+        return None
+    return 100 / n_classes
+
+
+def confusions(votes: IntArray, labels: IntArray, n_folds: int = 1) -> FloatArray:
+    """Confusion matrices, rows the true class.
+
+    Parameters
+    ----------
+    votes : array of int, shape (\\*cells, trials, classes)
+        Votes for each class.
+    labels : array of int, shape (trials,)
+        True class.
+    n_folds : int, default 1
+        The sums are divided by this.
+
+    Returns
+    -------
+    array of float, shape (\\*cells, classes, classes)
+    """
+    truth = (labels == np.arange(votes.shape[-1])[:, np.newaxis]).astype(np.float64)
+    summed: FloatArray = np.matmul(truth, votes.astype(np.float64)) / n_folds
+    return summed
+
+
+def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
+    """Mean over classes of recall, in percent, for many labellings of the same trials at once.
+
+    Only labels differ between permutations, so all of them are one matrix product per class; the counts
+    are whole numbers far below 2^24, exact in single precision.
+
+    Parameters
+    ----------
+    votes : array of int, shape (\\*cells, trials, classes)
+        Votes for each class. Within a cell, trials have equally many, or none.
+    labels : array of int, shape (labellings, trials)
+        Class of each trial under each labelling.
+
+    Returns
+    -------
+    array of float64, shape (labellings, \\*cells)
+
+    Notes
+    -----
+    A trial that no classifier voted on, as its fold kept no feature, counts as guessed: 1 / classes of it
+    is right. Leaving it out instead biases cross-validated scores of pure noise below chance, as the folds
+    that keep features are those whose held-out trials happen to differ most from the others.
+
+    References
+    ----------
+    Balanced accuracy: Brodersen et al. 2010, The balanced accuracy and its posterior distribution.
+    """
+    recall = np.zeros((len(labels), votes[..., 0, 0].size))
+    present = np.zeros((len(labels), 1))
+    for right, possible in _tallies(votes, labels):
+        recall += np.divide(right, possible, out=np.zeros_like(right), where=possible > 0)
+        present += possible[:, :1] > 0
+    return (100 * (recall / present)).reshape(len(labels), *votes.shape[:-2])
+
+
+def accuracy_scores(votes: IntArray, labels: IntArray) -> FloatArray:
+    """Share of trials that are called what they are, in percent, for many labellings at once.
+
+    Parameters
+    ----------
+    votes, labels
+        As of `recall_scores`.
+
+    Returns
+    -------
+    array of float64, shape (labellings, \\*cells)
+        Trials without votes count as guessed, as there.
+    """
+    tallies = list(_tallies(votes, labels))
+    right = np.sum([each for each, _ in tallies], axis=0)
+    possible = np.sum([each for _, each in tallies], axis=0)
+    return (100 * (right / possible)).reshape(len(labels), *votes.shape[:-2])
+
+
+def _tallies(votes: IntArray, labels: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Votes that are right, and votes that could be, for each class; both (labellings, cells)."""
+    *_, n_trials, n_classes = votes.shape
+    flat = votes.reshape(-1, n_trials, n_classes)
+    cast = np.ascontiguousarray(flat.transpose(2, 1, 0), dtype=np.float32)  # (classes, trials, cells)
+    per_trial = cast.sum(axis=0)
+    voters = per_trial.max(axis=0).astype(np.float64)  # of a trial, in each cell
+    if not ((per_trial == 0) | (per_trial == voters)).all():
+        raise ValueError("trials of one cell have different numbers of votes")
+    voters = np.maximum(voters, 1)
+    silent = (per_trial == 0).astype(np.float32)
+    some_silent = silent.any()
+    for k in range(n_classes):
+        member = (labels == k).astype(np.float32)
+        right = (member @ cast[k]).astype(np.float64)
+        if some_silent:
+            right += voters * (member @ silent).astype(np.float64) / n_classes
+        yield right, voters * member.sum(axis=1, keepdims=True, dtype=np.float64)

@@ -1,0 +1,66 @@
+"""What training one bin leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["NO_MODEL", "BinModels"]
+
+NO_MODEL = -1
+"""Predicted class of a trial whose fold has no model."""
+
+
+@dataclass(frozen=True)
+class BinModels:
+    """What training one bin leaves.
+
+    Parameters
+    ----------
+    predicted : array of int8, shape (trials,)
+        Class predicted for each trial by the fold that held it out; −1 where that fold has no model.
+    kept : array of bool, shape (folds, features)
+        Selected features; none where a fold has no model.
+    C : array of float, shape (folds,)
+        The chosen C; NaN where none was chosen.
+    weights : array of float, shape (folds, classes, features)
+        Weights of the scaled features (scaling "separate") or of the features as they are ("training");
+        0 where a feature is not kept. Empty, shape (folds, 0, 0), for estimators without weights.
+    intercepts : array of float, shape (folds, classes)
+        Intercepts that go with them.
+    decisions : array of float, shape (trials, classes)
+        Decision for each class by the fold that held the trial out, the larger the likelier; NaN where that
+        fold has no model, or decisions were not asked for.
+    """
+
+    predicted: IntArray
+    kept: np.ndarray
+    C: FloatArray
+    weights: FloatArray
+    intercepts: FloatArray
+    decisions: FloatArray
+
+    @classmethod
+    def empty(cls, n_trials: int, n_features: int, n_classes: int, n_folds: int) -> BinModels:
+        """Models of no fold, to be filled in.
+
+        Parameters
+        ----------
+        n_trials, n_features, n_classes, n_folds : int
+            Numbers of trials, features, classes and folds.
+
+        Returns
+        -------
+        BinModels
+        """
+        return cls(
+            predicted=np.full(n_trials, NO_MODEL, dtype=np.int8),
+            kept=np.zeros((n_folds, n_features), dtype=bool),
+            C=np.full(n_folds, np.nan),
+            weights=np.zeros((n_folds, n_classes, n_features)),
+            intercepts=np.zeros((n_folds, n_classes)),
+            decisions=np.full((n_trials, n_classes), np.nan),
+        )

@@ -1,0 +1,52 @@
+"""The null distribution: labels shuffled, each permutation by draws of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shortloop.seeds import seed_for
+from shortloop.types import IntArray
+
+__all__ = ["permuted_labels"]
+
+
+def permuted_labels(
+    labels: IntArray,
+    count: int,
+    *,
+    seed: int,
+    names: tuple[str, ...],
+    folds: IntArray | None = None,
+    first: int = 0,
+) -> IntArray:
+    """Shuffled labels.
+
+    Parameters
+    ----------
+    labels : array of int, shape (trials,)
+        Class of each trial.
+    count : int
+        Number of permutations.
+    seed : int
+        The study's seed.
+    names : tuple of str
+        What the permutations are for: participant, phase.
+    folds : array of int, shape (trials,), optional
+        Shuffle within these groups only. Held-out trials of stratified folds are exchangeable within
+        their fold, as the fold's training labels fix how many there are of each class.
+    first : int, default 0
+        Number of the first permutation: permutation 17 is the same however many are asked for.
+
+    Returns
+    -------
+    array of int8, shape (count, trials)
+    """
+    shuffled = np.empty((count, len(labels)), dtype=np.int8)
+    if folds is None:
+        folds = np.zeros(len(labels), dtype=np.int32)
+    groups = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
+    for i in range(count):
+        rng = np.random.default_rng(seed_for(seed, "permutation", *names, first + i))
+        for group in groups:
+            shuffled[i, group] = rng.permutation(labels[group])
+    return shuffled

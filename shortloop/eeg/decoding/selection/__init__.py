@@ -1,0 +1,1 @@
+"""Which trials and which features a fold trains on."""

@@ -1,0 +1,91 @@
+"""z-scores of features over trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from shortloop.eeg.decoding.selection.passes import EPSILON, read_only, standardize_features
+from shortloop.types import FloatArray
+
+__all__ = ["moments", "standardize", "zscore"]
+
+
+BLOCK = 2**17
+"""Numbers worked on at a time, 1 MiB: temporaries that stay in cache cost less than fresh memory."""
+
+
+def moments(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and population standard deviation over trials.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features, in any order in memory.
+
+    Returns
+    -------
+    mean, std : array of float, shape (features,)
+        In float64. The standard deviation of a constant feature is infinite, so that its z-scores are 0.
+    """
+    mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
+    for features in _blocks(x):
+        _, mean[features], std[features] = _centre(x[:, features])
+    return mean, std
+
+
+def standardize(x: FloatArray, dtype: Any = np.float64) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """z-scores over trials with the population standard deviation, and the moments that they come from.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features, in any order in memory.
+    dtype : dtype-like, default float64
+        Of the z-scores; all is computed in float64.
+
+    Returns
+    -------
+    scaled : array of `dtype`, shape (trials, features)
+        0 for a constant feature. In memory, the trials of a feature lie side by side.
+    mean, std : array of float, shape (features,)
+        As of `moments`.
+    """
+    mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
+    scaled = np.empty(x.shape[::-1], dtype)
+    standardize_features(read_only(x), scaled, mean, std)
+    return scaled.T, mean, std
+
+
+def zscore(x: FloatArray) -> FloatArray:
+    """z-scores over trials with the population standard deviation; 0 for a constant feature.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features, in any order in memory.
+
+    Returns
+    -------
+    array of float64, shape (trials, features)
+    """
+    return np.ascontiguousarray(standardize(x)[0])
+
+
+def _centre(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    # A copy by rows, whatever the order of x: the order in memory is the order of adding up.
+    centred = np.array(x, dtype=np.float64, order="C")
+    mean = centred.mean(axis=0)
+    centred -= mean
+    std = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(x))
+    # A constant feature's deviation is rounding of its mean, at most.
+    constant = std <= len(x) * EPSILON * np.abs(mean)
+    return centred, mean, np.where(constant, np.inf, std)
+
+
+def _blocks(x: FloatArray) -> Iterator[slice]:
+    step = max(1, BLOCK // max(1, len(x)))
+    for first in range(0, x.shape[1], step):
+        yield slice(first, first + step)

@@ -1,0 +1,94 @@
+"""Coordinates of trials in which their total covariance is diagonal, and label vectors to match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["Basis", "code_labels", "decompose"]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Eigendecomposition of the total covariance of some trials.
+
+    With fewer features than trials the coordinates of a trial are those along the covariance's
+    eigenvectors; with more, products with combinations of the trials, whose inner products have the
+    same eigenvalues, so that cost follows the smaller of the two.
+
+    Parameters
+    ----------
+    centred : array of float, shape (trials, features)
+        The trials less their mean.
+    values : array of float, shape (rank,)
+        Eigenvalues; rank is the smaller of trials and features.
+    metric : array of float, shape (rank,)
+        Squared length of a sum of trials is that of its coordinates, weighted by this.
+    sums : array of float, shape (trials, rank)
+        Coordinates of a sum of trials are its label vector times this.
+    vectors : array of float, shape (trials or features, rank)
+        Eigenvectors of the trials' products (where `of_trials`) or of the covariance.
+    of_trials : bool
+        Whether there are more features than trials.
+    """
+
+    centred: FloatArray
+    values: FloatArray
+    metric: FloatArray
+    sums: FloatArray
+    vectors: FloatArray
+    of_trials: bool
+
+    def directions(self) -> FloatArray:
+        """Features × rank: (centred) trials times this are their coordinates."""
+        return self.centred.T @ self.vectors if self.of_trials else self.vectors
+
+    def project(self, x: FloatArray) -> FloatArray:
+        """Coordinates (trials × rank) of other trials, less the mean of these."""
+        if self.of_trials:
+            return np.asarray((x @ self.centred.T) @ self.vectors)
+        return np.asarray(x @ self.vectors)
+
+
+def decompose(centred: FloatArray) -> Basis:
+    """Diagonalise the total covariance of trials.
+
+    Parameters
+    ----------
+    centred : array of float64, shape (trials, features)
+        Trials less their mean.
+
+    Returns
+    -------
+    Basis
+    """
+    n, p = centred.shape
+    if p <= n:
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+        values = np.maximum(values, 0.0) / n
+        return Basis(centred, values, np.ones(p), centred @ vectors, vectors, False)
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    values = np.maximum(values, 0.0)
+    # Where trials repeat, the eigenvectors of 0 mix with the mean of all, which no sum may contain.
+    return Basis(centred, values / n, values, vectors - vectors.mean(axis=0), vectors, True)
+
+
+def code_labels(labels: IntArray, n_classes: int) -> FloatArray:
+    """Members of each class but the first as ones.
+
+    Parameters
+    ----------
+    labels : array of int, shape (labellings, trials)
+        Class of each trial under each labelling.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    array of float64, shape (trials, classes − 1, labellings)
+    """
+    classes = np.arange(1, n_classes, dtype=labels.dtype)
+    return (labels.T[:, np.newaxis, :] == classes[:, np.newaxis]).astype(np.float64)

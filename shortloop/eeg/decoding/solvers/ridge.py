@@ -1,0 +1,106 @@
+"""Ridge regression on class labels as a classifier, in closed form, for many label vectors at once.
+
+Labels enter linearly, and the trials' total covariance, which costs most, is the same for all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortloop.eeg.decoding.solvers.principal_axes import Basis, code_labels, decompose
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["Solved", "ridge_weights", "solve"]
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Regression on each class, for two classes on the second only, for each label vector.
+
+    Parameters
+    ----------
+    weights : array of float, shape (rank, machines, labellings)
+        Of a trial's coordinates.
+    constants : array of float, shape (machines, labellings)
+        What is added.
+    """
+
+    weights: FloatArray
+    constants: FloatArray
+
+
+def ridge_weights(
+    x: FloatArray, labels: IntArray, n_classes: int, alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """Train on each of many label vectors.
+
+    The same decisions as scikit-learn's ``RidgeClassifier(alpha)``: least squares on targets of 1 for a
+    class and −1 for the others, weights penalised by α times their square, the intercept not.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features of the training trials.
+    labels : array of int, shape (labellings, trials)
+        Class of each trial under each labelling.
+    n_classes : int
+        Number of classes.
+    alpha : float
+        α, above 0.
+
+    Returns
+    -------
+    weights : array of float64, shape (labellings, classes, features)
+        The class of largest ``x @ weights.T + intercepts`` is predicted.
+    intercepts : array of float64, shape (labellings, classes)
+        See `weights`.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    mean = x.mean(axis=0)
+    basis = decompose(x - mean)
+    codes = code_labels(np.asarray(labels), n_classes)
+    counts = np.stack([(labels == k).sum(axis=1) for k in range(n_classes)]).astype(np.float64)
+    solved = solve(basis, codes, counts, alpha, np.tensordot(basis.sums.T, codes, axes=1))
+    weights = np.tensordot(basis.directions(), solved.weights, axes=1).transpose(2, 1, 0)
+    intercepts = solved.constants.T - weights @ mean
+    if n_classes == 2:
+        weights = np.concatenate([-weights, weights], axis=1)
+        intercepts = np.concatenate([-intercepts, intercepts], axis=1)
+    return np.ascontiguousarray(weights), intercepts
+
+
+def solve(
+    basis: Basis,
+    codes: FloatArray,
+    counts: FloatArray,
+    alpha: float,
+    sums: FloatArray,
+    rows: IntArray | slice = slice(None),
+) -> Solved:
+    """Regression for many label vectors of the same trials.
+
+    Parameters
+    ----------
+    basis, codes, counts, sums, rows
+        As of `shortloop.eeg.decoding.solvers.lda_many.solve`; of no class there need be trials.
+    alpha : float
+        α, above 0.
+
+    Returns
+    -------
+    Solved
+
+    References
+    ----------
+    Hoerl & Kennard 1970, Ridge regression: biased estimation for nonorthogonal problems.
+    """
+    n = len(basis.centred)
+    if len(counts) > 2:
+        # Members of all classes add up to all trials, and coordinates of these to nothing.
+        sums = np.concatenate([-sums.sum(axis=1, keepdims=True), sums], axis=1)
+    else:
+        counts = counts[1:]
+    scale = 2.0 / (n * basis.values + alpha)
+    return Solved(scale[:, np.newaxis, np.newaxis] * sums, 2.0 * counts / n - 1.0)

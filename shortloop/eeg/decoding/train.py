@@ -1,0 +1,213 @@
+"""Training one time bin: the classifiers of all folds, and what they say of their held-out trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shortloop.eeg.decoding.estimators import Fitted, fit, make_sklearn
+from shortloop.eeg.decoding.metrics.decisions import decide, gives_odds
+from shortloop.eeg.decoding.models import BinModels
+from shortloop.eeg.decoding.selection.anova import select_features
+from shortloop.eeg.decoding.selection.passes import KINDS
+from shortloop.eeg.decoding.selection.scaling import moments, zscore
+from shortloop.eeg.decoding.train_svm import train_svm_bin
+from shortloop.eeg.study.decoding import (
+    DecodingSettings,
+    EstimatorSettings,
+    LinearSvmSettings,
+    SklearnSettings,
+)
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["FoldModel", "fold_models", "train_bin", "warm_up"]
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """The classifier of one fold, with all that comes before it.
+
+    Parameters
+    ----------
+    kept : array of bool, shape (features,)
+        Selected features.
+    mean, std : array of float, shape (kept features,)
+        Moments over the training trials.
+    fitted : Fitted
+        The classifier of scaled, selected features.
+    scaling : str
+        ``"separate"`` or ``"training"``; see `DecodingSettings`.
+    """
+
+    kept: np.ndarray
+    mean: FloatArray
+    std: FloatArray
+    fitted: Fitted
+    scaling: str
+
+    def predict(self, x: FloatArray) -> IntArray:
+        """Class of each of a set of trials that are scaled together.
+
+        Parameters
+        ----------
+        x : array of float, shape (trials, features)
+            All features, as they are in the file.
+
+        Returns
+        -------
+        array of int, shape (trials,)
+        """
+        return self.fitted.predict(self.scale(x))
+
+    def scale(self, x: FloatArray) -> FloatArray:
+        """Selected features of a set of trials, scaled together.
+
+        Parameters
+        ----------
+        x : array of float, shape (trials, features)
+            All features, as they are in the file.
+
+        Returns
+        -------
+        array of float, shape (trials, kept features)
+        """
+        chosen = x[:, self.kept]
+        return zscore(chosen) if self.scaling == "separate" else (chosen - self.mean) / self.std
+
+
+def fold_models(
+    x: FloatArray,
+    labels: IntArray,
+    folds: IntArray,
+    *,
+    n_classes: int,
+    decoding: DecodingSettings,
+    estimator: EstimatorSettings,
+) -> Iterator[tuple[int, FoldModel | None]]:
+    """Fit the classifier of each fold of one bin.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features of the bin.
+    labels : array of int, shape (trials,)
+        Class of each trial.
+    folds : array of int, shape (trials,)
+        Fold that holds out each trial.
+    n_classes : int
+        Number of classes.
+    decoding : DecodingSettings
+        Folds, selection, scaling.
+    estimator : EstimatorSettings
+        The classifier.
+
+    Yields
+    ------
+    fold : int
+    model : FoldModel or None
+        None where no feature is kept: there is nothing to train on.
+    """
+    x = np.ascontiguousarray(x)  # trials are picked again and again
+    kept = select_features(
+        x, labels, folds, n_classes=n_classes, n_folds=decoding.folds, alpha=decoding.select_alpha
+    )
+    for fold in range(decoding.folds):
+        if not kept[fold].any():
+            yield fold, None
+            continue
+        train = folds != fold
+        chosen = x[np.ix_(train, kept[fold])]
+        mean, std = moments(chosen)
+        scaled = (chosen - mean) / std
+        yield (
+            fold,
+            FoldModel(kept[fold], mean, std, fit(scaled, labels[train], estimator), decoding.scaling),
+        )
+
+
+def train_bin(
+    x: FloatArray,
+    labels: IntArray,
+    folds: IntArray,
+    *,
+    n_classes: int,
+    decoding: DecodingSettings,
+    estimator: EstimatorSettings,
+    decisions: bool = False,
+) -> BinModels:
+    """Train and cross-validate one bin.
+
+    Parameters
+    ----------
+    x, labels, folds, n_classes, decoding, estimator
+        As of `fold_models`.
+    decisions : bool, default False
+        Whether decisions on held-out trials are wanted beside their predicted classes.
+
+    Returns
+    -------
+    BinModels
+    """
+    if isinstance(estimator, LinearSvmSettings):
+        return train_svm_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator)
+    models = BinModels.empty(len(labels), x.shape[1], n_classes, decoding.folds)
+    has_weights = True
+    odds = decisions and gives_odds(estimator)
+    for fold, model in fold_models(
+        x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator
+    ):
+        if model is None:
+            continue
+        held_out = folds == fold
+        scaled = model.scale(x[held_out])
+        models.predicted[held_out] = model.fitted.predict(scaled)
+        if decisions:
+            models.decisions[held_out] = decide(model.fitted, scaled, odds)
+        models.kept[fold] = model.kept
+        models.C[fold] = model.fitted.C
+        if model.fitted.weights is None or model.fitted.intercepts is None:
+            has_weights = False
+            continue
+        w, b = model.fitted.weights, model.fitted.intercepts
+        if decoding.scaling == "training":  # fold the scaler into the weights
+            w = w / model.std
+            b = b - w @ model.mean
+        models.weights[fold][:, model.kept] = w
+        models.intercepts[fold] = b
+    if has_weights:
+        return models
+    return replace(models, weights=np.zeros((decoding.folds, 0, 0)), intercepts=np.zeros((decoding.folds, 0)))
+
+
+def warm_up(estimator: EstimatorSettings | None = None) -> None:
+    """Import and compile what `train_bin` needs, so that processes forked later share it.
+
+    Parameters
+    ----------
+    estimator : EstimatorSettings, optional
+        The classifier. Default: the linear SVM.
+
+    Raises
+    ------
+    InputError
+        If the estimator cannot be made.
+    """
+    if isinstance(estimator, SklearnSettings):
+        make_sklearn(estimator)
+        return
+    labels = np.tile([0, 1, 2], 8)
+    settings = DecodingSettings(folds=2, select_alpha=0.5)
+    for dtype, order in KINDS:
+        x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
+        x = np.array(x, dtype=dtype, order=order)
+        x.flags.writeable = False  # as maps of files are
+        train_bin(
+            x,
+            labels,
+            np.arange(len(labels)) % 2,
+            n_classes=3,
+            decoding=settings,
+            estimator=estimator or LinearSvmSettings(inner_folds=2),
+        )

@@ -1,0 +1,248 @@
+"""Time bins: which samples belong to each, checked against what the epochs hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shortloop.eeg.study.features import AmplitudeSettings, PowerSettings
+from shortloop.errors import InputError
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["baseline_samples", "bin_centres", "bin_samples", "check_bins_fit"]
+
+# Times come from files as rounded numbers: how far off, in samples, still counts as the same time.
+SLACK = 1e-3
+
+
+def bin_samples(
+    times: FloatArray,
+    *,
+    start: float,
+    bins: int,
+    size: int,
+    step: int = 1,
+    field: str = "features",
+    unit: str = "samples",
+    participant: str | None = None,
+) -> IntArray:
+    """Indices of the samples of each bin.
+
+    The first index is the sample nearest to `start` (the earlier of two that are equally near); the bins
+    follow each other without gap or overlap.
+
+    Parameters
+    ----------
+    times : array of float, shape (samples,)
+        Evenly spaced, ascending times in seconds.
+    start : float
+        Time of the first sample of the first bin, seconds.
+    bins : int
+        Number of bins.
+    size : int
+        Kept samples per bin.
+    step : int, default 1
+        Keep every `step`-th sample.
+    field : str, default "features"
+        Table of the study file that the settings come from, for the error.
+    unit : str, default "samples"
+        What `times` counts, for the error.
+    participant : str, optional
+        Whose epochs these are, for the error.
+
+    Returns
+    -------
+    array of int, shape (bins, size)
+
+    Raises
+    ------
+    InputError
+        When `start` is not within the epochs or the bins do not fit into them.
+    """
+    if len(times) == 0:
+        raise InputError("epochs without samples", participant=participant, field=field)
+    covered = f"epochs from {times[0]:.4g} to {times[-1]:.4g} s ({len(times)} {unit})"
+    spacing = (times[-1] - times[0]) / max(len(times) - 1, 1)
+    reach = (0.5 + SLACK) * spacing
+    if not times[0] - reach <= start <= times[-1] + reach:
+        raise InputError(
+            "the first bin starts outside the epochs",
+            participant=participant,
+            field=f"{field}.start",
+            found=covered,
+            expected=f"epochs that contain {start:g} s",
+            hint="move the start into the epochs, or cut longer epochs",
+        )
+    first = int(np.argmin(np.abs(times - start)))
+    last = first + (bins * size - 1) * step
+    if last >= len(times):
+        fit = ((len(times) - 1 - first) // step + 1) // size
+        raise InputError(
+            "epochs too short for the bins",
+            participant=participant,
+            field=f"{field}.bins",
+            found=covered,
+            expected=f"epochs up to {times[0] + last * spacing:.4g} s: {bins} bins of {size} {unit}, "
+            f"every {step}, from {times[first]:.4g} s",
+            hint=f"at most {fit} bins fit: take fewer or smaller bins, start earlier, or cut longer epochs",
+        )
+    return np.arange(first, last + 1, step).reshape(bins, size)
+
+
+def bin_centres(times: FloatArray, indices: IntArray) -> FloatArray:
+    """Centre of each bin: the mean time of its samples.
+
+    Parameters
+    ----------
+    times : array of float, shape (samples,)
+        Time of each sample, seconds.
+    indices : array of int, shape (bins, size)
+        From `bin_samples`.
+
+    Returns
+    -------
+    array of float, shape (bins,)
+        Seconds.
+    """
+    return np.asarray(times, dtype=np.float64)[indices].mean(axis=1)
+
+
+def baseline_samples(times: FloatArray, baseline: tuple[float, float]) -> slice:
+    """The samples of the baseline interval, both ends included.
+
+    Parameters
+    ----------
+    times : array of float, shape (samples,)
+        Evenly spaced, ascending times in seconds.
+    baseline : tuple of float
+        Start and end of the interval, seconds.
+
+    Returns
+    -------
+    slice
+        Empty when the interval lies between two samples, runs backwards or lies outside `times`.
+    """
+    spacing = (times[-1] - times[0]) / max(len(times) - 1, 1)
+    inside = (times >= baseline[0] - SLACK * spacing) & (times <= baseline[1] + SLACK * spacing)
+    found = np.flatnonzero(inside)
+    return slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 0)
+
+
+def check_bins_fit(
+    kind: str,
+    settings: AmplitudeSettings | PowerSettings,
+    *,
+    tmin: float,
+    sfreq: float,
+    samples: int,
+    participant: str | None = None,
+    file: str | None = None,
+) -> None:
+    """Refuse settings that these epochs cannot serve, before anything is computed.
+
+    Checked are the bins; for amplitude also the baseline interval and the low-pass; for power also the
+    frequencies and the length of the wavelets.
+
+    Parameters
+    ----------
+    kind : str
+        ``"amplitude"`` or ``"power"``: names the table of the study file in errors.
+    settings : AmplitudeSettings or PowerSettings
+        What is asked for.
+    tmin : float
+        Time of the first sample, seconds.
+    sfreq : float
+        Sampling rate, Hz.
+    samples : int
+        Samples per epoch.
+    participant, file : str, optional
+        Whose epochs these are, for the errors.
+
+    Raises
+    ------
+    InputError
+        Naming the setting, what the epochs have and what they would need.
+    """
+    times = tmin + np.arange(samples) / sfreq
+    field = f"features.{kind}"
+    try:
+        if isinstance(settings, AmplitudeSettings):
+            _check_amplitude(field, settings, times, sfreq)
+        else:
+            _check_power(field, settings, times, sfreq)
+    except InputError as error:
+        facts: dict[str, Any] = {
+            name: getattr(error, name) for name in ("field", "found", "expected", "hint")
+        }
+        raise InputError(error.problem, participant=participant, file=file, **facts) from None
+
+
+def _check_amplitude(field: str, settings: AmplitudeSettings, times: FloatArray, sfreq: float) -> None:
+    bin_samples(
+        times,
+        start=settings.start,
+        bins=settings.bins,
+        size=settings.bin_samples,
+        step=settings.step,
+        field=field,
+    )
+    if settings.lowpass is not None:
+        _check_frequency(f"{field}.lowpass", "low-pass", settings.lowpass, sfreq)
+        # The two-pass filter extends the epoch by this many of its own samples at each end.
+        needed = 3 * (settings.order + 1) + 1
+        if len(times) < needed:
+            raise InputError(
+                "epochs too short for the low-pass filter",
+                field=f"{field}.lowpass",
+                found=f"{len(times)} samples",
+                expected=f"at least {needed} samples for order {settings.order}",
+                hint="cut longer epochs, lower the order, or set lowpass = false",
+            )
+    if settings.baseline is not None:
+        start, end = settings.baseline
+        one = 1 / sfreq  # epochs are cut at whole samples, so an end may fall short by less than one
+        inside = start >= times[0] - one and end <= times[-1] + one
+        chosen = baseline_samples(times, settings.baseline)
+        if not inside or chosen.start == chosen.stop:
+            raise InputError(
+                "baseline interval outside the epochs" if not inside else "baseline interval without samples",
+                field=f"{field}.baseline",
+                found=f"epochs from {times[0]:.4g} to {times[-1]:.4g} s",
+                expected=f"epochs with samples in the whole interval from {start:g} to {end:g} s",
+                hint="choose an interval within the epochs, or set baseline = false",
+            )
+
+
+def _check_power(field: str, settings: PowerSettings, times: FloatArray, sfreq: float) -> None:
+    bin_samples(
+        times[:: settings.every],
+        start=settings.start,
+        bins=settings.bins,
+        size=settings.bin_points,
+        field=field,
+        unit=f"points, one every {settings.every} samples",
+    )
+    _check_frequency(f"{field}.fmax", "highest frequency", settings.fmax, sfreq)
+    from mne.time_frequency import morlet
+
+    longest = len(morlet(sfreq, settings.fmin, n_cycles=settings.cycles))
+    if longest > len(times):
+        raise InputError(
+            "wavelets longer than the epochs",
+            field=f"{field}.fmin",
+            found=f"epochs of {len(times)} samples",
+            expected=f"at least {longest} samples for {settings.cycles:g} cycles at {settings.fmin:g} Hz",
+            hint="raise fmin, take fewer cycles, or cut longer epochs",
+        )
+
+
+def _check_frequency(field: str, name: str, frequency: float, sfreq: float) -> None:
+    if frequency >= sfreq / 2:
+        raise InputError(
+            f"{name} not below half the sampling rate",
+            field=field,
+            found=f"{frequency:g} Hz at a sampling rate of {sfreq:g} Hz",
+            expected=f"below {sfreq / 2:g} Hz",
+            hint="lower it, or use recordings of a higher sampling rate",
+        )

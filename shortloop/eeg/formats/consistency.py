@@ -1,0 +1,121 @@
+"""What the recordings of a study must have in common. Light: works on summaries alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from shortloop.eeg.formats.summary import RecordingSummary
+from shortloop.errors import InputError
+
+__all__ = ["check_alike", "check_trials"]
+
+
+def check_alike(summaries: Iterable[RecordingSummary]) -> None:
+    """Check that recordings of one kind have the same shape in all participants and phases.
+
+    Parameters
+    ----------
+    summaries : iterable of RecordingSummary
+        Of all participants and phases; kinds are compared with their like.
+
+    Raises
+    ------
+    InputError
+        For the first recording that differs from the majority in channels, sampling rate (by a
+        millionth), start (by half a sample), samples, bins or features.
+    """
+    kinds: dict[str, list[RecordingSummary]] = {}
+    for summary in summaries:
+        kinds.setdefault(summary.kind, []).append(summary)
+    for alike in kinds.values():
+        for field in _FIELDS:
+            _check_same(alike, field)
+
+
+def check_trials(summaries: Iterable[RecordingSummary], *, folds: int, inner_folds: int | None) -> None:
+    """Check that every class has enough trials for the folds.
+
+    Parameters
+    ----------
+    summaries : iterable of RecordingSummary
+        Of the training phase of each participant.
+    folds : int
+        Stratified folds; each needs a trial of each class.
+    inner_folds : int or None
+        Stratified folds within the training trials of a fold; None if there are none.
+
+    Raises
+    ------
+    InputError
+        For the first recording with a class of too few trials.
+    """
+    for summary in summaries:
+        for name, count in summary.trials.items():
+            if _enough(count, folds, inner_folds):
+                continue
+            needed = next(n for n in itertools.count(folds) if _enough(n, folds, inner_folds))
+            inner = f" and {inner_folds} inner folds" if inner_folds else ""
+            raise InputError(
+                f"too few trials of a class in the {summary.phase} phase",
+                participant=summary.participant,
+                file=summary.file or None,
+                field="decoding.folds",
+                found=f"{count} trials of {name}",
+                expected=f"at least {needed} for {folds} folds{inner}",
+                hint="ask for fewer folds, or leave the participant out",
+            )
+
+
+def _enough(count: int, folds: int, inner_folds: int | None) -> bool:
+    # A stratified fold takes at most ceil(count / folds) trials of a class.
+    left = count - -(-count // folds)
+    return count >= folds and (inner_folds is None or left >= inner_folds)
+
+
+_FIELDS = {
+    "channels": "channels",
+    "sfreq": "sampling rate (Hz)",
+    "tmin": "start of the epochs (s)",
+    "samples": "samples per epoch",
+    "bins": "number of bins",
+    "features": "features per bin",
+}
+
+
+def _check_same(summaries: Sequence[RecordingSummary], field: str) -> None:
+    usual = Counter(getattr(summary, field) for summary in summaries).most_common(1)[0][0]
+    model = next(summary for summary in summaries if getattr(summary, field) == usual)
+    for summary in summaries:
+        if not _same(summary, model, field):
+            found, expected = getattr(summary, field), getattr(model, field)
+            if field == "channels":
+                found, expected = _channels_apart(found, expected)
+            raise InputError(
+                f"{_FIELDS[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
+                participant=summary.participant,
+                file=summary.file or None,
+                field=field,
+                found=found,
+                expected=f"{expected}, as in {model.participant}, {model.phase}",
+                hint="make the recordings alike, or leave the participant out",
+            )
+
+
+def _same(one: RecordingSummary, other: RecordingSummary, field: str) -> bool:
+    if field == "sfreq":
+        return math.isclose(one.sfreq, other.sfreq, rel_tol=1e-6)
+    if field == "tmin":
+        return abs(one.tmin - other.tmin) * other.sfreq < 0.5
+    return bool(getattr(one, field) == getattr(other, field))
+
+
+def _channels_apart(found: Sequence[str], expected: Sequence[str]) -> tuple[str, str]:
+    if set(found) == set(expected):
+        return f"another order: {', '.join(found)}", ", ".join(expected)
+    lacking = [name for name in expected if name not in found]
+    extra = [name for name in found if name not in expected]
+    parts = [f"without {', '.join(lacking)}"] * bool(lacking) + [f"with {', '.join(extra)}"] * bool(extra)
+    return f"{len(found)} channels, {' and '.join(parts)}", f"{len(expected)} channels"

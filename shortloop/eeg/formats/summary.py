@@ -1,0 +1,113 @@
+"""What is known of one imported recording without opening its arrays, so that recordings can be
+compared across participants by a process that has loaded no numerical library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shortloop.eeg.data import Epochs, Features
+
+__all__ = ["RecordingSummary", "summarize"]
+
+
+@dataclass(frozen=True)
+class RecordingSummary:
+    """Shape and origin of one participant's epochs or features in one phase.
+
+    Parameters
+    ----------
+    participant, phase : str
+        Whose and of which phase.
+    kind : str
+        ``"epochs"``, ``"amplitude"`` or ``"power"``.
+    file : str
+        Name of the file or files, for messages.
+    trials : dict of str to int
+        Number of trials of each class, every class of the study named.
+    channels : tuple of str
+        Channel names; empty for features.
+    sfreq : float
+        Sampling rate, Hz; 0 for features.
+    tmin : float
+        Time of the first sample, s; 0 for features.
+    samples : int
+        Samples per epoch; 0 for features.
+    bins : int
+        Number of bins; 0 for epochs.
+    features : int
+        Features per bin; 0 for epochs.
+    """
+
+    participant: str
+    phase: str
+    kind: str
+    file: str
+    trials: dict[str, int]
+    channels: tuple[str, ...]
+    sfreq: float
+    tmin: float
+    samples: int
+    bins: int
+    features: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as plain values that JSON can hold."""
+        return {**asdict(self), "channels": list(self.channels)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RecordingSummary:
+        """The summary that `to_dict` wrote."""
+        return cls(**{**values, "trials": dict(values["trials"]), "channels": tuple(values["channels"])})
+
+
+def summarize(recording: Epochs | Features, *, participant: str, phase: str, file: str) -> RecordingSummary:
+    """Summary of epochs or features that have passed their check.
+
+    Parameters
+    ----------
+    recording : Epochs or Features
+        As read.
+    participant, phase : str
+        Whose and of which phase.
+    file : str
+        Name of the file or files it was read from.
+
+    Returns
+    -------
+    RecordingSummary
+    """
+    from shortloop.eeg.data import Epochs
+
+    counts = Counter(int(label) for label in recording.labels)
+    trials = {name: counts[index] for index, name in enumerate(recording.classes)}
+    if isinstance(recording, Epochs):
+        return RecordingSummary(
+            participant=participant,
+            phase=phase,
+            kind="epochs",
+            file=file,
+            trials=trials,
+            channels=tuple(recording.channels),
+            sfreq=float(recording.sfreq),
+            tmin=float(recording.times[0]),
+            samples=int(recording.data.shape[2]),
+            bins=0,
+            features=0,
+        )
+    return RecordingSummary(
+        participant=participant,
+        phase=phase,
+        kind=recording.kind,
+        file=file,
+        trials=trials,
+        channels=(),
+        sfreq=0.0,
+        tmin=0.0,
+        samples=0,
+        bins=int(recording.data.shape[0]),
+        features=int(recording.data.shape[2]),
+    )

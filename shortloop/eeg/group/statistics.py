@@ -1,0 +1,206 @@
+"""The group stage: maps of all participants and their permutations in, corrected statistics out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from shortloop.eeg.group.clusters import label_clusters, max_cluster_mass
+from shortloop.eeg.group.limits import limits_note
+from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.sign_flips import sign_flips
+from shortloop.eeg.group.smooth import smooth_maps
+from shortloop.eeg.group.t_values import leave_one_out_z, one_sample_t
+from shortloop.eeg.study.decoding import Score
+from shortloop.eeg.study.inference import GroupSettings
+from shortloop.types import FloatArray
+
+__all__ = ["TIE_TOLERANCE", "group_statistics"]
+
+TIE_TOLERANCE = 1e-10
+"""Null statistics that fall short of the observed one by less than this, relatively, count as equal to it.
+Statistics that are equal on paper (a flip and its mirror, the same shuffle drawn twice, participants in
+another order) are sums in different order and differ by about 1e-15; without this, a p could halve."""
+
+VALUES_AT_ONCE = 2**18
+"""Null maps are made in pieces of about this many values (2 MiB): memory stays small, caches stay warm."""
+
+
+def group_statistics(
+    observed: FloatArray,
+    permuted: Sequence[FloatArray],
+    *,
+    chance: float | FloatArray,
+    settings: GroupSettings,
+    seed: np.random.SeedSequence | None = None,
+    score: Score = "balanced-accuracy",
+) -> MapStatistics:
+    """Test maps of scores against chance, corrected for all their cells.
+
+    Parameters
+    ----------
+    observed : array of float, shape (participants, \\*map)
+        Scores, not smoothed; a map is a curve over bins or a plane.
+    permuted : sequence of arrays of float, each of shape (permutations, \\*map)
+        The same scores under each permutation, an array for each participant. May be read-only memory maps:
+        they are read in pieces. With ``null = 'sign-flips'`` only their number is used.
+    chance : float or array of float, shape (participants, \\*map)
+        Chance level, in the unit of the scores; where it differs, that of each participant and cell.
+    settings : GroupSettings
+        Smoothing (bins), `alpha`, `cluster_alpha` and the null distribution.
+    seed : SeedSequence, optional
+        For sign flips that are too many to use all.
+    score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
+        What the scores are: percent, of ``"auc"`` 0 to 1.
+
+    Returns
+    -------
+    MapStatistics
+        With exact sign flips, `null_max` and `null_mass` hold all 2^participants patterns, the observed one
+        first; otherwise one value for each permutation, the observed one not among them.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit each other, scores are not finite, or a seed is missing.
+
+    Notes
+    -----
+    Every participant's map is smoothed; t is the two-sided one-sample t over participants against chance
+    (:func:`~shortloop.eeg.group.t_values.one_sample_t` says of cells that do not vary). Null t maps are of the
+    p-th permuted map of every participant, for each p, or from flipping signs of (map − chance) of whole
+    participants. p = (1 + number of null statistics at least as large) / (permutations + 1) (Phipson & Smyth
+    2010, Permutation p-values should never be zero, Stat Appl Genet Mol Biol 9), of the maximum \\|t\\| of
+    the map (Nichols & Holmes 2002, Hum Brain Mapp 15) and of the maximum cluster mass (Maris & Oostenveld
+    2007, J Neurosci Methods 164; clusters form above the t quantile of `cluster_alpha`, two-sided). With all
+    sign flips, p is the proportion of them.
+
+    With one participant, t is the z-score of the map in the distribution of its permutations, and every
+    permuted map's z-score is that in the distribution of all other maps, the observed one among them
+    (:func:`~shortloop.eeg.group.t_values.leave_one_out_z`); the threshold is a normal quantile.
+    """
+    observed = np.asarray(observed, dtype=np.float64)
+    permutations = _check(observed, permuted)
+    participants = len(observed)
+    levels = np.broadcast_to(np.asarray(chance, dtype=np.float64), observed.shape)
+    points = 100.0 if score == "auc" else 1.0  # percentage points in a unit of the scores
+    smooth = partial(_smoothed, points=points, settings=settings)
+    smoothed = smooth(observed, levels)
+    if participants == 1:
+        t, null, exact = _one_participant(smoothed, permuted[0], levels, smooth)
+    elif settings.null == "permutations":
+        t, null, exact = one_sample_t(smoothed), _permutation_null(permuted, levels, smooth), False
+    else:
+        signs, exact = sign_flips(participants, permutations, seed)
+        t, null = one_sample_t(smoothed), _flip_null(smoothed, signs)
+    threshold = _threshold(participants, settings.cluster_alpha)
+    null_max, null_mass = _maxima(null, threshold)
+    clusters, masses = label_clusters(t, threshold)
+    p_of_cluster = _p_values(masses, null_mass, exact)
+    p_of_cluster[0] = 1.0
+    p_cluster = p_of_cluster[clusters]
+    expected = None if np.ndim(chance) == 0 else levels.mean(axis=0)
+    return MapStatistics(
+        scores=observed,
+        mean=(chance if expected is None else expected) + smoothed.mean(axis=0) / points,
+        t=t,
+        p_max=_p_values(t, null_max, exact),
+        p_cluster=p_cluster,
+        clusters=clusters,
+        significant=(clusters != 0) & (p_cluster <= settings.alpha),
+        null_max=null_max,
+        null_mass=null_mass,
+        threshold=threshold,
+        chance=float(np.mean(levels)) if expected is not None else float(chance),
+        expected=expected,
+        score=score,
+        alpha=settings.alpha,
+        level="participant" if participants == 1 else "group",
+        note=limits_note(participants, permutations, settings.alpha, settings.null),
+    )
+
+
+def _check(observed: FloatArray, permuted: Sequence[FloatArray]) -> int:
+    if observed.ndim not in (2, 3) or observed.size == 0:
+        raise ValueError(f"observed maps: expected curves or planes of participants, not {observed.shape}")
+    _check_finite(observed, "observed")
+    if len(permuted) != len(observed):
+        raise ValueError(f"permuted maps of {len(permuted)} participants, observed of {len(observed)}")
+    expected = (len(permuted[0]), *observed.shape[1:])
+    for index, maps in enumerate(permuted):
+        if maps.shape != expected or expected[0] == 0:
+            raise ValueError(
+                f"permuted maps of participant {index}: expected {max(1, expected[0])} permutations of "
+                f"{expected[1:]}, as many for all, not {maps.shape}"
+            )
+    return expected[0]
+
+
+def _check_finite(scores: FloatArray, name: str) -> None:
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{name}: scores that are not finite")
+
+
+def _smoothed(maps: FloatArray, level: FloatArray, points: float, settings: GroupSettings) -> FloatArray:
+    # Differences from chance: small numbers, so that nothing is lost in sums of squares.
+    return smooth_maps(
+        (np.asarray(maps, dtype=np.float64) - level) * points,
+        sigma=settings.smooth,
+        truncate=settings.truncate,
+        axes=tuple(range(1, maps.ndim)),
+    )
+
+
+def _permutation_null(
+    permuted: Sequence[FloatArray], levels: FloatArray, smooth: Callable[..., FloatArray]
+) -> Iterator[FloatArray]:
+    for piece in _pieces(len(permuted[0]), len(permuted) * permuted[0][0].size):
+        for index, maps in enumerate(permuted):
+            _check_finite(maps[piece], f"permuted maps of participant {index}")
+        each = zip(permuted, levels, strict=True)
+        yield one_sample_t(np.stack([smooth(maps[piece], level) for maps, level in each]))
+
+
+def _flip_null(smoothed: FloatArray, signs: FloatArray) -> Iterator[FloatArray]:
+    # Smoothing is linear, so the flip of a smoothed map is the smoothed flip.
+    for piece in _pieces(len(signs), smoothed.size):
+        flipped = signs[piece].T.reshape(len(smoothed), -1, *[1] * (smoothed.ndim - 1))
+        yield one_sample_t(flipped * smoothed[:, np.newaxis])
+
+
+def _one_participant(
+    smoothed: FloatArray, permuted: FloatArray, levels: FloatArray, smooth: Callable[..., FloatArray]
+) -> tuple[FloatArray, Iterator[FloatArray], bool]:
+    _check_finite(permuted, "permuted maps of participant 0")
+    z = leave_one_out_z(np.concatenate([smoothed, smooth(permuted, levels[0])]))
+    return z[0], iter([z[1:]]), False
+
+
+def _pieces(count: int, values_each: int) -> Iterator[slice]:
+    step = max(1, VALUES_AT_ONCE // values_each)
+    return (slice(start, start + step) for start in range(0, count, step))
+
+
+def _maxima(null: Iterator[FloatArray], threshold: float) -> tuple[FloatArray, FloatArray]:
+    largest, heaviest = [], []
+    for t_maps in null:
+        largest.append(np.abs(t_maps).reshape(len(t_maps), -1).max(axis=1))
+        heaviest.append(max_cluster_mass(t_maps, threshold))
+    return np.concatenate(largest), np.concatenate(heaviest)
+
+
+def _threshold(participants: int, cluster_alpha: float) -> float:
+    from scipy.special import ndtri, stdtrit  # quantiles without the weight of scipy.stats
+
+    lower = cluster_alpha / 2
+    return -float(ndtri(lower) if participants == 1 else stdtrit(participants - 1, lower))
+
+
+def _p_values(statistic: FloatArray, null: FloatArray, exact: bool) -> FloatArray:
+    at_least = np.abs(statistic) * (1 - TIE_TOLERANCE)
+    larger = len(null) - np.searchsorted(np.sort(null), at_least)
+    observed = 0 if exact else 1  # among the null already if that is exact
+    p: FloatArray = (larger + observed) / (len(null) + observed)
+    return p

@@ -1,0 +1,259 @@
+"""Two jobs of one stage beside each other: their scores, what differs in their arrays, and a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shortloop.eeg.report.labels import NAMES
+from shortloop.eeg.report.panels import colour_limits, draw_map
+from shortloop.eeg.report.times import MS_UP_TO, TimeScale, bin_edges
+from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
+from shortloop.text import one_line
+from shortloop.types import FloatArray
+from shortloop.worker.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["ArrayDifference", "Scores", "array_differences", "comparison_figure", "scores_in"]
+
+PERCENT = NAMES["balanced-accuracy"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of a job over time.
+
+    Parameters
+    ----------
+    values : array of float, shape (bins,) or (test bins, bins)
+        A curve, or a plane of testing by training time.
+    train_times : array of float, shape (bins,)
+        Centres of bins.
+    test_times : array of float, shape (test bins,), or None
+        Of a plane.
+    time_unit : str
+        Unit of the times.
+    label : str
+        What the values are, with their unit.
+    chance : float or None
+        Score of a guess, if that is one number.
+    """
+
+    values: FloatArray
+    train_times: FloatArray
+    test_times: FloatArray | None
+    time_unit: str
+    label: str
+    chance: float | None
+
+    @property
+    def scale(self) -> TimeScale:
+        """The unit that suits its times."""
+        if self.time_unit != "s":
+            return TimeScale(self.time_unit, 1.0)
+        times = [self.train_times] if self.test_times is None else [self.train_times, self.test_times]
+        latest = max(float(np.abs(each).max()) for each in times)
+        return TimeScale("ms", 1000.0) if latest <= MS_UP_TO else TimeScale("s", 1.0)
+
+    def like(self, other: Scores) -> bool:
+        """Whether both are of the same bins and of the same score, so that one can be subtracted."""
+        if self.values.shape != other.values.shape or self.label != other.label:
+            return False
+        times = [(self.train_times, other.train_times), (self.test_times, other.test_times)]
+        return all(np.allclose(one, two) for one, two in times if one is not None and two is not None)
+
+
+class ArrayDifference(NamedTuple):
+    """How an array differs between two jobs.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array.
+    first, second : str
+        Shape and type in each job; empty where it is not there.
+    differ : int or None
+        How many values are not the same; None if shapes differ.
+    largest : float or None
+        Largest difference between two numbers; None if there is none to tell.
+    """
+
+    name: str
+    first: str
+    second: str
+    differ: int | None
+    largest: float | None
+
+
+def scores_in(result: Result) -> dict[str, Scores]:
+    """The scores that a job holds.
+
+    Parameters
+    ----------
+    result : Result
+        A job of any stage.
+
+    Returns
+    -------
+    dict of str to Scores
+        ``"curve"`` and ``"plane"``, as far as there are such.
+    """
+    arrays, facts = result.arrays, result.facts
+    unit = str(facts.get("time_unit", "s"))
+    found = {}
+    for shape in ("curve", "plane"):
+        name = next((name for name in (f"{shape}_mean", f"{shape}_scores") if name in arrays), None)
+        if name is not None:
+            test = np.asarray(arrays["test_times"]) if shape == "plane" else None
+            label = NAMES.get(facts["score"], PERCENT)
+            times = np.asarray(arrays["train_times"])
+            found[shape] = Scores(np.asarray(arrays[name]), times, test, unit, label, _chance(facts, shape))
+    if "confusions" in arrays:
+        counts = np.asarray(arrays["confusions"])
+        diagonal = np.diagonal(counts, axis1=-2, axis2=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            recall = 100 * np.mean(diagonal / counts.sum(axis=-1), axis=-1)
+        plane = recall.ndim == 2
+        times = np.asarray(arrays["train_times" if plane else "times"])
+        test = np.asarray(arrays["test_times"]) if plane else None
+        chance = 100 / counts.shape[-1]
+        found["plane" if plane else "curve"] = Scores(recall, times, test, unit, PERCENT, chance)
+    elif not found and "scores" in arrays and "times" in arrays and arrays["scores"].ndim == 1:
+        described = result.record["arrays"]["scores"]
+        label = f"Score ({described['unit']})" if described["unit"] else "Score"
+        unit = result.record["arrays"]["times"]["unit"] or unit
+        times = np.asarray(arrays["times"])
+        found["curve"] = Scores(np.asarray(arrays["scores"]), times, None, unit, label, None)
+    return found
+
+
+def array_differences(first: Result, second: Result) -> Iterator[ArrayDifference]:
+    """How the arrays of two jobs differ.
+
+    Parameters
+    ----------
+    first, second : Result
+        The jobs.
+
+    Yields
+    ------
+    ArrayDifference
+        Of each array that either has.
+    """
+    for name in dict.fromkeys([*first.arrays, *second.arrays]):
+        before, after = _described(first, name), _described(second, name)
+        found: tuple[int | None, float | None] = (None, None)
+        if before and after:
+            one, other = first.arrays[name], second.arrays[name]
+            if one.shape == other.shape:
+                found = _difference(one, other)
+        yield ArrayDifference(name, before, after, *found)
+
+
+def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple[Scores, Scores]]) -> Figure:
+    """Curves of both jobs, and maps of both, with the differences.
+
+    Parameters
+    ----------
+    title : str
+    names : tuple of str
+        What the jobs are called.
+    pairs : dict of str to tuple of Scores
+        ``"curve"`` and ``"plane"`` of both, at least one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    heights = {"curve": 2.6, "plane": 2.8}
+    with styled():
+        figure = new_figure(height=0.3 + sum(heights[shape] for shape in pairs))
+        figure.set_layout_engine("constrained")
+        figure.suptitle(one_line(title), x=0.01, ha="left")
+        ratios = [heights[shape] for shape in pairs]
+        parts = figure.subfigures(len(pairs), 1, height_ratios=ratios, squeeze=False)
+        for part, (shape, pair) in zip(parts.flat, pairs.items()):
+            (_draw_curves if shape == "curve" else _draw_planes)(part, names, pair)
+    return figure
+
+
+def _draw_curves(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Scores]) -> None:
+    first, second = pair
+    alike = first.like(second)
+    panels: list[Axes] = list(part.subplots(1, 2 if alike else 1, squeeze=False).flat)
+    styles: list[dict[str, Any]] = [{"color": BLUE}, {"color": VERMILION, "linestyle": "--"}]
+    for name, scores, style in zip(names, pair, styles):
+        panels[0].plot(scores.train_times * scores.scale.factor, scores.values, label=name, **style)
+    if first.chance is not None:
+        panels[0].axhline(first.chance, color=GREY, linestyle=":", label="chance")
+    panels[0].set(ylabel=first.label, title="Over time")
+    panels[0].legend()
+    if alike:
+        difference = second.values - first.values
+        panels[1].axhline(0, color=GREY, linestyle=":")
+        panels[1].plot(first.train_times * first.scale.factor, difference, color=BLACK)
+        panels[1].set(title=f"{names[1]} − {names[0]}", ylabel="Difference")
+    for axes in panels:
+        axes.set_xlabel(first.scale.label())
+
+
+def _draw_planes(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Scores]) -> None:
+    first, second = pair
+    maps = [(name, scores.values, scores) for name, scores in zip(names, pair)]
+    centre = 0.0 if first.chance is None else first.chance
+    if first.chance is None:
+        centre = float(np.nanmean(first.values))
+    both = colour_limits(np.concatenate([scores.values.ravel() for scores in pair]), centre)
+    limits = [both, both]
+    if first.like(second):
+        difference = second.values - first.values
+        maps.append((f"{names[1]} − {names[0]}", difference, first))
+        limits.append(colour_limits(difference, 0.0))
+    panels: list[Axes] = list(part.subplots(1, len(maps), squeeze=False).flat)
+    for axes, (name, values, scores), limit in zip(panels, maps, limits):
+        assert scores.test_times is not None  # planes have both
+        scale = scores.scale
+        x_edges = bin_edges(scores.train_times * scale.factor)
+        y_edges = bin_edges(scores.test_times * scale.factor)
+        image = draw_map(axes, values, x_edges, y_edges, limit)
+        axes.set(title=name, xlabel=scale.label("Training"))
+        axes.locator_params(nbins=5)
+        label = "Difference" if values is not scores.values else scores.label
+        bar = part.colorbar(image, ax=axes, location="bottom", label=label)
+        bar.outline.set_visible(False)
+        bar.ax.locator_params(nbins=4)
+    panels[0].set_ylabel(first.scale.label("Testing"))
+
+
+def _chance(facts: dict[str, Any], shape: str) -> float | None:
+    known = facts["statistics"][shape] if "statistics" in facts else facts
+    chance = known["chance"][shape] if isinstance(known["chance"], dict) else known["chance"]
+    return None if chance is None else float(chance)
+
+
+def _described(result: Result, name: str) -> str:
+    array = result.record["arrays"].get(name)
+    return "" if array is None else f"{' × '.join(map(str, array['shape'])) or '1'} {array['dtype']}"
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
+    """Part by part, as arrays may be larger than memory."""
+    numeric = all(each.dtype.kind in "biuf" for each in (one, other))
+    differ, largest = 0, 0.0
+    for old, new in zip(np.atleast_1d(one), np.atleast_1d(other)):
+        if not numeric:
+            differ += int(np.sum(np.asarray(old != new)))
+            continue
+        old, new = np.asarray(old, dtype=float), np.asarray(new, dtype=float)
+        same = (old == new) | (np.isnan(old) & np.isnan(new))
+        differ += int(np.sum(~same))
+        away = np.abs(new - old)[~same]
+        if np.isfinite(away).any():
+            largest = max(largest, float(np.nanmax(away)))
+    return differ, largest if numeric and differ else None

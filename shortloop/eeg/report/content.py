@@ -1,0 +1,138 @@
+"""What a report is made of: plain records, so that a page can be written from any source of results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shortloop.eeg.group.result import MapStatistics
+from shortloop.types import FloatArray
+
+__all__ = ["KindResult", "ReportContent", "Source"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Provenance: one job that the numbers of a figure went through.
+
+    Parameters
+    ----------
+    job : str
+        Id of the job.
+    stage : str
+        Name of the stage, e.g. ``"train"``.
+    participant : str
+        Name of the participant; empty for a job over all of them.
+    kind : str
+        Kind of features; empty where the stage has none.
+    options : dict of str to object
+        Options of the job.
+    versions : dict of str to str
+        Versions of the libraries that it ran with.
+    """
+
+    job: str
+    stage: str
+    participant: str
+    kind: str
+    options: dict[str, Any]
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class KindResult:
+    """Everything the report shows of one kind of features.
+
+    Parameters
+    ----------
+    kind : str
+        ``"amplitude"`` or ``"power"``.
+    participants : tuple of str
+        Names, in the order of the scores.
+    train_times : array of float, shape (bins,)
+        Centres of the training bins, in `time_unit`, increasing.
+    test_times : array of float, shape (test bins,), or None
+        Centres of the decoded bins; None where nothing was decoded by the trained classifiers.
+    time_unit : str
+        ``"s"``, or ``"bin"`` where the recordings name no times.
+    curve : MapStatistics, map of shape (bins,)
+        Cross-validated decoding of the training phase.
+    generalization : MapStatistics, map of shape (test bins, bins), or None
+        Decoding of the test phase by the classifiers of each training bin.
+    sources : tuple of Source
+        Where the numbers come from.
+    left_out : int
+        Number of folds that kept no feature and gave no model, over all participants and bins.
+    train_phase, test_phase : str
+        Names of the phases.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not agree, or times do not increase.
+    """
+
+    kind: str
+    participants: tuple[str, ...]
+    train_times: FloatArray
+    test_times: FloatArray | None
+    time_unit: str
+    curve: MapStatistics
+    generalization: MapStatistics | None
+    sources: tuple[Source, ...]
+    left_out: int
+    train_phase: str
+    test_phase: str
+
+    def __post_init__(self) -> None:
+        bins = (len(self.train_times),)
+        _check("curve", self.curve, len(self.participants), bins)
+        _check_increasing("train_times", self.train_times)
+        if self.generalization is not None:
+            if self.test_times is None:
+                raise ValueError(f"{self.kind}: a generalization map without test_times")
+            _check_increasing("test_times", self.test_times)
+            plane = (len(self.test_times), *bins)
+            _check("generalization", self.generalization, len(self.participants), plane)
+
+
+@dataclass(frozen=True)
+class ReportContent:
+    """A whole report.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study.
+    settings : dict of str to object
+        The study file as plain data.
+    kinds : tuple of KindResult
+        One for each kind of features.
+    versions : dict of str to str
+        Versions of the libraries that the report was made with.
+    thread_note : str
+        What was found of the number of threads where the work ran; may be empty.
+    notes : tuple of str, default ()
+        What was noticed of the recordings when they were imported.
+    """
+
+    study: str
+    settings: dict[str, Any]
+    kinds: tuple[KindResult, ...]
+    versions: dict[str, str]
+    thread_note: str
+    notes: tuple[str, ...] = ()
+
+
+def _check(name: str, stats: MapStatistics, participants: int, shape: tuple[int, ...]) -> None:
+    if stats.scores.shape != (participants, *shape):
+        raise ValueError(f"{name}: scores of shape {stats.scores.shape}, expected {(participants, *shape)}")
+    for field in ("mean", "t", "p_max", "p_cluster", "clusters", "significant"):
+        found = getattr(stats, field).shape
+        if found != shape:
+            raise ValueError(f"{name}: {field} of shape {found}, expected {shape}")
+
+
+def _check_increasing(name: str, times: FloatArray) -> None:
+    if times.ndim != 1 or times.size == 0 or not bool((times[1:] > times[:-1]).all()):
+        raise ValueError(f"{name}: expected increasing times, found {times!r}")

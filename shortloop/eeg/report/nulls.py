@@ -1,0 +1,120 @@
+"""Null distributions as pictures: what chance alone gives, and where the observed maximum lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.labels import short, title_of
+from shortloop.report.layout import arrange
+from shortloop.report.style import BLACK, VERMILION, new_figure, styled
+from shortloop.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["critical_value", "null_distribution", "observed_mass"]
+
+
+def null_distribution(result: KindResult) -> Figure:
+    """Null distributions of both maxima that correct for many cells, with the observed values.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Histograms of the largest \\|t\\| (above) and of the largest cluster mass (below): a column for the
+        curve, and one for the generalization map if there is one.
+    """
+    columns = [(f"Decoding in {short(result.train_phase, 20)}", result.curve)]
+    if result.generalization is not None:
+        columns.append((f"Generalization to {short(result.test_phase, 18)}", result.generalization))
+    letter = "z" if result.curve.level == "participant" else "t"
+    with styled():
+        figure = new_figure()
+        grid = figure.subplots(2, len(columns), squeeze=False)
+        for (upper, lower), (title, stats) in zip(grid.T, columns):
+            upper.set_title(title)
+            observed = np.abs(stats.t[np.isfinite(stats.t)]).max(initial=0.0)
+            _histogram(upper, stats.null_max, float(observed), stats, f"Largest |{letter}|")
+            mass = f"Largest cluster mass (sum of |{letter}|)"
+            _histogram(lower, stats.null_mass, observed_mass(stats), stats, mass)
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        title = title_of(result, "null distributions")
+        arrange(figure, list(grid.flat), len(columns), title, height=1.45, below=0.3)
+        figure.legend(handles, labels, loc="lower center", ncols=3, borderaxespad=0.2)
+    return figure
+
+
+def observed_mass(stats: MapStatistics) -> float:
+    """Mass of the heaviest observed cluster.
+
+    Parameters
+    ----------
+    stats : MapStatistics
+
+    Returns
+    -------
+    float
+        Sum of \\|t\\| over its cells; 0 without clusters.
+    """
+    numbers = np.unique(stats.clusters[stats.clusters != 0])
+    return float(max((np.abs(stats.t[stats.clusters == number]).sum() for number in numbers), default=0.0))
+
+
+def critical_value(null: FloatArray, alpha: float, exact: bool = False) -> float | None:
+    """What a statistic must exceed to have p of at most alpha.
+
+    Parameters
+    ----------
+    null : array of float, shape (permutations,)
+        Null distribution.
+    alpha : float
+        Family-wise error rate.
+    exact : bool, default False
+        Whether the null distribution holds every possible value, the observed one among them.
+
+    Returns
+    -------
+    float or None
+        None if there are too few permutations for any p to be that small.
+
+    Notes
+    -----
+    p = (1 + number of null values at or above the observed one) / (1 + number of null values): Phipson &
+    Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1):39. In an exact distribution, p is the proportion.
+    """
+    # So many null values may be as large as the observed one, which is one of them if exact.
+    allowed = int(np.floor(alpha * (len(null) + (not exact)) + 1e-9)) - (not exact)
+    if allowed < int(exact) or allowed >= len(null):
+        return None
+    return float(np.sort(null)[::-1][allowed])
+
+
+def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatistics, label: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    # All sign flips, the observed maps first: shortloop.eeg.group says so of its exact null distributions.
+    flips = stats.level == "group" and len(null) == 2 ** len(stats.scores)
+    exact = flips and bool(np.isclose(null[0], observed))
+    critical = critical_value(null, stats.alpha, exact)
+    finite = null[np.isfinite(null)]
+    span = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if span[1] - span[0] <= 1e-6 * span[1]:  # all the same but for rounding, which no histogram can cut up
+        span = (0.95 * span[0], 1.05 * span[1] or 1.0)
+    bins = min(40, max(8, int(1.5 * np.sqrt(finite.size))))
+    axes.hist(finite, bins=bins, range=span, histtype="stepfilled", color="#B5C7D6", label="null")
+    if critical is not None and np.isfinite(critical):
+        axes.axvline(critical, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
+    axes.axvline(observed, color=VERMILION, linewidth=2.0, clip_on=False, label="observed")
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.margins(x=0.06)
+    axes.set_xlim(left=0)  # neither can be negative
+    axes.set(xlabel=label, ylabel="Null maps")

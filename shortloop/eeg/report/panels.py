@@ -1,0 +1,241 @@
+"""The pieces that figures are drawn from: confidence bands, maps, and outlines along cell edges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shortloop.eeg.group.result import MapStatistics
+from shortloop.report.style import BLACK, DARK, DIVERGING, GREY
+from shortloop.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage, PcolorImage
+
+__all__ = [
+    "colour_bar",
+    "colour_limits",
+    "confidence_half_width",
+    "draw_cells",
+    "draw_map",
+    "map_shape",
+    "outline_segments",
+]
+
+
+def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArray:
+    """Half-width of the confidence interval of the mean over participants, by Student's t.
+
+    Parameters
+    ----------
+    stats : MapStatistics
+    level : float, default 0.95
+        Coverage.
+
+    Returns
+    -------
+    array of float, shape of the map
+        Percent; NaN with fewer than two participants.
+
+    Notes
+    -----
+    The mean and t are of smoothed scores, so the standard error is too: it is (mean − chance) / t. Where
+    the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
+    """
+    from scipy.special import stdtrit  # SciPy's t quantile without the weight of its statistics
+
+    count = len(stats.scores)
+    if count < 2 or stats.level == "participant":
+        return np.full(stats.mean.shape, np.nan)
+    error = np.std(stats.scores, axis=0, ddof=1) / np.sqrt(count)
+    known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
+    error[known] = ((stats.mean - stats.level_of_chance)[known] / stats.t[known]).astype(error.dtype)
+    error[np.isinf(stats.t)] = 0.0
+    return np.abs(error) * stdtrit(count - 1, (1 + level) / 2)
+
+
+def outline_segments(
+    mask: NDArray[np.bool_], x_edges: FloatArray, y_edges: FloatArray
+) -> NDArray[np.floating]:
+    """Segments that separate cells of a mask from the others, along the edges of the cells.
+
+    Parameters
+    ----------
+    mask : array of bool, shape (rows, columns)
+        Rows along y, columns along x.
+    x_edges : array of float, shape (columns + 1,)
+    y_edges : array of float, shape (rows + 1,)
+
+    Returns
+    -------
+    array of float, shape (segments, 2, 2)
+        Both ends of each segment as x, y; one segment for each cell edge.
+    """
+    padded = np.pad(np.asarray(mask, dtype=bool), 1)
+    # Between two neighbours in a row lies a vertical edge, between two in a column a horizontal one.
+    row, x = np.nonzero(padded[1:-1, 1:] != padded[1:-1, :-1])
+    y, column = np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1])
+    x_edges, y_edges = np.asarray(x_edges, dtype=float), np.asarray(y_edges, dtype=float)
+    vertical = np.stack(
+        [np.stack([x_edges[x], y_edges[row]], -1), np.stack([x_edges[x], y_edges[row + 1]], -1)], 1
+    )
+    horizontal = np.stack(
+        [np.stack([x_edges[column], y_edges[y]], -1), np.stack([x_edges[column + 1], y_edges[y]], -1)], 1
+    )
+    return np.concatenate([vertical, horizontal])
+
+
+def colour_limits(values: FloatArray, centre: float, percentile: float = 100.0) -> tuple[float, float, bool]:
+    """Limits symmetric about a centre, and whether values lie outside them.
+
+    Parameters
+    ----------
+    values : array of float
+        Any shape; only finite values count.
+    centre : float
+        Middle of the scale.
+    percentile : float, default 100.0
+        Of the distances from the centre that the limits take in; less than 100 keeps a few extreme values
+        from stretching the scale.
+
+    Returns
+    -------
+    tuple of float, float, bool
+    """
+    distance = np.abs(values[np.isfinite(values)] - centre)
+    if distance.size == 0 or distance.max() == 0:
+        return centre - 1.0, centre + 1.0, bool(np.isinf(values).any())
+    reach = float(np.percentile(distance, percentile)) or float(distance.max())
+    outside = bool(distance.max() > reach) or bool(np.isinf(values).any())
+    return centre - reach, centre + reach, outside
+
+
+def draw_cells(
+    axes: Axes,
+    values: FloatArray,
+    x_edges: FloatArray,
+    y_edges: FloatArray,
+    limits: tuple[float, float, bool],
+) -> AxesImage | PcolorImage:
+    """The cells of a map alone, white where there is no value.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    values : array of float, shape (rows, columns)
+    x_edges, y_edges : array of float, shapes (columns + 1,) and (rows + 1,)
+    limits : tuple
+        As `colour_limits` gives them.
+
+    Returns
+    -------
+    matplotlib.image.AxesImage or matplotlib.image.PcolorImage
+        For the colour bar; the second where cells differ in size.
+    """
+    shown = np.ma.masked_where(np.isnan(values), values)
+    image: Any = axes.pcolorfast(x_edges, y_edges, shown, cmap=DIVERGING, vmin=limits[0], vmax=limits[1])
+    return image
+
+
+def draw_map(
+    axes: Axes,
+    values: FloatArray,
+    x_edges: FloatArray,
+    y_edges: FloatArray,
+    limits: tuple[float, float, bool],
+    mask: NDArray[np.bool_] | None = None,
+) -> AxesImage | PcolorImage:
+    """A map of training time (x) by testing time (y), with an outline, the diagonal and time 0.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    values : array of float, shape (test bins, bins)
+    x_edges, y_edges : array of float, shapes (bins + 1,) and (test bins + 1,)
+    limits : tuple
+        As `colour_limits` gives them.
+    mask : array of bool, shape (test bins, bins), optional
+        Cells to outline.
+
+    Returns
+    -------
+    matplotlib.image.AxesImage or matplotlib.image.PcolorImage
+        For the colour bar; the second where bins differ in width.
+    """
+    image = draw_cells(axes, values, x_edges, y_edges, limits)
+    axes.set_facecolor("#FFFFFF")
+    low, high = max(x_edges[0], y_edges[0]), min(x_edges[-1], y_edges[-1])
+    if low < high:
+        axes.plot([low, high], [low, high], color=DARK, linewidth=0.9, linestyle=(0, (5, 3)))
+    for edges, line in [(x_edges, axes.axvline), (y_edges, axes.axhline)]:
+        if edges[0] < 0 < edges[-1]:
+            line(0, color=DARK, linewidth=0.8, linestyle=":")
+    if mask is not None and mask.any():
+        _draw_outline(axes, outline_segments(mask, x_edges, y_edges))
+    axes.set_xlim(x_edges[0], x_edges[-1])
+    axes.set_ylim(y_edges[0], y_edges[-1])
+    axes.set_aspect("auto" if map_shape(x_edges, y_edges) is None else "equal")
+    for spine in axes.spines.values():
+        spine.set(visible=True, color=GREY)
+    return image
+
+
+def colour_bar(
+    image: AxesImage | PcolorImage,
+    place: tuple[float, float, float, float],
+    limits: tuple[float, float, bool],
+    label: str,
+) -> None:
+    """A colour bar, pointed where values lie outside its limits.
+
+    Parameters
+    ----------
+    image : matplotlib.image.AxesImage or matplotlib.image.PcolorImage
+        As `draw_map` gives it.
+    place : tuple of float
+        Left, bottom, width and height as fractions of the figure's.
+    limits : tuple
+        As `colour_limits` gives them.
+    label : str
+    """
+    figure = image.get_figure(root=True)
+    assert figure is not None  # maps are drawn in one
+    bar = figure.colorbar(
+        image,
+        cax=figure.add_axes(place),
+        label=label,
+        extend="both" if limits[2] else "neither",
+        orientation="horizontal" if place[2] > place[3] else "vertical",
+    )
+    bar.outline.set_visible(False)
+
+
+def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:
+    """Height of a map over its width, on which one second is as long in both directions.
+
+    Parameters
+    ----------
+    x_edges, y_edges : array of float
+
+    Returns
+    -------
+    float or None
+        None where the map would be too flat or too narrow to read.
+    """
+    shape = float(np.ptp(y_edges) / np.ptp(x_edges))
+    return shape if 0.5 <= shape <= 2 else None
+
+
+def _draw_outline(axes: Axes, segments: NDArray[np.floating]) -> None:
+    from matplotlib.collections import LineCollection
+
+    # White under black: seen on dark cells as on light ones.
+    lines: list[Any] = list(segments)
+    for color, width in [("#FFFFFF", 3.0), (BLACK, 1.4)]:
+        axes.add_collection(
+            LineCollection(lines, colors=color, linewidths=width, capstyle="projecting", gid="outline"),
+            autolim=False,
+        )

@@ -1,0 +1,201 @@
+"""What was found, as plain data: for the JSON summary, the terminal's table and the page's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.report.content import KindResult
+from shortloop.types import FloatArray
+
+__all__ = ["group_findings", "participant_scores", "participant_table"]
+
+
+def participant_table(result: KindResult) -> list[dict[str, Any]]:
+    """Best score of each participant, not smoothed.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    list of dict
+        For each participant: ``participant``; ``peak`` of the curve, ``peak_time`` and ``chance``;
+        with a generalization map also ``generalization_peak``, ``generalization_train_time`` and
+        ``generalization_test_time``. Times in ``result.time_unit``. None where no score is a number.
+    """
+    rows = []
+    for index, participant in enumerate(result.participants):
+        peak, at = _peak(result.curve.scores[index])
+        row: dict[str, Any] = {
+            "participant": participant,
+            "peak": peak,
+            "peak_time": _time(result.train_times, at, 0),
+            "chance": float(result.curve.chance),
+        }
+        if result.generalization is not None:
+            peak, at = _peak(result.generalization.scores[index])
+            row["generalization_peak"] = peak
+            row["generalization_train_time"] = _time(result.train_times, at, 1)
+            row["generalization_test_time"] = _time(result.test_times, at, 0)
+        rows.append(row)
+    return rows
+
+
+def participant_scores(result: KindResult) -> list[dict[str, Any]]:
+    """All scores of each participant, not smoothed.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    list of dict
+        JSON-able. For each participant: ``participant``, ``kind``, ``score`` (its name), ``time_unit``,
+        ``train_times`` and the ``curve`` at these; ``test_times`` and the ``generalization`` at these and
+        ``train_times``, None where there is none.
+    """
+    plane = result.generalization
+    return [
+        {
+            "participant": participant,
+            "kind": result.kind,
+            "score": result.curve.score,
+            "time_unit": result.time_unit,
+            "train_times": result.train_times.tolist(),
+            "curve": result.curve.scores[index].tolist(),
+            "test_times": None if result.test_times is None else result.test_times.tolist(),
+            "generalization": None if plane is None else plane.scores[index].tolist(),
+        }
+        for index, participant in enumerate(result.participants)
+    ]
+
+
+def group_findings(result: KindResult) -> dict[str, Any]:
+    """What the statistics say of the curve and of the generalization map.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    dict
+        JSON-able. ``kind``, ``level``, ``participants`` (number), ``time_unit``, ``score``, ``chance`` and
+        ``alpha``;
+        ``curve`` and ``generalization`` (None where there is none), each with
+
+        - ``significant``: whether any cell is;
+        - ``p`` and ``p_max``: smallest p corrected by clusters and by the maximum statistic;
+        - ``peak``: largest mean score, smoothed as the statistics are;
+        - of the curve ``peak_time``, ``windows`` as ``[start, end]`` and ``clusters`` with ``start``,
+          ``end``, ``direction`` (``"above"`` or ``"below"`` chance) and ``p``;
+        - of the map ``peak_train_time``, ``peak_test_time`` and ``regions`` with ``train`` and ``test`` as
+          ``[start, end]``, ``cells``, ``direction`` and ``p``.
+
+        Starts and ends are centres of bins, in ``time_unit``. ``left_out`` is the number of folds without
+        a model.
+    """
+    return {
+        "kind": result.kind,
+        "level": result.curve.level,
+        "participants": len(result.participants),
+        "time_unit": result.time_unit,
+        "score": result.curve.score,
+        "chance": float(result.curve.chance),
+        "alpha": float(result.curve.alpha),
+        "curve": _curve_findings(result),
+        "generalization": _map_findings(result),
+        "left_out": int(result.left_out),
+    }
+
+
+def _curve_findings(result: KindResult) -> dict[str, Any]:
+    stats, times = result.curve, result.train_times
+    peak, at = _peak(stats.mean)
+    clusters = [
+        {"start": float(times[first]), "end": float(times[last]), **_cluster(stats, np.s_[first : last + 1])}
+        for first, last in _runs(stats)
+    ]
+    return {
+        **_overall(stats),
+        "peak": peak,
+        "peak_time": _time(times, at, 0),
+        "windows": [[cluster["start"], cluster["end"]] for cluster in clusters],
+        "clusters": clusters,
+    }
+
+
+def _map_findings(result: KindResult) -> dict[str, Any] | None:
+    stats = result.generalization
+    if stats is None or result.test_times is None:
+        return None
+    peak, at = _peak(stats.mean)
+    regions = []
+    for number in np.unique(stats.clusters[stats.significant]):
+        cells = stats.significant & (stats.clusters == number)
+        test, train = np.nonzero(cells)
+        regions.append(
+            {
+                "train": _range(result.train_times, train),
+                "test": _range(result.test_times, test),
+                "cells": int(cells.sum()),
+                **_cluster(stats, cells),
+            }
+        )
+    return {
+        **_overall(stats),
+        "peak": peak,
+        "peak_train_time": _time(result.train_times, at, 1),
+        "peak_test_time": _time(result.test_times, at, 0),
+        "regions": sorted(regions, key=lambda region: (region["p"], -region["cells"])),
+    }
+
+
+def _overall(stats: MapStatistics) -> dict[str, Any]:
+    return {
+        "significant": bool(stats.significant.any()),
+        "p": _smallest(stats.p_cluster),
+        "p_max": _smallest(stats.p_max),
+    }
+
+
+def _cluster(stats: MapStatistics, cells: Any) -> dict[str, Any]:
+    above = float(np.nansum(stats.t[cells])) >= 0
+    return {"direction": "above" if above else "below", "p": _smallest(stats.p_cluster[cells])}
+
+
+def _runs(stats: MapStatistics) -> list[tuple[int, int]]:
+    # First and last index of each run of significant bins of one cluster.
+    number = np.where(stats.significant, stats.clusters, 0)
+    runs: list[tuple[int, int]] = []
+    for index in np.flatnonzero(stats.significant):
+        if runs and runs[-1][1] == index - 1 and number[index] == number[index - 1]:
+            runs[-1] = (runs[-1][0], int(index))
+        else:
+            runs.append((int(index), int(index)))
+    return runs
+
+
+def _peak(values: FloatArray) -> tuple[float | None, tuple[int, ...] | None]:
+    if not np.isfinite(values).any():
+        return None, None
+    at = np.unravel_index(int(np.argmax(np.where(np.isfinite(values), values, -np.inf))), values.shape)
+    return float(values[at]), tuple(int(index) for index in at)
+
+
+def _time(times: FloatArray | None, at: tuple[int, ...] | None, axis: int) -> float | None:
+    return None if times is None or at is None else float(times[at[axis]])
+
+
+def _range(times: FloatArray, indices: np.ndarray) -> list[float]:
+    return [float(times[indices.min()]), float(times[indices.max()])]
+
+
+def _smallest(p: FloatArray) -> float | None:
+    known = p[np.isfinite(p)]
+    return float(known.min()) if known.size else None

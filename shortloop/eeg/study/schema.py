@@ -1,0 +1,70 @@
+"""The record a study file is read into; its tables are in files of their own, so that a change of one
+is no change of what uses another. Fields say unit and default; ``shortloop study`` prints them."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings, LinearSvmSettings
+from shortloop.eeg.study.features import FeatureSettings
+from shortloop.eeg.study.inference import GroupSettings, PermutationSettings
+from shortloop.eeg.study.inputs import InputSettings
+from shortloop.settings.base import Name, Settings
+
+__all__ = ["Phases", "Study"]
+
+
+class Phases(Settings):
+    """Which phase of the experiment trains the classifiers and which is decoded."""
+
+    train: Name = Field("study", description="phase whose trials train the classifiers; default 'study'")
+    decode: Name | None = Field(
+        None,
+        description="phase that the trained classifiers are applied to; default: the training phase itself, "
+        "where each classifier then decodes only the trials of its own held-out fold",
+    )
+
+    @property
+    def decoded(self) -> str:
+        """The decoded phase, spelled out."""
+        return self.decode or self.train
+
+    @property
+    def within(self) -> bool:
+        """Whether one phase both trains and is decoded."""
+        return self.decoded == self.train
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The phases to import, training first."""
+        return (self.train,) if self.within else (self.train, self.decoded)
+
+
+class Study(Settings):
+    """One study: everything that decides what is computed."""
+
+    name: Name = Field(description="name of the study and of its folder of results; no default")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of folds, permutations and simulation; default 0")
+    participants: tuple[Name, ...] = Field(min_length=1, description="names of the participants; no default")
+    classes: tuple[Name, ...] = Field(
+        min_length=2,
+        max_length=100,
+        description="names of the classes, in the order of tables and figures; no default",
+    )
+    phases: Phases = Field(Phases(), description="which phase trains and which is decoded")
+    input: InputSettings = Field(description="format of the recordings and where they are; no default")
+    features: FeatureSettings = Field(description="what the classifiers see; no default")
+    decoding: DecodingSettings = Field(DecodingSettings(), description="folds, selection, scaling, score")
+    estimator: EstimatorSettings = Field(LinearSvmSettings(), description="the classifier")
+    permutations: PermutationSettings = Field(PermutationSettings(), description="the null distribution")
+    group: GroupSettings = Field(GroupSettings(), description="statistics over participants")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Study:
+        for field in ("participants", "classes"):
+            values = getattr(self, field)
+            twice = sorted({value for value in values if values.count(value) > 1})
+            if twice:
+                raise ValueError(f"{field}: {', '.join(twice)} named twice")
+        self.input.check_phases(self.phases.names, self.classes, tuple(self.features.kinds))
+        return self

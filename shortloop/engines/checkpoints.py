@@ -1,0 +1,157 @@
+"""Arrays that a long job fills unit by unit, and that outlive it: started again after it was cut off, the job
+goes on where it was.
+
+They are kept beside the jobs, under what identifies the computation, and linked into the job's folder when
+all is done. What the system held in memory survives a killed process, but no power cut: after one, the job
+begins anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shortloop.engines.units import Units
+from shortloop.jobs.keys.digest import digest
+from shortloop.worker.records import take_space
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["BLOCKS", "Blocks", "clear_blocks"]
+
+BLOCKS = ".blocks"
+"""Folder of a workdir with a folder for each job that was not finished."""
+
+
+class Blocks:
+    """Units of work of one job, and the arrays that they fill; made in ``prepare``, before the slices fork.
+
+    Iterating hands out the units that are left, as `Units`; a unit counts as done when the next one is
+    asked for.
+
+    Parameters
+    ----------
+    costs : int or sequence of float
+        As of `Units`, all units of the job.
+    """
+
+    def __init__(self, costs: int | Sequence[float]) -> None:
+        self._costs = [1.0] * costs if isinstance(costs, int) else list(costs)
+        self._folder, self._lock = _open_folder()
+        self._arrays: dict[str, np.memmap] = {}
+        with (self._folder / "done").open("ab") as stream:
+            stream.truncate(max(len(self._costs), 1))
+        with (self._folder / "done").open("r+b") as stream:
+            self._done = mmap.mmap(stream.fileno(), max(len(self._costs), 1))
+        self._started: tuple[Units, list[int]] | None = None
+
+    def create_array(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
+        """An array of the job, with what finished units have written; before the first unit is handed out.
+
+        Parameters
+        ----------
+        name : str
+            Name of the array.
+        shape : tuple of int
+            Its shape.
+        dtype : dtype-like
+            Its type.
+
+        Returns
+        -------
+        numpy.memmap
+            Mapped for writing by this process and its forks.
+        """
+        import numpy as np
+        from numpy.lib.format import open_memmap
+
+        file = self._folder / f"{name}.npy"
+        try:
+            array = open_memmap(file, mode="r+")
+            fits = (array.shape, array.dtype) == (tuple(shape), np.dtype(dtype))
+        except (OSError, ValueError):
+            fits = False
+        if not fits:
+            self._done[:] = bytes(len(self._done))
+            array = open_memmap(file, mode="w+", dtype=dtype, shape=shape)
+        take_space(file)
+        self._arrays[name] = array
+        return array
+
+    def start(self) -> None:
+        """All arrays are there: work can begin. Call it before the slices fork."""
+        left = [unit for unit in range(len(self._costs)) if not self._done[unit]]
+        self._started = Units([self._costs[unit] for unit in left]), left
+
+    def __iter__(self) -> Iterator[int]:
+        assert self._started is not None, "start() comes first"
+        units, left = self._started
+        for drawn in units:
+            yield left[drawn]
+            self._done[left[drawn]] = 1
+
+    @property
+    def had_last(self) -> bool:
+        """As of `Units`."""
+        return self._started is not None and self._started[0].had_last
+
+    def finish(self) -> None:
+        """All units are done: the arrays become files of the job."""
+        assert all(self._done[: len(self._costs)])
+        for name in self._arrays:
+            here = Path(f"{name}.npy")
+            here.unlink(missing_ok=True)
+            here.hardlink_to(self._folder / f"{name}.npy")
+
+
+def clear_blocks(job: Path) -> None:
+    """Drop the blocks of a finished job, which has its own links to what they hold.
+
+    Parameters
+    ----------
+    job : Path
+        The job's folder.
+    """
+    above = job.parent / BLOCKS
+    for folder in above.iterdir() if above.is_dir() else ():
+        if _text(folder / "job") == job.name:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open_folder() -> tuple[Path, Any]:
+    """Where the job in the current folder keeps its blocks, for this process and its forks alone."""
+    setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
+    job = Path.cwd()
+    name = digest([setup["method"], setup["hash"], setup["options"], setup["jobs"]])
+    folder = job.parent / BLOCKS / name
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = (folder / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # a job that was cut off has not ended yet
+        folder = folder.with_name(f"{name}.{os.getpid()}")
+        folder.mkdir()
+        lock = (folder / "lock").open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    if _text(folder / "boot") != boot:
+        for file in folder.iterdir():
+            if file.name != "lock":
+                file.unlink()
+        (folder / "boot").write_text(boot, encoding="ascii")
+    (folder / "job").write_text(job.name, encoding="utf-8")
+    return folder, lock
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError:
+        return ""

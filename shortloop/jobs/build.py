@@ -1,0 +1,188 @@
+"""Making one job: exax builds it, its files are hashed, and a seal says what it is."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shortloop.engines.checkpoints import clear_blocks
+from shortloop.engines.units import PROGRESS
+from shortloop.jobs.exax import client
+from shortloop.jobs.exax.cost import Meter
+from shortloop.jobs.exax.evidence import Evidence, evidence_of
+from shortloop.jobs.keys.code import Code, code_state
+from shortloop.jobs.keys.file_state import CHANGED
+from shortloop.jobs.keys.key import Parts, find_method
+from shortloop.jobs.project import FINISHED, SET_ASIDE
+from shortloop.jobs.store.manifest import SEAL, Seal, content_of_job, hash_files, output_files
+from shortloop.jobs.store.store import Store
+from shortloop.jobs.store.stored_job import Found
+from shortloop.text import one_line
+
+__all__ = ["Order", "make"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A job to be made.
+
+    Parameters
+    ----------
+    method : str
+        Name of the exax method.
+    options : dict
+        Its options.
+    jobs : dict of str to (str or list of str)
+        Ids of the jobs it is made from, by the names that the method gives them.
+    caption : str
+        What exax's lists say of it.
+    parts : Parts
+        What its key is made of.
+    base : str
+        Its key without the option in which it can grow; empty if there is none.
+    participant : str or None
+        Whose data; None: everybody's.
+    pipeline : str
+        What it is for: the build script and the study.
+    reason : str
+        Why it is built.
+    previous : str
+        The job in its place before; empty if there was none.
+    modules : tuple of str
+        Modules that it imports by a name that its code does not say.
+    """
+
+    method: str
+    options: Mapping[str, Any]
+    jobs: Mapping[str, Any]
+    caption: str
+    parts: Parts
+    base: str = ""
+    participant: str | None = None
+    pipeline: str = ""
+    reason: str = ""
+    previous: str = ""
+    modules: tuple[str, ...] = ()
+    key: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.parts.key())
+
+    def code(self) -> Code:
+        """The code of its method as it is now.
+
+        Returns
+        -------
+        Code
+        """
+        return code_state(find_method(self.method)[1], self.modules)
+
+
+def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tuple[Found, bool] | None:
+    """Make a job, or take over one that was finished but not sealed, as a run was cut off.
+
+    Parameters
+    ----------
+    urd : accelerator.build.Urd
+        As exax gives it to a build script.
+    store : Store
+        Where it is kept.
+    order : Order
+        The job.
+    meter : Meter, optional
+        Measures what it costs.
+
+    Returns
+    -------
+    found : Found
+        The job.
+    fresh : bool
+        Whether it was made now.
+    None
+        In place of both if what it loaded and read is not what its key says, as that changed meanwhile.
+
+    Raises
+    ------
+    InputError
+        As `client.build`, and if it has loaded code that its key does not see.
+    """
+    force = order.key in store.damaged
+    meter = meter or Meter()
+    client.load_as_now(order.method)
+    before = order.code()
+    folder, fresh, cost = _build(urd, order, force, meter)
+    if not fresh:
+        found = _take_over(store, order, folder)
+        if found is not None:
+            return found, False
+        folder, _, cost = _build(urd, order, True, meter)
+    evidence = evidence_of(folder, order.parts, before)
+    if not evidence.changed and not evidence.unseen:
+        if evidence.opened:
+            print(one_line(evidence.warning(folder.name, order.method)), flush=True)
+        return store.add(folder, _seal(order, folder, cost, evidence)), True
+    (folder / FINISHED).replace(folder / SET_ASIDE)
+    if not evidence.changed:
+        evidence.check(order.method)
+    print(one_line(f"{evidence.changed} while {folder.name} ran, or before; it is built again"), flush=True)
+    client.reload_methods()
+    return None
+
+
+def _build(urd: Any, order: Order, force: bool, meter: Meter) -> tuple[Path, bool, dict[str, Any]]:
+    before = time.time()
+    with meter.measure() as cost:
+        folder = client.build(
+            urd, order.method, options=order.options, jobs=order.jobs, caption=order.caption, force=force
+        )
+    (folder / PROGRESS).unlink(missing_ok=True)
+    # A server that was running when a job was set aside or deleted still thinks that it has it.
+    finished = (folder / FINISHED).is_file()
+    return folder, finished and _post(folder)["starttime"] >= before, cost
+
+
+def _take_over(store: Store, order: Order, folder: Path) -> Found | None:
+    """A job that exax knows and the index does not, if it can be trusted."""
+    seal = store.whole(folder)
+    if seal is not None:
+        return store.note(folder, seal) if seal.key == order.key else None
+    if (folder / SEAL).exists() or not (folder / FINISHED).is_file() or not client.made_since_boot(folder):
+        return None
+    now, started = order.code(), _post(folder)["starttime"]
+    if any(state[CHANGED] > 1e9 * started for _, state in now.watched):
+        return None
+    evidence = evidence_of(folder, order.parts, now)
+    if evidence.changed or evidence.unseen:
+        return None
+    return store.add(folder, _seal(order, folder, {}, evidence))
+
+
+def _seal(order: Order, folder: Path, cost: dict[str, Any], evidence: Evidence) -> Seal:
+    clear_blocks(folder)
+    files = hash_files(folder, output_files(folder))
+    content, rejected = content_of_job(folder, files)
+    seconds = round(_post(folder)["exectime"]["total"], 6)
+    return Seal(
+        job=folder.name,
+        key=order.key,
+        parts=order.parts,
+        content=content,
+        files=files,
+        base=order.base,
+        participant=order.participant,
+        rejected=rejected,
+        pipeline=order.pipeline,
+        reason=order.reason,
+        previous=order.previous,
+        opened=evidence.opened,
+        cost={"seconds": seconds, "bytes": sum(size for size, _ in files.values()), **cost},
+    )
+
+
+def _post(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
+    return loaded

@@ -1,0 +1,117 @@
+"""Planning a build script: its ``main`` is called with a stand-in for exax, so that nothing runs."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from shortloop.errors import InputError, place_of
+from shortloop.jobs.planner import Built, Plan
+from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.settings_files import take_over_study
+from shortloop.jobs.store.store import Store
+
+if TYPE_CHECKING:
+    from shortloop.eeg.study.schema import Study
+
+__all__ = ["Rehearsal", "rehearse"]
+
+
+class Rehearsal:
+    """Given to a build script in place of exax's ``urd``: a pipeline that is run with it is only planned."""
+
+    def __init__(self) -> None:
+        self.plans: list[Plan] = []
+        self.seconds: dict[str, float] = {}
+        """How long a job of each method takes, by its name."""
+
+    def plan(
+        self, pipeline: Callable[[Plan], Built], study: Study | None, study_file: Path, name: str
+    ) -> int:
+        """Plan a pipeline.
+
+        Parameters
+        ----------
+        pipeline, study, study_file, name
+            As of `shortloop.jobs.executor.run_pipeline`.
+
+        Returns
+        -------
+        int
+            Exit status, 0.
+        """
+        with Store() as store:
+            plan = Plan(study, study_file, store, name)
+            pipeline(plan)
+            if study is not None:
+                plan.note = _said_of(store, study, study_file)
+            self.seconds = store.index.seconds()
+        self.plans.append(plan)
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise InputError(
+            "this build script asks exax itself, so it cannot be planned",
+            found=f"urd.{name}",
+            expected="a main that only calls `run_study` or `run_pipeline`",
+        )
+
+
+def rehearse(script: str) -> Rehearsal:
+    """What a build script would do.
+
+    Parameters
+    ----------
+    script : str
+        Its name, as ``ax run`` takes it.
+
+    Returns
+    -------
+    Rehearsal
+        With a plan for each pipeline that it runs.
+
+    Raises
+    ------
+    InputError
+        If there is no such script, or it does more than run pipelines.
+    """
+    from accelerator.build import find_automata
+    from accelerator.error import BuildError
+
+    sys.path.insert(0, str(project_directory()))
+    settings = {"method_directories": configuration().method_directories}
+    try:
+        main = find_automata(SimpleNamespace(config=lambda: settings), script).main
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and str(error.name).endswith(f"build_{script}")
+        if missing or isinstance(error, BuildError | AttributeError):
+            raise InputError(
+                "there is no such build script",
+                found=script,
+                expected=str(error),
+                hint="`ax script` lists them",
+            ) from None
+        raise InputError(
+            "the build script cannot be imported",
+            file=place_of(error),
+            found=f"{type(error).__name__}: {error}",
+            hint="mend it",
+        ) from error
+    rehearsal = Rehearsal()
+    status = main(**dict.fromkeys(inspect.signature(main).parameters, rehearsal))
+    if status:
+        raise SystemExit(status)
+    if not rehearsal.plans:
+        raise InputError("the build script runs no pipeline", found=script)
+    return rehearsal
+
+
+def _said_of(store: Store, study: Study, file: Path) -> str:
+    try:
+        return take_over_study(store.index, study, file) or ""
+    except InputError as error:
+        return f"a run would not begin: {error.message}"

@@ -1,0 +1,233 @@
+"""Asking exax to build a job, and what to do when it can't."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from shortloop.errors import InputError
+from shortloop.jobs.exax.cost import runner
+from shortloop.jobs.exax.listener import ask
+from shortloop.jobs.keys.code import code_file, code_state, code_text
+from shortloop.jobs.keys.file_state import CHANGED, State
+from shortloop.jobs.keys.key import find_method
+from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.system_errors import fault_in
+from shortloop.text import printable
+
+__all__ = ["abort", "build", "is_idle", "load_as_now", "made_since_boot", "reload_methods"]
+
+# States of libraries and declared files that are older than the methods that exax has loaded.
+_older: list[list[tuple[str, State]]] = []
+
+RETRIES = 5
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def build(
+    urd: Any,
+    method: str,
+    *,
+    options: Mapping[str, Any],
+    jobs: Mapping[str, Any],
+    caption: str,
+    force: bool = False,
+) -> Path:
+    """Build a job, or find one that exax thinks is the same.
+
+    Another client that has exax load the methods anew kills the job that runs; it is then started again.
+    Whatever ends this process on the way ends the job too.
+
+    Parameters
+    ----------
+    urd : accelerator.build.Urd
+        As exax gives it to a build script.
+    method : str
+        Name of the method.
+    options : mapping
+        Its options.
+    jobs : mapping of str to (str or list of str)
+        Ids of the jobs it is made from.
+    caption : str
+        What exax's lists say of it.
+    force : bool, default False
+        Build it even if exax has one.
+
+    Returns
+    -------
+    Path
+        The job's folder.
+
+    Raises
+    ------
+    InputError
+        If the methods can't be imported, the server is gone, or the job failed with one, or for lack of
+        files or memory.
+    accelerator.error.JobError
+        If the job failed; exax has said why.
+    """
+    from accelerator.error import JobError, ServerError
+
+    for attempt in range(RETRIES):
+        since = time.clock_gettime(time.CLOCK_BOOTTIME)
+        printed = io.StringIO()
+        try:
+            # exax says a line for each job as well; ours say the participant.
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(printed):
+                more = {"force_build": True} if force else {}
+                job = urd.build(method, options=dict(options), jobs=dict(jobs), caption=caption, **more)
+            return Path(job.path)
+        except JobError as error:
+            if attempt + 1 == RETRIES or not _was_cut_off(error, since):
+                for fault in filter(None, map(fault_in, error.status.values())):
+                    printed.truncate(0)  # it is a traceback
+                    raise fault from None
+                printed = io.StringIO(printable(printed.getvalue()))
+                raise
+            print(f"{error.job} was cut off from outside; it starts again", flush=True)
+            if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
+                reload_methods()
+        except ServerError as error:
+            said = str(error)
+            if "Broken methods" in said:
+                raise _broken(said) from None
+            if "Busy" not in said:
+                raise InputError(
+                    "the exax server does not answer",
+                    found=said,
+                    hint="run again: finished jobs are kept",
+                ) from None
+            _wait_until_idle()
+        except (OSError, HTTPException) as error:
+            found = f"{type(error).__name__}: {error}"
+            raise fault_in(found) or InputError(
+                "the exax server went away while a job ran",
+                found=found,
+                hint="start it again and run again: finished jobs are kept",
+            ) from None
+        except (KeyboardInterrupt, SystemExit):
+            abort()
+            raise
+        finally:
+            print(printed.getvalue(), file=sys.stderr, end="", flush=True)
+    raise InputError("the exax server is busy with somebody else's jobs", hint="run again later")
+
+
+def abort() -> None:
+    """End the job that runs, if the server is not stopped."""
+    with contextlib.suppress(Exception):
+        ask("abort")
+
+
+def is_idle() -> bool:
+    """Whether the server builds no job now.
+
+    Returns
+    -------
+    bool
+    """
+    return bool(_call("status")["idle"])
+
+
+def load_as_now(method: str) -> None:
+    """Have exax load the methods anew if the code of one, or a library, changed since it did. No job may be
+    running.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    """
+    file = find_method(method)[1]
+    loaded = code_file(file)
+    if loaded.is_file() and loaded.read_text(encoding="utf-8") != code_text(file):
+        reload_methods()
+        return
+    watched = code_state(file).watched
+    if watched not in _older:
+        since = _started()
+        if any(state[CHANGED] > since for _, state in watched):
+            reload_methods()
+        _older.append(watched)
+
+
+def reload_methods() -> None:
+    """Have exax load the methods as they are now. No job may be running."""
+    _call("update_methods")
+
+
+def made_since_boot(folder: Path) -> bool:
+    """Whether a job was made since the machine started, so that no power cut can have cut its files short.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    bool
+    """
+    uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
+    return bool(post["starttime"] > time.time() - uptime)
+
+
+def _was_cut_off(error: Any, since: float) -> bool:
+    """Whether a job failed as the process that forks jobs was killed, and not by an error of its own."""
+    if "INTERNAL" in error.status or "Runner exited" in str(error.status):
+        return True
+    if "launcher" not in error.status:
+        return False
+    found = runner()  # killed with its job, it is another one now
+    return found is None or found[1] / TICKS > since
+
+
+def _started() -> float:
+    """When the process began that has loaded the methods, nanoseconds since 1970; never, if there is none."""
+    found = runner()
+    if found is None:
+        return math.inf
+    return time.time_ns() - 1e9 * (time.clock_gettime(time.CLOCK_BOOTTIME) - found[1] / TICKS)
+
+
+def _wait_until_idle() -> None:
+    while not _call("status?timeout=60")["idle"]:
+        pass
+
+
+def _broken(said: str) -> InputError:
+    """What keeps methods from being imported; exax says so in the server's log only."""
+    found = []
+    for method in said.rpartition(":")[2].replace(" ", "").split(","):
+        package, file = find_method(method)
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {package}.a_{method}"],
+            cwd=project_directory(),
+            env={**os.environ, "PYTHONPATH": str(project_directory())},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found.append(f"{file}:\n{done.stderr.strip()}")
+    return InputError(
+        "methods cannot be imported, so nothing can be built",
+        found="\n".join(found).replace("\n", "\n    "),
+        hint="mend them and run again",
+    )
+
+
+def _call(what: str) -> Any:
+    from accelerator.unixhttp import call
+
+    return call(f"{configuration().url}/{what}")

@@ -1,0 +1,176 @@
+"""Whether a job that has ended ran what its key says: what its processes noted, against the key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.exax.notes import notes_of
+from shortloop.jobs.keys.closure import SETTING_UP, closure_of
+from shortloop.jobs.keys.code import Code
+from shortloop.jobs.keys.file_state import State, states_of_files
+from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
+from shortloop.jobs.keys.source import said_by
+from shortloop.jobs.project import project_directory
+from shortloop.jobs.store.inputs import is_unchanged
+
+__all__ = ["Evidence", "evidence_of", "watchers"]
+
+SHOWN = 5  # names in a message
+
+
+@dataclass
+class Evidence:
+    """What a job's processes did, as far as it matters.
+
+    Parameters
+    ----------
+    changed : str
+        What was not as the key says, as it changed on the way: the job has to be built again. Empty: nothing.
+    unseen : list of (str, str)
+        Modules of one's own, each with its file, that were loaded and that the key does not know.
+    opened : list of str
+        Files of the project or its input that were read, and that the key does not know.
+    """
+
+    changed: str = ""
+    unseen: list[tuple[str, str]] = field(default_factory=list)
+    opened: list[str] = field(default_factory=list)
+
+    def check(self, method: str) -> None:
+        """Refuse a job that has loaded code which its key does not know.
+
+        Parameters
+        ----------
+        method : str
+            Its method.
+
+        Raises
+        ------
+        InputError
+            Which names the modules.
+        """
+        if self.unseen:
+            found = [f"{name} ({file})" for name, file in self.unseen[:SHOWN]]
+            raise InputError(
+                "a method has loaded code that its key does not see, so an edit of it would go unnoticed",
+                field=f"method {method}",
+                found=", ".join(found) + (", …" if len(self.unseen) > SHOWN else ""),
+                expected="modules that its code imports by name",
+                hint="write `import NAME` into the method, be it below `if TYPE_CHECKING:`, or give "
+                "`modules=[NAME]` where it is built",
+            )
+
+    def warning(self, job: str, method: str) -> str:
+        """What to say of files that its key does not know.
+
+        Parameters
+        ----------
+        job : str
+            Job id.
+        method : str
+            Its method.
+
+        Returns
+        -------
+        str
+        """
+        shown = [os.path.relpath(file, project_directory()) for file in self.opened[:SHOWN]]
+        more = f" and {len(self.opened) - SHOWN} more" if len(self.opened) > SHOWN else ""
+        return (
+            f"warning: {job} ({method}) has read {', '.join(shown)}{more}, which its key does not see: an "
+            "edit there makes nothing run again. Register the file and give its content as an option"
+        )
+
+
+def evidence_of(folder: Path, parts: Parts, before: Code) -> Evidence:
+    """What the processes of a job noted, against its key.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    parts : Parts
+        What its key is made of.
+    before : Code
+        The code of its method as it was before the job began.
+
+    Returns
+    -------
+    Evidence
+    """
+    notes = notes_of(folder)
+    if not notes:
+        return Evidence("what it loaded is not known: it changed")
+    evidence = Evidence()
+    names = {str(file): name for name, file in before.modules.items()}
+    known = {*names, *map(str, before.declared)}
+    seen: set[str] = set()  # files of modules that were loaded
+    for line in notes:
+        for name, (file, content) in line.get("loaded", {}).items():
+            seen |= {file, os.path.realpath(file)}
+            _check_module(evidence, _name_of(file, names) or name, file, said_by(content), parts.code)
+        if "located" in line:
+            known.add(line["located"])
+            if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
+                evidence.changed = f"the file {line['located']} changed"
+    method = before.modules.get(_module_of(parts.method))
+    if method is not None and is_own(str(method)) and os.path.realpath(method) not in seen:
+        evidence.changed = evidence.changed or "what it loaded is not known: it changed"
+    opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
+    known |= seen
+    evidence.opened = [file for file in opened if file not in known]
+    if evidence.opened:  # it may be known by another path
+        real = set(map(os.path.realpath, known))
+        evidence.opened = [file for file in evidence.opened if os.path.realpath(file) not in real]
+    if (before.code, before.versions) != (parts.code, parts.versions) or _changed(before.watched):
+        evidence.changed = evidence.changed or "a library, or a file that the method declares, changed"
+    return evidence
+
+
+@cache
+def watchers() -> set[str]:
+    """Modules that are loaded to watch a job, whatever that does.
+
+    Returns
+    -------
+    set of str
+        Their names.
+    """
+    names = [*SETTING_UP, f"{PACKAGE}.jobs.exax.watch", f"{PACKAGE}.jobs.exax.machine_code"]
+    places = [(name, ROOT.joinpath(*name.split(".")).with_suffix(".py")) for name in names]
+    return {*names, *(module for name, file in places for module in closure_of(name, file)[0])}
+
+
+def _name_of(file: str, names: Mapping[str, str]) -> str | None:
+    """The name of a module by its file, also by another path to it."""
+    if file in names:
+        return names[file]
+    real = os.path.realpath(file)
+    return next((name for each, name in names.items() if os.path.realpath(each) == real), None)
+
+
+def _module_of(method: str) -> str:
+    """Name of the module of ``"methods.train"``, as of `Code`."""
+    package, _, name = method.rpartition(".")
+    return f"{package.rpartition('.')[2]}.a_{name}"
+
+
+def _changed(watched: Sequence[tuple[str, State]]) -> bool:
+    return states_of_files([file for file, _ in watched]) != [state for _, state in watched]
+
+
+def _check_module(
+    evidence: Evidence, name: str, file: str, said: str | None, code: Mapping[str, str]
+) -> None:
+    if name not in code and name in watchers():
+        return
+    if name not in code:
+        evidence.unseen.append((name, file))
+    elif said != code[name]:
+        evidence.changed = f"the code of {name} changed"

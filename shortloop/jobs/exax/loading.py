@@ -1,0 +1,230 @@
+"""Code of one's own is compiled from the very source that is read, and what was loaded is known.
+
+Python takes a file of bytecode for valid by the time of its source, in whole seconds, and its size: a module
+edited twice within a second, or put back with its old time, runs as it was. So what runs methods trusts no
+bytecode, but what it keeps itself, by content. This module is the first that a method package imports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import marshal
+import os
+import sys
+from importlib import machinery
+from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple
+from zipimport import zipimporter
+
+from shortloop.jobs.exax.notes import note
+from shortloop.jobs.keys.own_code import is_own
+from shortloop.jobs.project import cache_directory
+
+__all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules", "runs_jobs"]
+
+CHECK = hashlib.sha256().digest_size  # bytes
+STALE = "bytecode"  # in place of a hash: what was run is not what the file says
+
+
+class Loaded(NamedTuple):
+    """A module of one's own that this process has loaded.
+
+    Parameters
+    ----------
+    file : str
+        Its file.
+    content : str
+        Hexadecimal SHA-256 of the bytes that were loaded.
+    """
+
+    file: str
+    content: str
+
+
+def load_from_source(package: str = "", anew: bool = False) -> None:
+    """From now on, this process and its forks load code of their own from source, and know what they loaded.
+
+    Parameters
+    ----------
+    package : str, optional
+        ``__name__`` of the package that says so, first of all.
+    anew : bool, default False
+        Whether to load again what was loaded before; the process that forks jobs always does.
+    """
+    first = _table() is None
+    if first:
+        machinery.SourceFileLoader.get_code = _Table({}, _cache())  # type: ignore[method-assign,assignment]
+        _note_others()
+    table = _table()
+    assert table is not None
+    table.note_running(package)
+    if first and (anew or runs_jobs()):
+        # The package that is being imported goes on; others get what their sources say.
+        running = {name for name, module in sys.modules.items() if _is_running(module)}
+        forget_modules(set(_own_modules()) - running - {"__main__"})
+
+
+def runs_jobs() -> bool:
+    """Whether this is exax's process that loads methods and forks jobs.
+
+    Returns
+    -------
+    bool
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    return Path(main).parts[-2:] == ("accelerator", "runner.py")
+
+
+def is_noting() -> bool:
+    """Whether this process knows what it has loaded.
+
+    Returns
+    -------
+    bool
+    """
+    return _table() is not None
+
+
+def loaded_modules() -> dict[str, Loaded]:
+    """Modules of one's own that this process has loaded from source.
+
+    Returns
+    -------
+    dict of str to Loaded
+        By name; empty if `load_from_source` was not called.
+    """
+    table = _table()
+    return {} if table is None else table.loaded
+
+
+def forget_modules(names: set[str]) -> None:
+    """Load modules anew when they are next imported.
+
+    Parameters
+    ----------
+    names : set of str
+        Their names.
+    """
+    for name in names:
+        module = sys.modules.pop(name, None)
+        above, _, last = name.rpartition(".")
+        if getattr(sys.modules.get(above), last, None) is module:
+            delattr(sys.modules[above], last)
+        loaded_modules().pop(name, None)
+
+
+class _Table:
+    """In place of ``SourceFileLoader.get_code``: there it is found again, however often this is imported."""
+
+    def __init__(self, loaded: dict[str, Loaded], cache: Path | None) -> None:
+        self.loaded = loaded
+        self._cache = cache
+        self._original = machinery.SourceFileLoader.get_code
+
+    def __get__(self, loader: Any, kind: type | None = None) -> Any:
+        return self if loader is None else lambda name: self._code(loader, name)
+
+    def note(self, name: str, file: str, content: str) -> None:
+        """A module was loaded."""
+        self.loaded[name] = Loaded(file, content)
+        note(loaded={name: (file, content)})
+
+    def note_running(self, package: str) -> None:
+        """The package that is being imported, whose code was loaded before this was there."""
+        module = sys.modules.get(package)
+        file = getattr(module, "__file__", None)
+        if module is None or file is None or package in self.loaded:
+            return
+        source = Path(file).read_bytes()
+        content = hashlib.sha256(source).hexdigest()
+        if _code_that_runs(package) != compile(source, file, "exec", dont_inherit=True):
+            content = STALE
+            with contextlib.suppress(OSError):
+                Path(importlib.util.cache_from_source(file)).unlink()
+        self.note(package, file, content)
+
+    def _code(self, loader: Any, name: str) -> CodeType | None:
+        file = loader.get_filename(name)
+        if not is_own(file):
+            code: CodeType | None = self._original(loader, name)
+            return code
+        source = loader.get_data(file)
+        self.note(name, file, hashlib.sha256(source).hexdigest())
+        return self._compiled(source, file)
+
+    def _compiled(self, source: bytes, file: str) -> CodeType:
+        """What a source says, kept by its content; one version of each file."""
+        if self._cache is None:
+            return compile(source, file, "exec", dont_inherit=True)
+        path = os.fsencode(file)
+        kept = self._cache / hashlib.sha256(path).hexdigest()
+        what = (importlib.util.MAGIC_NUMBER, bytes([sys.flags.optimize]), path, source)
+        key = hashlib.sha256(b"\0".join(what)).digest()
+        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+            data = kept.read_bytes()
+            if data[:CHECK] == key and hashlib.sha256(data[2 * CHECK :]).digest() == data[CHECK : 2 * CHECK]:
+                code = marshal.loads(data[2 * CHECK :])
+                if isinstance(code, CodeType):
+                    return code
+        code = compile(source, file, "exec", dont_inherit=True)
+        data = marshal.dumps(code)
+        part = kept.with_name(f".{kept.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):  # a full disk, or a project that is only read
+            part.write_bytes(key + hashlib.sha256(data).digest() + data)
+            part.replace(kept)
+        return code
+
+
+def _table() -> _Table | None:
+    found = vars(machinery.SourceFileLoader).get("get_code")
+    return found if hasattr(found, "loaded") else None
+
+
+def _cache() -> Path | None:
+    try:
+        return cache_directory("bytecode")
+    except (OSError, ValueError):
+        return None
+
+
+def _note_others() -> None:
+    """Compiled modules, bytecode without a source, and archives are loaded as they are, and known."""
+    for kind, method in (
+        (machinery.ExtensionFileLoader, "create_module"),
+        (machinery.SourcelessFileLoader, "get_code"),
+        (zipimporter, "get_code"),
+    ):
+        setattr(kind, method, _noting(getattr(kind, method)))
+
+
+def _noting(original: Any) -> Any:
+    def noted(loader: Any, what: Any) -> Any:
+        table, file = _table(), getattr(loader, "path", None) or loader.archive
+        if table is not None and is_own(file):
+            content = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+            table.note(getattr(loader, "name", str(what)), file, content)
+        return original(loader, what)
+
+    return noted
+
+
+def _own_modules() -> dict[str, str]:
+    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    return {name: file for name, file in files.items() if file and is_own(file)}
+
+
+def _is_running(module: Any) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
+
+
+def _code_that_runs(package: str) -> CodeType | None:
+    """Of the package that has called this."""
+    frame: Any = sys._getframe()
+    while frame is not None and not (
+        frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == package
+    ):
+        frame = frame.f_back
+    return None if frame is None else frame.f_code

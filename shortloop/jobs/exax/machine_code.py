@@ -1,0 +1,124 @@
+"""Where numba keeps the machine code of one's own functions, and what it was made of.
+
+numba itself takes machine code for valid as long as the file of the function is the same, though it holds
+functions and constants of other files. Here it is valid for the code of all modules that the function's
+module can import. numba finds this room by the variable `NUMBA_CACHE_LOCATOR_CLASSES`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import config
+from numba.core.caching import InTreeCacheLocator
+
+from shortloop.errors import InputError
+from shortloop.jobs.exax.loading import Loaded, is_noting, loaded_modules
+from shortloop.jobs.keys.closure import closure_of
+from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.keys.file_state import State, states_of_files
+from shortloop.jobs.keys.own_code import is_own, version_of
+from shortloop.jobs.keys.source import hash_of, read_source, said_by
+from shortloop.jobs.project import cache_directory
+
+__all__ = ["ByClosure"]
+
+# Hashes by what is loaded, with the files and their states: the same for all functions of a module, and asked
+# for at each of them.
+_known: dict[tuple[str, str, tuple[tuple[str, Loaded], ...]], tuple[list[str], list[State], str]] = {}
+
+
+class ByClosure(InTreeCacheLocator):
+    """Machine code of a function of one's own, valid for the code of all that its module can import."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._module = py_func.__module__
+        if config.CACHE_DIR:  # several projects may use it at a time, each with code of its own
+            code = _code_of(self._module, py_file, tuple(loaded_modules().items()))
+            self._cache_path = os.path.join(config.CACHE_DIR, f"{self._module}-{code[:16]}")
+            return
+        with contextlib.suppress(InputError, OSError):  # else beside the file, as numba does
+            self._cache_path = str(cache_directory("numba") / self._module)
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        """As numba asks for it.
+
+        Parameters
+        ----------
+        py_func : callable
+            The function.
+        py_file : str
+            Its file.
+
+        Returns
+        -------
+        ByClosure or None
+            None if it is not code of one's own, in a file.
+        """
+        if not os.path.isfile(py_file) or not is_own(py_file):
+            return None
+        return super().from_function(py_func, py_file)
+
+    def get_source_stamp(self) -> Any:
+        """What the machine code is made of.
+
+        Returns
+        -------
+        object
+            Equal for equal code. Where it is known what was loaded, it is found out when it is needed, as by
+            then all of that is loaded; else now, while the files are still what is being loaded.
+        """
+        if not is_noting():
+            return _code_of(self._module, self._py_file, ())
+        return _Stamp(lambda: _code_of(self._module, self._py_file, tuple(loaded_modules().items())))
+
+
+class _Stamp:
+    """A text that is made when it is compared or kept."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+
+    def __eq__(self, other: object) -> bool:
+        return str(self._text()) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (self._text(),)
+
+
+def _code_of(name: str, path: str, loaded: tuple[tuple[str, Loaded], ...]) -> str:
+    """A hash of the code that a module can import, as far as it is loaded as that was loaded."""
+    asked = (name, path, loaded)
+    files, states, found = _known.get(asked, ([], [], ""))
+    if not found or states_of_files(files) != states:
+        modules, libraries = _closure(name, Path(path))
+        files = list(map(str, modules.values()))
+        _known[asked] = files, states_of_files(files), _hash_of(modules, libraries, loaded)
+    return _known[asked][-1]
+
+
+def _closure(name: str, file: Path) -> tuple[dict[str, Path], set[str]]:
+    place = file.parent if file.name == "__init__.py" else file.with_suffix("")
+    if list(place.parts[-len(name.split(".")) :]) != name.split("."):  # a script, or loaded by its path
+        name = place.name
+    modules, libraries = closure_of(name, file)
+    return {**modules, name: file}, libraries
+
+
+def _hash_of(modules: dict[str, Path], libraries: set[str], loaded: tuple[tuple[str, Loaded], ...]) -> str:
+    contents = {found.file: found.content for _, found in loaded}
+    code = {}
+    for module, each in modules.items():
+        said = hash_of(read_source(each, module).text)
+        content = contents.get(str(each))
+        code[module] = said if content is None else said_by(content) or content
+    versions = {library: getattr(version_of(library), "text", "") for library in libraries}
+    return digest({"code": code, "versions": versions})

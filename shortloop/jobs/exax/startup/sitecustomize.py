@@ -1,0 +1,20 @@
+"""Python runs this as it starts, in programs that a job starts: they are watched as the job is."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+with contextlib.suppress(ImportError):  # another Python, perhaps without this package
+    from shortloop.jobs.exax.watch import watch_program
+
+    watch_program()
+
+# The one that this one hides.
+_others = [folder for folder in sys.path if os.path.abspath(folder) != HERE]
+_spec = importlib.machinery.PathFinder.find_spec("sitecustomize", _others)
+if _spec is not None and _spec.loader is not None:
+    _spec.loader.exec_module(importlib.util.module_from_spec(_spec))

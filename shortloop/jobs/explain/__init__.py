@@ -1,0 +1,1 @@
+"""Why a job is built: what differs from the job before."""

@@ -1,0 +1,167 @@
+"""Why a job is built: what in its key differs from the job that was in its place before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shortloop.jobs.keys.key import Parts
+
+__all__ = ["NEW", "Difference", "differences", "option_rows", "short", "short_list"]
+
+NEW = "new"
+"""The reason of a job whose place was empty before."""
+UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
+CONTENT = re.compile(r"[0-9a-f]{64}")
+LONG = 44  # characters of a value in one line
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that differs between two keys.
+
+    Parameters
+    ----------
+    kind : {"option", "file", "code", "version", "input"}
+        What it is; a file is one whose content is an option.
+    name : str
+        Option with dots for what is inside, module, library, or name of the input.
+    old, new : object
+        What it was and is; None where it was or is not there. Of code its hash, of a file its content; of
+        an input the content of the job, or of a list of jobs.
+    """
+
+    kind: str
+    name: str
+    old: Any
+    new: Any
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known what it will be: false in a plan, for what is still to be built or read."""
+        if isinstance(self.old, list) and isinstance(self.new, list):
+            return any(new not in (old, UNKNOWN) for old, new in zip(self.old, self.new)) or (
+                len(self.old) != len(self.new)
+            )
+        return self.new != UNKNOWN or self.old is None or self.kind not in ("file", "input")
+
+
+def differences(old: Parts, new: Parts) -> list[Difference]:
+    """What differs between what two keys were made of.
+
+    Parameters
+    ----------
+    old, new : Parts
+        Of the job before, and of the job.
+
+    Returns
+    -------
+    list of Difference
+        Options first, then code, versions and inputs; what changed before what is new, and that before
+        what is gone.
+    """
+    options = _options(dict(option_rows(old.options)), dict(option_rows(new.options)))
+    return [
+        *sorted(options, key=_order),
+        *sorted(_compare("code", old.code, new.code), key=_order),
+        *_compare("version", old.versions, new.versions),
+        *_compare("input", old.inputs, new.inputs),
+    ]
+
+
+def option_rows(options: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Options with what is inside of them.
+
+    Parameters
+    ----------
+    options : dict
+        The options of a method.
+    prefix : str, default ""
+        What goes before each name.
+
+    Yields
+    ------
+    name : str
+        With dots: ``"estimator.C"``.
+    value : object
+    """
+    for name, value in options.items():
+        if isinstance(value, dict) and value:
+            yield from option_rows(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def short(value: Any) -> str:
+    """A value as it fits into a line.
+
+    Parameters
+    ----------
+    value : object
+        Plain data; None where there is none.
+
+    Returns
+    -------
+    str
+    """
+    text = "none" if value is None else str(value)
+    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+
+
+def short_list(names: list[str], most: int = 2, separator: str = ", ") -> str:
+    """The first of some names, and how many more there are.
+
+    Parameters
+    ----------
+    names : list of str
+        All of them.
+    most : int, default 2
+        How many to name.
+    separator : str, default ", "
+        What goes between them.
+
+    Returns
+    -------
+    str
+    """
+    more = len(names) - most
+    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _order(each: Difference) -> int:
+    return (each.old is None) + 2 * (each.new is None)
+
+
+def _compare(kind: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+    for name in sorted({*old, *new}):
+        if old.get(name) != new.get(name):
+            yield Difference(kind, name, old.get(name), new.get(name))
+
+
+def _options(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+    for each in _compare("option", old, new):
+        before, after = _contents(each.old), _contents(each.new)
+        if before is None or after is None or not any(before + after):
+            yield each
+        elif len(before) == len(after):
+            for one, other in zip(before, after):
+                if one != other:
+                    yield Difference("file", each.name, one, other)
+        else:
+            for one in before:
+                if one not in after:
+                    yield Difference("file", each.name, one, None)
+            for other in after:
+                if other not in before:
+                    yield Difference("file", each.name, None, other)
+
+
+def _contents(value: Any) -> list[str] | None:
+    """Contents of files, if that is what an option holds; none where there is no such option."""
+    if value is None:
+        return []
+    values = value if isinstance(value, list) else [value]
+    same = all(isinstance(each, str) and (each == UNKNOWN or CONTENT.fullmatch(each)) for each in values)
+    return values if same else None

@@ -1,0 +1,135 @@
+"""Which modules a file can import, anywhere in it, directly or through others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from shortloop import _PUBLIC
+from shortloop.jobs.keys.own_code import PACKAGE, ROOT, whole_package
+from shortloop.jobs.keys.source import read_source
+
+__all__ = ["SETTING_UP", "closure", "closure_of"]
+
+# Methods and their packages import these to say what they import, and to prepare processes: nothing that a
+# result is made of.
+SETTING_UP = tuple(
+    f"{PACKAGE}.jobs.{room}" for room in ("keys.code", "exax.datasets", "exax.loading", "exax.server")
+)
+SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them
+
+
+def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
+    """Modules of one's own that a method can import.
+
+    Parameters
+    ----------
+    method : Path
+        The method, in one of the project's packages.
+    more : iterable of str
+        Modules that it imports by a name that its code does not say.
+
+    Returns
+    -------
+    modules : dict of str to Path
+        Modules by name: of this package, of the project, and of other code of one's own; the packages that
+        hold them are among them, as importing runs them too.
+    libraries : set of str
+        Top-level names of the other packages that these modules and the file import, but for the
+        standard library.
+    """
+    return closure_of(f"{method.parent.name}.{method.stem}", method, more)
+
+
+def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
+    """Modules of one's own that a module can import.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    file : Path
+        Its file.
+    more : iterable of str
+        As of `closure`.
+
+    Returns
+    -------
+    modules, libraries
+        As of `closure`.
+    """
+    parts = name.split(".")
+    project = file.parents[len(parts) - (file.name != "__init__.py")]
+    modules: dict[str, Path] = {}
+    libraries: set[str] = set()
+    done: set[str] = set()
+    packages = [".".join(parts[:depth]) for depth in range(1, len(parts))]
+    above = [package for package in packages if _files_of(project, package)]
+    waiting = [*read_source(file, name).names, *above, *filter(None, more)]
+    while waiting:
+        imported = waiting.pop()
+        if imported in done or f"{imported}.".startswith(tuple(f"{room}." for room in SETTING_UP)):
+            continue
+        done.add(imported)
+        waiting += _public(imported)
+        found, star = _found(imported, project)
+        waiting += star
+        if found is None:
+            libraries.add(imported.partition(".")[0])
+            continue
+        for module in found.keys() - modules.keys():
+            modules[module] = found[module]
+            waiting += read_source(found[module], module).names
+    return modules, libraries
+
+
+def _found(name: str, project: Path) -> tuple[dict[str, Path] | None, list[str]]:
+    """Modules along a name, and what `import *` brings with it; None in place of them for a library."""
+    top = name.partition(".")[0]
+    root = ROOT if top == PACKAGE else project
+    found = _files_of(root, name)
+    if found:
+        return found, _starred(name, found)
+    if top in sys.stdlib_module_names or top == "accelerator" or top == PACKAGE:
+        return {}, []
+    return whole_package(top), []
+
+
+def _files_of(root: Path, name: str) -> dict[str, Path]:
+    """Modules along a dotted name below a folder; its last part may be a function or class of one."""
+    parts = name.split(".")
+    found = {}
+    for depth in range(1, len(parts) + 1):
+        path = root.joinpath(*parts[:depth])
+        for suffix in SUFFIXES:
+            candidate = Path(f"{path}{suffix}")
+            if candidate.is_file():
+                found[".".join(parts[:depth])] = candidate
+                break
+        else:
+            if not path.is_dir():
+                break
+    return found
+
+
+def _starred(name: str, found: dict[str, Path]) -> list[str]:
+    """Modules that `from package import *` imports: what the package's `__all__` names."""
+    package = name.removesuffix(".*")
+    file = found.get(package)
+    if package == name or file is None or file.name != "__init__.py":
+        return []
+    public = read_source(file, package).public
+    if public is None:  # it is not written down, so it may be any
+        stems = {each.name.partition(".")[0] for each in file.parent.iterdir()}
+        return [f"{package}.{stem}" for stem in sorted(stems) if not stem.startswith("__")]
+    return [f"{package}.{each}" for each in public]
+
+
+def _public(name: str) -> list[str]:
+    """Modules behind the names that this package looks up on first use."""
+    if name in (PACKAGE, f"{PACKAGE}.*"):  # then any of them may be used
+        return list(_PUBLIC.values())
+    public = name.removeprefix(f"{PACKAGE}.")
+    return [_PUBLIC[public]] if public in _PUBLIC and public != name else []

@@ -1,0 +1,207 @@
+"""What of the code is part of a method's key: every module of one's own that it can import, without comments,
+docstrings and formatting, the versions of the libraries that these use, and what it declares besides.
+
+exax keys a job by its method file and the files in ``depend_extra``. A method here says
+``depend_extra = code_of(__file__)``, which names one text file that holds all of the above; exax puts a
+copy of it into ``method.tar.gz`` of each job, so that what went into a key can be read there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from shortloop.errors import InputError
+from shortloop.jobs.keys.closure import closure
+from shortloop.jobs.keys.declared import declared_files
+from shortloop.jobs.keys.file_state import State, file_state, states_of_files
+from shortloop.jobs.keys.own_code import is_own, version_of
+from shortloop.jobs.keys.source import hash_of, keep_sources, read_source
+from shortloop.jobs.project import cache_directory, write_atomically
+
+__all__ = ["Code", "code_file", "code_of", "code_state", "code_text", "modules_as_loaded"]
+
+# Everything rests on these, imported directly or not.
+ALWAYS = ("numpy", "scipy")
+
+
+class Code(NamedTuple):
+    """The code of a method.
+
+    Parameters
+    ----------
+    code : dict of str to str
+        Hash of each module, normalised; the method's own name is as in ``"methods.a_train"``. Of a file that
+        the method declares in ``depend_extra``, by its path below the project, a hash of its bytes.
+    versions : dict of str to str
+        Of Python and of the libraries.
+    modules : dict of str to Path
+        Where each module is.
+    declared : list of Path
+        The files that it declares.
+    watched : list of (str, tuple)
+        Files that say which libraries are installed, and those that it declares, each with its state, which
+        must stay the same while a job runs.
+    """
+
+    code: dict[str, str]
+    versions: dict[str, str]
+    modules: dict[str, Path]
+    declared: list[Path]
+    watched: list[tuple[str, State]]
+
+
+class _Known(NamedTuple):
+    states: list[State]
+    settled: bool
+    files: list[str]
+    code: Code
+    text: str
+
+
+# Asked for job by job, so what came of it is kept with the states of the files that it came from.
+_known: dict[tuple[Path, tuple[str, ...]], _Known] = {}
+
+
+def code_of(method_file: str) -> list[str]:
+    """Files for ``depend_extra`` of a method.
+
+    Parameters
+    ----------
+    method_file : str
+        ``__file__`` of the method.
+
+    Returns
+    -------
+    list of str
+        One file: the code of the method's closure and the versions of its libraries.
+    """
+    method = Path(method_file).resolve()
+    file = code_file(method)
+    text = code_text(method)
+    if not file.is_file() or file.read_text(encoding="utf-8") != text:
+        write_atomically(file, text)
+    return [str(file)]
+
+
+def code_file(method: Path) -> Path:
+    """Where `code_of` writes.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    Path
+    """
+    return cache_directory("code") / f"{method.parent.name}.{method.stem}.txt"
+
+
+def code_text(method: Path) -> str:
+    """The code of a method, with its closure, and the versions of its libraries.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    str
+        What `code_of` writes.
+    """
+    return _look(method, ()).text
+
+
+def modules_as_loaded(method: Path) -> set[str]:
+    """Modules that a method can import, as of when `code_of` last looked; the files may be others by now.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    set of str
+    """
+    known = _known.get((method, ()))
+    return set(closure(method)[0] if known is None else known.code.modules)
+
+
+def code_state(method: Path, more: Sequence[str] = ()) -> Code:
+    """The same as hashes, with the method itself and what it declares.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+    more : sequence of str
+        Modules that it imports by a name that its code does not say.
+
+    Returns
+    -------
+    Code
+
+    Raises
+    ------
+    InputError
+        If a file is not Python.
+    """
+    try:
+        known = _look(method, tuple(more))
+    except SyntaxError as error:
+        raise InputError(
+            f"a file is not Python: {error.msg}",
+            file=f"{error.filename}, line {error.lineno}",
+            found=(error.text or "").strip(),
+            hint="mend it and run again",
+        ) from None
+    declared = declared_files(method, code_file)
+    if not declared:
+        return known.code
+    files = [file for file, _ in declared.values()]
+    states = zip(map(str, files), states_of_files(list(map(str, files))))
+    hashes = {f"file {name}": content for name, (_, content) in declared.items()}
+    code = known.code
+    return code._replace(code={**code.code, **hashes}, declared=files, watched=[*code.watched, *states])
+
+
+def _look(method: Path, more: tuple[str, ...]) -> _Known:
+    known = _known.get((method, more))
+    if known is not None and known.settled and known.states == states_of_files(known.files):
+        return known
+    modules, libraries = closure(method, more)
+    modules[f"{method.parent.name}.{method.stem}"] = method
+    if not is_own(str(method)):
+        libraries.add("accelerator")
+    versions, evidence = _versions(libraries)
+    files = [*map(str, modules.values()), *evidence]
+    states = states_of_files(files)  # before they are read, so that an edit meanwhile shows
+    settled = all(file_state(Path(file))[1] for file in files)
+    texts = {name: read_source(modules[name], name).text for name in sorted(modules)}
+    lines = [f"# {library} {version}" for library, version in versions.items()]
+    for name, text in texts.items():
+        lines += ["", f"# module {name}", text]
+    hashes = {name: hash_of(text) for name, text in texts.items()}
+    installed = list(zip(evidence, states[len(modules) :]))
+    code = Code(hashes, versions, modules, [], installed)
+    _known[method, more] = _Known(states, settled, files, code, "\n".join(lines) + "\n")
+    keep_sources()
+    return _known[method, more]
+
+
+def _versions(libraries: set[str]) -> tuple[dict[str, str], list[str]]:
+    """Versions, and the files that say so."""
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    files = []
+    for library in sorted({*libraries, *ALWAYS}):
+        version = version_of(library)
+        if version is not None:
+            found[library] = version.text
+            files += version.files
+    return found, files

@@ -1,0 +1,114 @@
+"""Files that a method declares in ``depend_extra`` as exax means it, beside what `code_of` finds."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from shortloop.errors import InputError
+from shortloop.jobs.keys.file_state import file_state
+
+__all__ = ["declared_files"]
+
+OURS = "code_of(__file__)"
+
+# By method: its state, and the files that it declares; by file: its state, and a hash of its bytes.
+_lists: dict[Path, tuple[list[int], list[Path]]] = {}
+_hashes: dict[Path, tuple[list[int], str]] = {}
+
+
+def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tuple[Path, str]]:
+    """What a method declares, but for the file that `code_of` writes.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+    ours : callable
+        Where `code_of` writes for a method.
+
+    Returns
+    -------
+    dict of str to (Path, str)
+        File and a hash of its bytes, by its path relative to the method's folder.
+
+    Raises
+    ------
+    InputError
+        If what it declares is no file, or cannot be found out.
+    """
+    state, settled = file_state(method)
+    known = _lists.get(method)
+    if known is None or known[0] != state or not settled:
+        known = _lists[method] = state, _listed(method)
+    found: dict[str, tuple[Path, str]] = {}
+    for file in known[1]:
+        if file != ours(method):
+            name = str(file.relative_to(method.parent)) if file.is_relative_to(method.parent) else file.name
+            found[name if name not in found else str(file)] = file, _hash(file, method)
+    return found
+
+
+def _listed(method: Path) -> list[Path]:
+    values = [
+        node.value
+        for node in ast.parse(method.read_bytes()).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and "depend_extra" in ast.unparse(node).partition("=")[0]
+    ]
+    if all(value is None or ast.unparse(value) == OURS for value in values):
+        return []
+    return [_file_of(each, method) for each in getattr(_loaded(method), "depend_extra", ())]
+
+
+def _loaded(method: Path) -> ModuleType:
+    """The method as a module of its own, as what it declares may be computed."""
+    spec = importlib.util.spec_from_file_location(f"{method.parent.name}.{method.stem}", method)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        exec(compile(method.read_bytes(), str(method), "exec"), vars(module))
+    except Exception as error:
+        raise InputError(
+            "a method cannot be imported",
+            file=method,
+            found=f"{type(error).__name__}: {error}",
+            hint="mend it and run again",
+        ) from error
+    return module
+
+
+def _file_of(each: Any, method: Path) -> Path:
+    """As exax takes it: a module, or a path that may be relative to the method."""
+    path = getattr(each, "__file__", None) if isinstance(each, ModuleType) else each
+    if not isinstance(path, str | Path):
+        raise InputError(
+            "depend_extra of a method holds what is no file",
+            file=method,
+            field="depend_extra",
+            found=repr(each),
+            expected="paths and modules",
+        )
+    return method.parent / path
+
+
+def _hash(file: Path, method: Path) -> str:
+    try:
+        state, settled = file_state(file)
+        known = _hashes.get(file)
+        if known is None or known[0] != state or not settled:
+            known = _hashes[file] = state, hashlib.blake2b(file.read_bytes(), digest_size=20).hexdigest()
+    except OSError as error:
+        raise InputError(
+            "a file that a method declares cannot be read",
+            file=file,
+            field=f"depend_extra of {method.name}",
+            found=error.strerror,
+            hint="put it there, or take it out of depend_extra",
+        ) from None
+    return known[1]

@@ -1,0 +1,144 @@
+"""The key of a job: everything that can change its result, and nothing that cannot.
+
+Jobs it is made from count by the content of what they left, not by their ids: one that was made again and
+came out the same changes no key below it (early cut-off).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shortloop.errors import InputError
+from shortloop.jobs.keys.code import code_state
+from shortloop.jobs.keys.digest import canonical, digest
+from shortloop.jobs.project import configuration
+
+__all__ = ["Parts", "find_method", "parts_of"]
+
+_methods: dict[str, tuple[str, Path]] = {}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What goes into a key, readable.
+
+    Parameters
+    ----------
+    method : str
+        The exax method with its package, e.g. ``"methods.train"``.
+    code : dict of str to str
+        Hash of each module of the project that it can import and of the method itself, normalised.
+    versions : dict of str to str
+        Versions of Python and of the libraries that these use.
+    options : dict
+        The method's options.
+    inputs : dict of str to (str or list of str)
+        Content of each job it is made from.
+    """
+
+    method: str
+    code: dict[str, str]
+    versions: dict[str, str]
+    options: dict[str, Any]
+    inputs: dict[str, Any]
+
+    def key(self, without: str | None = None) -> str:
+        """The key.
+
+        Parameters
+        ----------
+        without : str, optional
+            An option to leave out: the key of all jobs that differ in nothing else.
+
+        Returns
+        -------
+        str
+            Hexadecimal.
+        """
+        plain = vars(self)
+        if without is not None:
+            options = {name: value for name, value in self.options.items() if name != without}
+            plain = {**plain, "options": options, "without": without}
+        return digest(plain)
+
+
+def parts_of(
+    method: str, options: Mapping[str, Any], inputs: Mapping[str, Any], modules: Sequence[str] = ()
+) -> Parts:
+    """What the key of a job is made of, with the code as it is now.
+
+    Parameters
+    ----------
+    method : str
+        Name of the exax method.
+    options : mapping
+        Its options, plain data.
+    inputs : mapping of str to (str or list of str)
+        Content of each job it is made from.
+    modules : sequence of str
+        Modules that it imports by a name that its code does not say.
+
+    Returns
+    -------
+    Parts
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or it is not Python.
+    """
+    package, file = find_method(method)
+    code = code_state(file, modules)
+    plain = json.loads(canonical(dict(options)))  # tuples become lists, as they do in exax's own record
+    return Parts(f"{package}.{method}", code.code, code.versions, plain, dict(inputs))
+
+
+def find_method(method: str) -> tuple[str, Path]:
+    """The package and the file of an exax method.
+
+    Parameters
+    ----------
+    method : str
+        Its name.
+
+    Returns
+    -------
+    package : str
+    file : Path
+
+    Raises
+    ------
+    InputError
+        If no package of the configuration has it.
+    """
+    known = _methods.get(method)
+    if known is not None and os.path.isfile(known[1]):
+        return known
+    for package, folder in _packages():
+        file = folder / f"a_{method}.py"
+        if file.is_file():
+            _methods[method] = package, file
+            return package, file
+    raise InputError(
+        "there is no such method",
+        found=method,
+        expected=f"a file a_{method}.py in {', '.join(name for name, _ in _packages())}",
+        hint="check its spelling in the build script, and `method packages` in accelerator.conf",
+    )
+
+
+@cache
+def _packages() -> list[tuple[str, Path]]:
+    packages = []
+    for name in configuration().method_directories:
+        spec = importlib.util.find_spec(name)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            packages.append((str(name), Path(folder)))
+    return packages

@@ -1,0 +1,239 @@
+"""One file of code: what it says without comments, docstrings and formatting, and what it imports."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shortloop.jobs.keys.file_state import file_state
+from shortloop.jobs.project import cache_directory, keep
+
+__all__ = ["Source", "hash_of", "keep_sources", "normalised", "read_source", "said_by"]
+
+KEPT = 5_000  # versions of files
+
+
+class Source(NamedTuple):
+    """What a file says.
+
+    Parameters
+    ----------
+    text : str
+        Its code, normalised: equal for files that differ in comments, docstrings and formatting only. Of a
+        compiled module a hash of all of it.
+    names : list of str
+        Full names of what it imports: modules, or modules and what is taken from them; ``package.*`` for
+        ``from package import *``.
+    public : list of str or None
+        What its ``__all__`` lists, empty without one; None if it is not written down as a list.
+    """
+
+    text: str
+    names: list[str]
+    public: list[str] | None
+
+
+# Parsing a hundred files costs a second, so what came of it is kept, by the state of the file:
+# path -> state, source, whether to keep it; and by the hash of its bytes, the hash of what it says.
+_memory: dict[str, list[Any]] = {}
+_said: dict[str, str] = {}
+_changed = False
+
+
+def read_source(file: Path, module: str) -> Source:
+    """What a file says, and what it imports, anywhere in it.
+
+    Parameters
+    ----------
+    file : Path
+        A Python file, or a compiled module.
+    module : str
+        Its name as a module, which relative imports start from.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    SyntaxError
+        If it is not Python.
+    """
+    global _changed
+    if not _memory:
+        _load_kept()
+    state, settled = file_state(file)
+    known = _memory.get(str(file))
+    if known is None or known[0] != state or not known[-1]:
+        data = file.read_bytes()
+        source = _parsed(data, file, module)
+        known = _memory[str(file)] = [state, source, settled]
+        _said[hashlib.sha256(data).hexdigest()] = hash_of(source.text)
+        _changed = True
+    source = known[1]
+    return source if isinstance(source, Source) else Source(*source)
+
+
+def said_by(content: str) -> str | None:
+    """Hash of what a file says, by the hash of its bytes.
+
+    Parameters
+    ----------
+    content : str
+        Hexadecimal SHA-256 of the file.
+
+    Returns
+    -------
+    str or None
+        As of `hash_of`; None if no file of that content was read.
+    """
+    if not _memory:
+        _load_kept()
+    return _said.get(content)
+
+
+def hash_of(text: str) -> str:
+    """A hash of a text.
+
+    Parameters
+    ----------
+    text : str
+        As of `Source`.
+
+    Returns
+    -------
+    str
+        Hexadecimal.
+    """
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
+
+
+def normalised(tree: ast.Module) -> str:
+    """Code without comments, docstrings and formatting.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        The code, which is changed.
+
+    Returns
+    -------
+    str
+        Equal for code that differs in nothing else.
+    """
+    return ast.unparse(_Strip().visit(tree))
+
+
+def keep_sources() -> None:
+    """Keep what was parsed for the next process."""
+    global _changed
+    if _changed:
+        files = {file: known for file, known in _memory.items() if known[-1]}
+        said = {**_load().get("said", {}), **_said}  # what others have read meanwhile, too
+        said = dict(list(said.items())[-KEPT:])
+        kept = json.dumps({"parser": _parser(), "files": files, "said": said})
+        keep(cache_directory("code") / "parsed.json", kept)
+        _changed = False
+
+
+def _load_kept() -> None:
+    loaded = _load()
+    _memory.update(loaded.get("files", {}))
+    _said.update(loaded.get("said", {}))
+
+
+def _load() -> dict[str, dict[str, Any]]:
+    try:
+        loaded = json.loads((cache_directory("code") / "parsed.json").read_text(encoding="utf-8"))
+        if loaded["parser"] == _parser():
+            return {"files": dict(loaded["files"]), "said": dict(loaded["said"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return {}
+
+
+def _parser() -> list[Any]:
+    """What else the text and the names depend on: Python, and this file."""
+    return [sys.version, *file_state(Path(__file__))[0]]
+
+
+def _parsed(data: bytes, file: Path, module: str) -> Source:
+    if file.suffix != ".py":
+        return Source(f"compiled = {hashlib.sha256(data).hexdigest()!r}", [], [])
+    tree = ast.parse(data, filename=str(file))
+    names = sorted({*_imports(tree, module, file.name == "__init__.py")})
+    return Source(normalised(tree), names, _public(tree))
+
+
+def _imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node.level, node.module or "", module, is_package)
+            # `from a.b import c` may import the module a.b.c
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__") and node.args:
+            name = node.args[0]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                level = len(name.value) - len(name.value.lstrip("."))
+                yield _absolute(level, name.value.lstrip("."), module, is_package)
+
+
+def _absolute(level: int, name: str, module: str, is_package: bool) -> str:
+    """The full name of what is imported relative to a module."""
+    if not level:
+        return name
+    parts = module.split(".")
+    above = parts[: len(parts) - level + is_package]
+    return ".".join([*above, name] if name else above)
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def _public(tree: ast.Module) -> list[str] | None:
+    """What `__all__` lists."""
+    listed: list[str] = []
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Name) and node.id == "__all__"):
+            continue
+        if isinstance(node.ctx, ast.Load):  # put together on the way, e.g. by `__all__.append`
+            return None
+        values: list[Any] = [each for each in tree.body if _assigns(each, node)]
+        try:
+            listed += [str(each) for each in ast.literal_eval(values[0].value)]
+        except (ValueError, TypeError, IndexError):
+            return None
+    return listed
+
+
+def _assigns(statement: ast.stmt, name: ast.Name) -> bool:
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    return any(target is name for target in targets)
+
+
+class _Strip(ast.NodeTransformer):
+    """Leaves out docstrings, as all strings that stand alone; parsing drops comments and formatting."""
+
+    def _body(self, node: Any) -> ast.AST:
+        self.generic_visit(node)
+        node.body = [each for each in node.body if not _is_string(each)] or [ast.Pass()]
+        return node
+
+    visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _body
+
+
+def _is_string(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

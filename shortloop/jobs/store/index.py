@@ -1,0 +1,225 @@
+"""An index of finished jobs by key, in each workdir. The truth is in their folders; this only saves looking
+through them, and is made again when it is deleted or damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shortloop.jobs.store.database import Database
+from shortloop.jobs.store.manifest import Seal
+from shortloop.jobs.store.places import Places, Purpose
+from shortloop.jobs.store.workdir import hidden_folder
+
+__all__ = ["Index", "Row"]
+
+LAYOUT = """
+begin immediate;
+create table if not exists jobs (
+    job text primary key, key text, base text, content text, method text, participant text,
+    pipeline text, project text, seconds real, rejected integer, states text
+);
+create index if not exists by_key on jobs (key);
+create index if not exists by_base on jobs (base);
+create index if not exists by_method on jobs (method);
+create table if not exists slots (project text, slot text, job text, primary key (project, slot));
+create table if not exists studies (project text, name text, file text, primary key (project, name));
+"""
+PROBES = (
+    "select job, key, base, content, pipeline, project, states from jobs limit 1",
+    "select project, slot, job from slots limit 1",
+    "select project, name, file from studies limit 1",
+)
+INSERT = """
+insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
+    key = excluded.key, base = excluded.base, content = excluded.content, method = excluded.method,
+    participant = excluded.participant, pipeline = excluded.pipeline, project = excluded.project,
+    seconds = excluded.seconds, rejected = excluded.rejected, states = excluded.states
+"""
+RECENT = """
+select method, avg(seconds) from (
+    select method, seconds, row_number() over (partition by method order by rowid desc) as age from jobs
+) where age <= 40 group by method
+"""
+
+
+class Row(NamedTuple):
+    """A job as the index knows it.
+
+    Parameters
+    ----------
+    job, key, content : str
+        As of `Seal`.
+    seconds : float
+        How long it took.
+    rejected : bool
+        Whether it rejected its input.
+    states : list of list
+        States of its files when they were last known to be right; see `states_of`.
+    """
+
+    job: str
+    key: str
+    content: str
+    seconds: float
+    rejected: bool
+    states: list[list[Any]]
+
+
+class Index(Places):
+    """The finished jobs of some workdirs, and which are in the places of pipelines; several processes and
+    threads may use it, of every project that has one of these workdirs.
+
+    Parameters
+    ----------
+    workdirs : mapping of str to Path
+        Folders of workdirs by name.
+    seals : callable
+        Gives the seals of all jobs of the workdir that it is told, from which the index is made.
+    """
+
+    def __init__(self, workdirs: Mapping[str, Path], seals: Callable[[str], Iterable[Seal]]) -> None:
+        def fill(name: str) -> tuple[str, Iterable[tuple[Any, ...]]]:
+            return INSERT, [_row(seal, []) for seal in seals(name)]
+
+        files = {
+            name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
+            for name, workdir in workdirs.items()
+        }
+        super().__init__(workdirs, files)
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is noted is kept; else it is forgotten at the end."""
+        return all(file.kept for file in self._files.values())
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._files.values():
+            file.close()
+
+    def by_key(self, key: str) -> list[Row]:
+        """Jobs with a key, the newest first.
+
+        Parameters
+        ----------
+        key : str
+            Their key.
+
+        Returns
+        -------
+        list of Row
+        """
+        return self._rows("key = ?", key)
+
+    def by_base(self, base: str) -> list[Row]:
+        """Jobs with the same key but for one option, the newest first.
+
+        Parameters
+        ----------
+        base : str
+            The key without the option.
+
+        Returns
+        -------
+        list of Row
+        """
+        return self._rows("base = ?", base)
+
+    def insert(self, seal: Seal, states: list[list[Any]]) -> None:
+        """Note a job; one that is known is replaced.
+
+        Parameters
+        ----------
+        seal : Seal
+            Its seal.
+        states : list of list
+            States of its files; empty if it is not known whether they are right.
+        """
+        self._files[seal.job.rpartition("-")[0]].write(INSERT, [_row(seal, states)])
+
+    def forget(self, job: str) -> None:
+        """Drop a job.
+
+        Parameters
+        ----------
+        job : str
+            Job id.
+        """
+        for file in self._files.values():
+            file.write("delete from jobs where job = ?", [(job,)])
+
+    def sizes(self) -> dict[str, tuple[Purpose, int]]:
+        """What every job was made for, and what it takes.
+
+        Returns
+        -------
+        dict of str to (Purpose, int)
+            Purpose and bytes by job id; 0 bytes where they are not known.
+        """
+        select = "select job, pipeline, project, states from jobs"
+        return {
+            str(job): (
+                Purpose(str(pipeline), self.folder_of(name, str(project))),
+                sum(each[3] for each in _loaded(states)),
+            )
+            for name, file in self._files.items()
+            for job, pipeline, project, states in file.read(select)
+        }
+
+    def of_method(self, method: str, participant: str | None) -> list[str]:
+        """Jobs of a method, the newest first.
+
+        Parameters
+        ----------
+        method : str
+            With its package.
+        participant : str or None
+            Whose data; None: everybody's.
+
+        Returns
+        -------
+        list of str
+            Job ids.
+        """
+        select = "select job from jobs where method = ? and participant is ? order by rowid desc"
+        return [str(job) for (job,) in self._all(select, method, participant)]
+
+    def seconds(self) -> dict[str, float]:
+        """How long a job of each method takes, from the last ones.
+
+        Returns
+        -------
+        dict of str to float
+            Mean seconds by method, without its package.
+        """
+        return {str(method).rpartition(".")[2]: float(mean) for method, mean in reversed(self._all(RECENT))}
+
+    def _rows(self, where: str, value: str) -> list[Row]:
+        select = (
+            f"select job, key, content, seconds, rejected, states from jobs where {where} order by rowid desc"
+        )
+        return [
+            Row(job, key, content, seconds, bool(rejected), _loaded(states))
+            for job, key, content, seconds, rejected, states in self._all(select, value)
+        ]
+
+    def _all(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
+        return [row for file in self._files.values() for row in file.read(statement, *values)]
+
+
+def _row(seal: Seal, states: list[list[Any]]) -> tuple[Any, ...]:
+    seconds = float(seal.cost.get("seconds", 0))
+    what = (seal.parts.method, seal.participant, seal.pipeline, seal.project)
+    return (seal.job, seal.key, seal.base, seal.content, *what, seconds, seal.rejected, json.dumps(states))
+
+
+def _loaded(states: str) -> list[list[Any]]:
+    try:
+        loaded: list[list[Any]] = json.loads(states)
+    except ValueError:  # then its files are read again
+        return []
+    return loaded

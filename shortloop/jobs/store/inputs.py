@@ -1,0 +1,322 @@
+"""Input files by content: a job's key holds what a file says, not where it lies or when it was touched.
+
+The content hash is the job's option; where the file is, the job looks up here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from shortloop.errors import InputError, TransientError
+from shortloop.jobs.exax.notes import note
+from shortloop.jobs.keys.file_state import INODE, SIZE, file_state
+from shortloop.jobs.keys.hashing import Tell, hash_file, hash_files
+from shortloop.jobs.project import cache_directory, keep, write_atomically
+from shortloop.jobs.store.mapped import mapped_for_writing
+
+__all__ = [
+    "Tell",
+    "changed_unseen",
+    "check_located",
+    "content_of",
+    "is_unchanged",
+    "known_content",
+    "locate",
+    "name_of",
+    "register",
+]
+
+KEEP_EVERY = 1.0  # s
+
+# What this process has located, by the folder where that is noted.
+_located: dict[Path, set[str]] = {}
+
+
+def content_of(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
+    """Content hash of each file.
+
+    A file is read only if its state changed since it was last hashed here, see `file_state`, or if a process
+    could change it and leave its state as it is; several are read at the same time. What is known when this
+    is interrupted is kept.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The files.
+    tell : callable, optional
+        Is told how far it is.
+
+    Returns
+    -------
+    list of str
+        Hexadecimal SHA-256, one for each file.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read.
+    """
+    states = {file: _state(file) for file in files}
+    mapped = mapped_for_writing({state[INODE] for state, _ in states.values()})
+    loose = {file for file, (state, _) in states.items() if state[INODE] in mapped}
+    found = _content(states, loose, tell)
+    return [found[file] for file in files]
+
+
+def known_content(files: Sequence[Path]) -> list[str]:
+    """Content hash of each file, as far as it is known without reading it.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The files.
+
+    Returns
+    -------
+    list of str
+        As of `content_of`; empty for a file that is new or changed since it was last hashed.
+    """
+    known = _read(cache_directory("inputs") / "hashes.json")
+
+    def one(file: Path) -> str:
+        entry = known.get(str(file))
+        same = isinstance(entry, list) and file.exists() and entry[:-1] == file_state(file)[0]
+        return str(entry[-1]) if isinstance(entry, list) and same else ""
+
+    return [one(file) for file in files]
+
+
+def name_of(content: str) -> str:
+    """Name of the file that a content was last found in, for messages.
+
+    Parameters
+    ----------
+    content : str
+        A hash that `register` gave.
+
+    Returns
+    -------
+    str
+        The start of the hash if nobody knows.
+    """
+    try:
+        return _noted(cache_directory("inputs") / content).name
+    except OSError:
+        return f"{content[:12]}…"
+
+
+def register(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
+    """Hash files and note where each content was found, for `locate`.
+
+    Parameters
+    ----------
+    files, tell
+        As of `content_of`.
+
+    Returns
+    -------
+    list of str
+        As of `content_of`.
+    """
+    hashes = content_of(files, tell)
+    folder = cache_directory("inputs")
+    for file, content in zip(files, hashes, strict=True):
+        place = folder / content
+        if not place.is_file() or _noted(place) != file.absolute():
+            write_atomically(place, str(file.absolute()))
+    return hashes
+
+
+def locate(content: str) -> Path:
+    """The file of a content.
+
+    Parameters
+    ----------
+    content : str
+        A hash that `register` gave.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        If the file changed or vanished since it was registered, or never was.
+    """
+    place = cache_directory("inputs") / content
+    if not place.is_file():
+        raise InputError("nobody knows where a file is", found=content, hint="run again")
+    file = _noted(place)
+    state = _state(file)
+    # Kept hashes are those of files that no process could change unseen when they were registered.
+    known = _known_as({file: state}, _read(cache_directory("inputs") / "hashes.json"))
+    found, settled = (known[file], True) if known else (_hashed(file, state[0]), False)
+    # Noted also if it is another file now: it may be put back before anybody looks again.
+    note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
+    if found != content:
+        raise TransientError("a file changed while the study was running", file=file, hint="run again")
+    _located.setdefault(place.parent, set()).add(content)
+    return file
+
+
+def check_located() -> None:
+    """Check that the files which this process has located are still what they were.
+
+    Raises
+    ------
+    InputError
+        As of `locate`.
+    """
+    if _located:
+        for content in sorted(_located.get(cache_directory("inputs"), ())):
+            locate(content)
+
+
+def changed_unseen() -> list[tuple[Path, str]]:
+    """Read all files again whose content is known, and forget what is known of those that hold another.
+
+    A file that is mapped for writing may change without a change of its times.
+
+    Returns
+    -------
+    list of tuple of (Path, str)
+        Files that changed and do not look like it, or that cannot be read, and what is wrong with each.
+    """
+    store = cache_directory("inputs") / "hashes.json"
+    known = {Path(name): entry for name, entry in _read(store).items() if isinstance(entry, list) and entry}
+
+    def problem(file: Path) -> str:
+        try:
+            if file_state(file)[0] != known[file][:-1]:  # it is read again anyway, when it is needed
+                return ""
+            found = hash_file(file)
+            same = found == known[file][-1] or file_state(file)[0] != known[file][:-1]
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
+        return "" if same else "holds something else than when it was read, though its times are the same"
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        wrong = {file: said for file, said in zip(known, pool.map(problem, known), strict=True) if said}
+    if wrong:
+        gone = {str(file): known[file] for file in wrong}
+        right = {name: entry for name, entry in _read(store).items() if entry != gone.get(name)}
+        keep(store, json.dumps(right))
+    return sorted(wrong.items())
+
+
+def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -> bool:
+    """Whether a file that a job has located was never another one since.
+
+    Parameters
+    ----------
+    file : str
+        Its path.
+    content : str
+        Its content hash.
+    state : sequence of int
+        Its state when it was located.
+    settled : bool
+        Whether any change shows in the state; else it is read again.
+
+    Returns
+    -------
+    bool
+    """
+    try:
+        now, _ = file_state(Path(file))
+        return now == list(state) and (settled or hash_file(Path(file)) == content)
+    except OSError:
+        return False
+
+
+def _noted(place: Path) -> Path:
+    return Path(place.read_bytes().decode("utf-8", "surrogateescape"))
+
+
+def _state(file: Path) -> tuple[list[int], bool]:
+    try:
+        return file_state(file)
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def _content(
+    states: dict[Path, tuple[list[int], bool]], loose: Collection[Path], tell: Tell | None
+) -> dict[Path, str]:
+    """Content hash of each file; of loose ones nothing that is known counts, and nothing is kept."""
+    store = cache_directory("inputs") / "hashes.json"
+    known = _read(store)
+    found = {file: content for file, content in _known_as(states, known).items() if file not in loose}
+    fresh: dict[str, list[object] | None] = {str(file): None for file in loose}
+    kept = time.monotonic()
+    try:
+        sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in found}
+        for file, content in _hash_all(sizes, tell):
+            state, settled = states[file]
+            _check_still(file, state)
+            found[file] = content
+            if settled and file not in loose:
+                fresh[str(file)] = [*state, content]
+            if fresh and time.monotonic() - kept > KEEP_EVERY:
+                _keep(store, fresh)
+                kept = time.monotonic()
+    finally:
+        _keep(store, fresh)
+    return found
+
+
+def _known_as(states: dict[Path, tuple[list[int], bool]], known: dict[str, object]) -> dict[Path, str]:
+    """Content of the files that are as they were when it was found."""
+    entries = {file: known.get(str(file)) for file in states}
+    return {
+        file: str(entry[-1])
+        for file, entry in entries.items()
+        if isinstance(entry, list) and entry[:-1] == states[file][0]
+    }
+
+
+def _hashed(file: Path, state: list[int]) -> str:
+    ((_, content),) = _hash_all({file: state[SIZE]}, None)
+    _check_still(file, state)
+    return content
+
+
+def _check_still(file: Path, state: list[int]) -> None:
+    if _state(file)[0] != state:
+        hint = "wait until it is complete, and run again"
+        raise InputError("a file changes while it is read", file=file, hint=hint)
+
+
+def _hash_all(sizes: dict[Path, int], tell: Tell | None) -> Iterator[tuple[Path, str]]:
+    try:
+        yield from hash_files(sizes, tell)
+    except OSError as error:
+        raise _unreadable(Path(error.filename or ""), error) from None
+
+
+def _unreadable(file: Path, error: OSError) -> InputError:
+    return InputError(f"a file cannot be read ({error.strerror})", file=file, hint="check that it exists")
+
+
+def _keep(store: Path, fresh: Mapping[str, object]) -> None:
+    """Add what was found; None takes it out."""
+    if fresh:
+        entries = {**_read(store), **fresh}
+        kept = {file: entry for file, entry in entries.items() if entry is not None}
+        keep(store, json.dumps(kept))
+
+
+def _read(store: Path) -> dict[str, object]:
+    try:
+        loaded = json.loads(store.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}

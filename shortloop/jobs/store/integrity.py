@@ -1,0 +1,115 @@
+"""Whether a job still is what its seal says, after reading all of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from shortloop.jobs.keys.digest import canonical
+from shortloop.jobs.keys.file_state import other_than
+from shortloop.jobs.store.manifest import Seal, content_of_job, hash_files, output_files
+
+__all__ = ["added_files", "damage"]
+
+READ_BY_NAME = (".npy", ".npz", ".pickle")
+RECORD = "record.json"
+
+
+def damage(folder: Path, seal: Seal) -> str | None:
+    """What is wrong with a job, after reading all of it.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    seal : Seal
+        Its seal.
+
+    Returns
+    -------
+    str or None
+        The first thing that is not as it was sealed, and how; None if all is.
+    """
+    try:
+        present = set(output_files(folder))
+    except OSError:
+        return "its folder is missing"
+    for name, (size, _) in seal.files.items():
+        if name not in present:
+            return f"{name} is missing"
+        what = other_than(folder / name, size)
+        if what is not None:
+            return f"{name} {what}"
+    try:
+        files = hash_files(folder, sorted(seal.files))
+    except OSError as error:
+        return f"{error.filename or 'a file'} cannot be read: {error.strerror}"
+    for name, known in seal.files.items():
+        if files[name] != known:
+            return f"{name} was altered"
+    return _added_result(folder, seal) or _forged(folder, seal, files)
+
+
+def added_files(folder: Path, seal: Seal) -> list[str]:
+    """Files of a sealed job that it did not leave, but for what it printed and names that begin with a dot.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    seal : Seal
+        Its seal.
+
+    Returns
+    -------
+    list of str
+        Their paths below the folder, sorted.
+    """
+    return [name for name in output_files(folder) if name not in seal.files]
+
+
+def _added_result(folder: Path, seal: Seal) -> str | None:
+    """Whoever reads a job opens its files by name, and would take these for its results."""
+    for name in added_files(folder, seal):
+        if name == RECORD or name.endswith(READ_BY_NAME):
+            return f"has a file that it did not leave: {name}"
+    return None
+
+
+def _forged(folder: Path, seal: Seal, files: dict[str, tuple[int, str]]) -> str | None:
+    """What the seal says of files that are as it says, and that they do not say."""
+    try:
+        content, rejected = content_of_job(folder, files)
+        setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
+        method = f"{setup['package']}.{setup['method']}"
+        options = setup["options"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "what it left cannot be read, though it is as it was sealed"
+    if content != seal.content:
+        return "its seal names another content than its files have"
+    if rejected != seal.rejected:
+        return f"its seal says that it {'did not reject' if rejected else 'rejected'} its input"
+    if method != seal.parts.method:
+        return f"its seal says {seal.parts.method}, and setup.json {method}"
+    for name, given in seal.parts.options.items():
+        if name not in options or _differ(given, options[name]):
+            noted = canonical(options[name]) if name in options else "none"
+            return f"its seal says {name} = {canonical(given)}, and setup.json {noted}"
+    return None
+
+
+def _differ(given: Any, noted: Any) -> bool:
+    """Whether an option that exax noted cannot come from the one it was given.
+
+    exax turns values into the type of the method's default: a text into a number, a list into a set, and a
+    short tuple into one that the default completes.
+    """
+    if isinstance(given, dict) and isinstance(noted, dict):
+        return given.keys() != noted.keys() or any(_differ(each, noted[name]) for name, each in given.items())
+    if isinstance(given, list) and isinstance(noted, list):
+        if noted != given and [*map(canonical, noted)] == sorted({canonical(each) for each in given}):
+            return False
+        return len(given) > len(noted) or any(map(_differ, given, noted))
+    alike = type(given) is type(noted) or {type(given), type(noted)} == {int, float}
+    return alike and bool(given != noted)

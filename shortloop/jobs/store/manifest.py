@@ -1,0 +1,306 @@
+"""The seal of a job: what went into its key, and the size and hash of every file that it left.
+
+exax finishes a job and forgets it; a seal is written after that, when all of the job is on disk. A job
+without a seal was cut off between the two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shortloop.jobs.exax.notes import NOTED
+from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.keys.file_state import plain_size
+from shortloop.jobs.keys.key import Parts
+
+__all__ = [
+    "SEAL",
+    "NotOnDisk",
+    "Seal",
+    "content_of_job",
+    "hash_files",
+    "output_files",
+    "read_seal",
+    "seal_problem",
+    "states_of",
+    "write_seal",
+]
+
+SEAL = "seal.json"
+# exax's own notes of a job: part of what is checked, but no result.
+NOTES = ("setup.json", "post.json", "method.tar.gz")
+LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
+RECORD = "record.json"
+VOLATILE = ("versions", "threads")  # of a record: how it was made, not what it is
+
+
+class NotOnDisk(OSError):
+    """What a job left could not be put on disk; the system says so once, and may then forget what it was."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What is known of a finished job.
+
+    Parameters
+    ----------
+    job : str
+        Job id.
+    key : str
+        Its key.
+    parts : Parts
+        What the key was made of.
+    content : str
+        Hash of what it left; jobs that left the same are interchangeable.
+    files : dict of str to (int, str)
+        Size in bytes and SHA-256 of each file.
+    base : str
+        Its key without the option in which it can grow; empty if there is none.
+    participant : str or None
+        Whose data; None: everybody's.
+    rejected : bool
+        Whether it rejected its input.
+    pipeline : str
+        What it was built for: the build script and the study.
+    reason : str
+        Why it was built.
+    previous : str
+        The job in its place before; empty if there was none.
+    cost : dict
+        ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.jobs.exax.cost.Meter` measured.
+    opened : list of str
+        Files of the project or its input that it read, and that its key does not know.
+    project : str
+        The project that it was built for, as its workdir calls it; empty if that is not known.
+    """
+
+    job: str
+    key: str
+    parts: Parts
+    content: str
+    files: dict[str, tuple[int, str]]
+    base: str = ""
+    participant: str | None = None
+    rejected: bool = False
+    pipeline: str = ""
+    reason: str = ""
+    previous: str = ""
+    cost: dict[str, Any] = field(default_factory=dict)
+    opened: list[str] = field(default_factory=list)
+    project: str = ""
+
+
+def output_files(folder: Path) -> list[str]:
+    """Files of a finished job, by path below its folder, but for its seal and what it printed.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    list of str
+        Sorted.
+    """
+    found = []
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(folder / below) as entries:
+            for entry in entries:
+                name = f"{below}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    if name != LOGS:
+                        waiting.append(f"{name}/")
+                elif name != SEAL and not entry.name.startswith("."):
+                    found.append(name)
+    return sorted(found)
+
+
+def hash_files(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Size and hash of files, of which none may be a link or a pipe; several are read at the same time.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder they are in.
+    names : sequence of str
+        Their paths below it.
+
+    Returns
+    -------
+    dict of str to (int, str)
+        Bytes and hexadecimal SHA-256.
+    """
+
+    def one(name: str) -> tuple[int, str]:
+        with (folder / name).open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+            return stream.tell(), found
+
+    sizes = {name: plain_size(folder / name) for name in names}
+    if sum(sizes.values()) < 10_000_000:  # threads cost more than they save
+        return {name: one(name) for name in names}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return dict(zip(names, pool.map(one, names), strict=True))
+
+
+def content_of_job(folder: Path, files: dict[str, tuple[int, str]]) -> tuple[str, bool]:
+    """What a job left, whenever and however it was made.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    files : dict
+        As of `hash_files`, all its files.
+
+    Returns
+    -------
+    content : str
+        Hexadecimal hash.
+    rejected : bool
+        Whether all that it left is the message that its input is bad.
+    """
+    rejected = False
+    results: dict[str, Any] = {name: found for name, (_, found) in files.items() if name not in NOTES}
+    if RECORD in results:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        results[RECORD] = {name: value for name, value in record.items() if name not in VOLATILE}
+        rejected = record.get("problem") is not None
+    return digest(results), rejected
+
+
+def states_of(folder: Path, names: Sequence[str]) -> list[list[Any]]:
+    """What changes when one of the files is changed, cut short, replaced or touched.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    names : sequence of str
+        Paths below it.
+
+    Returns
+    -------
+    list of list
+        Name, device, inode, size, time of modification and of change of each.
+
+    Raises
+    ------
+    OSError
+        If one is missing.
+    """
+    above = f"{folder}/"
+    found = [(name, os.stat(above + name)) for name in names]
+    return [[name, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for name, at in found]
+
+
+def write_seal(folder: Path, seal: Seal) -> None:
+    """Put all of a job on disk, and then its seal.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+    seal : Seal
+        Its seal.
+
+    Raises
+    ------
+    NotOnDisk
+        If that did not work, for another reason than the seal.
+    """
+    try:
+        for name in {*seal.files, *(str(Path(name).parent) for name in seal.files)}:
+            _sync(folder / name)
+    except OSError as error:
+        raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
+    plain = asdict(seal)
+    part = folder / f".{SEAL}.{os.getpid()}"
+    with part.open("w", encoding="utf-8") as stream:
+        json.dump({**plain, "hash": digest(plain)}, stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(folder / SEAL)
+    (folder / NOTED).unlink(missing_ok=True)
+    _sync(folder)
+    _sync(folder.parent)
+
+
+def read_seal(folder: Path) -> Seal | None:
+    """The seal of a job.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    Seal or None
+        None if there is none, or it is damaged, or that of another job or key; see `seal_problem`.
+    """
+    found = _read(folder)
+    return found if isinstance(found, Seal) else None
+
+
+def seal_problem(folder: Path) -> str | None:
+    """Why a job has no seal that can be used.
+
+    Parameters
+    ----------
+    folder : Path
+        The job's folder.
+
+    Returns
+    -------
+    str or None
+        None if it has one.
+    """
+    found = _read(folder)
+    return None if isinstance(found, Seal) else found
+
+
+def _read(folder: Path) -> Seal | str:
+    try:
+        plain = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        whole = plain.pop("hash") == digest(plain)
+        plain["parts"] = Parts(**plain["parts"])
+        plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
+        seal = Seal(**plain)
+        key = seal.parts.key()
+        if not (whole and _is_well_formed(seal)):
+            return f"{SEAL} is damaged"
+    except FileNotFoundError:
+        return f"{SEAL} is missing"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return f"{SEAL} is damaged"
+    if seal.job != folder.name:
+        return f"{SEAL} is that of {seal.job}"
+    return seal if seal.key == key else f"{SEAL} has another key than what it says the job was made of"
+
+
+def _is_well_formed(seal: Seal) -> bool:
+    usual = Seal("", "", Parts("", {}, {}, {}, {}), "", {}, participant="")
+    named = zip(vars(seal).values(), vars(usual).values())
+    parts = zip(vars(seal.parts).values(), vars(usual.parts).values())
+    files = [pair for size, found in seal.files.values() for pair in ((size, 0), (found, ""))]
+    pairs = [*named, *parts, *files, (float(seal.cost.get("seconds", 0)), 0.0)]
+    return all(type(value) is type(kind) or (value, kind) == (None, "") for value, kind in pairs)
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

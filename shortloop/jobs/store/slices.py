@@ -1,0 +1,127 @@
+"""How many slices a job has, and which files of a job hang on that."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from functools import cached_property
+from pathlib import Path
+
+from shortloop.jobs.exax.listener import ask
+from shortloop.jobs.project import configuration
+
+__all__ = ["Slices", "holds_slices", "slices_now", "wanted"]
+
+
+class Slices:
+    """Tells jobs whose files are split by the number of slices that jobs have now from others."""
+
+    def __init__(self) -> None:
+        self._others: dict[str, tuple[str, int]] = {}
+
+    def are_as_now(self, folder: Path, key: str, names: Collection[str]) -> bool:
+        """Whether a job can be used with the number of slices that jobs have now.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        key : str
+            Its key.
+        names : collection of str
+            Its files, by path below the folder; empty if they are not known.
+
+        Returns
+        -------
+        bool
+        """
+        slices = _slices_of(folder, names or os.listdir(folder))
+        if not slices or slices == self._now:
+            return True
+        self._others[key] = (folder.name, slices)
+        return False
+
+    def why(self, key: str) -> str:
+        """The reason to build a job again.
+
+        Parameters
+        ----------
+        key : str
+            Its key.
+
+        Returns
+        -------
+        str
+            Empty if none was found that holds slices of another number.
+        """
+        if key not in self._others:
+            return ""
+        job, slices = self._others[key]
+        return f"{job} holds data of {slices} slices, jobs have {self._now} now"
+
+    @cached_property
+    def _now(self) -> int:
+        return slices_now()
+
+
+def wanted(setting: int) -> int:
+    """The number of slices that a server takes.
+
+    Parameters
+    ----------
+    setting : int
+        As configured; -1: as many as there are cores.
+
+    Returns
+    -------
+    int
+        At most the number of cores that this process may use: each job would wait for processes that only
+        are in the way of the others.
+    """
+    cores = len(os.sched_getaffinity(0))
+    return min(setting, cores) if setting > 0 else cores
+
+
+def slices_now() -> int:
+    """The number of slices of the server that runs, else of one that would be started.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        As `ask`.
+    """
+    reply = ask("workspace_info")
+    return wanted(configuration().slices) if reply is None else int(json.loads(reply)["slices"])
+
+
+def holds_slices(names: Collection[str], slices: int) -> bool:
+    """Whether files of a job hang on its number of slices: exax's datasets, and what each slice saved.
+
+    Parameters
+    ----------
+    names : collection of str
+        Files of the job, by path below its folder.
+    slices : int
+        Its number of slices.
+
+    Returns
+    -------
+    bool
+    """
+    present = set(names)
+    first = [name[:-1] for name in present if name.endswith(".0")]
+    saved = any(all(f"{name}{number}" in present for number in range(slices)) for name in first)
+    return saved or any(name.split("/")[0] == "DS" for name in present)
+
+
+def _slices_of(folder: Path, names: Collection[str]) -> int:
+    """The number of slices that a job's files are split by; 0 if none of them is."""
+    if not any(name.endswith(".0") or name.startswith("DS") for name in names):
+        return 0
+    slices = int(json.loads((folder / "setup.json").read_text(encoding="utf-8"))["slices"])
+    return slices if holds_slices(names, slices) else 0

@@ -1,0 +1,318 @@
+"""Finding a finished job by its key, and making sure that it is as it was when it was sealed."""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shortloop.jobs.explain.reasons import one_line
+from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
+from shortloop.jobs.store.index import Index, Row
+from shortloop.jobs.store.integrity import damage
+from shortloop.jobs.store.leftovers import tidy
+from shortloop.jobs.store.manifest import (
+    SEAL,
+    NotOnDisk,
+    Seal,
+    read_seal,
+    seal_problem,
+    states_of,
+    write_seal,
+)
+from shortloop.jobs.store.slices import Slices
+from shortloop.jobs.store.stored_job import Found
+from shortloop.jobs.system_errors import if_writable
+
+__all__ = ["Store"]
+
+
+class Store:
+    """The finished jobs of the project's workdirs, whichever project made them; a context
+    manager, as seals are written in the background."""
+
+    def __init__(self) -> None:
+        self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
+        self.damaged: dict[str, tuple[str, str]] = {}
+        """By key: a job that was set aside, and what was wrong with it."""
+        self._slices = Slices()
+        self._whole: dict[str, Found] = {}
+        self._waiting: queue.Queue[tuple[Path, Seal] | None] = queue.Queue()
+        self._failed: list[Exception] = []
+        self._writer: threading.Thread | None = None
+        self.index = Index(self._workdirs, self._seals)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Wait until all seals are written.
+
+        Raises
+        ------
+        OSError
+            If one could not be, e.g. as the disk is full.
+        """
+        if self._writer is not None:
+            self._waiting.put(None)
+            self._writer.join()
+            self._writer = None
+        self.index.close()
+        if self._failed:
+            raise self._failed[0]
+
+    def tidy(self) -> list[str]:
+        """Clean up after jobs that did not finish; see `shortloop.jobs.store.leftovers.tidy`.
+
+        Returns
+        -------
+        list of str
+            What was found, a line each.
+        """
+        return tidy(self._workdirs)
+
+    def find(self, key: str) -> Found | None:
+        """The newest whole job with a key; damaged ones are set aside.
+
+        Parameters
+        ----------
+        key : str
+            Its key.
+
+        Returns
+        -------
+        Found or None
+        """
+        if key not in self._whole:
+            for row in self.index.by_key(key):
+                found = self._check(row)
+                if found is not None:
+                    self._whole[key] = found
+                    break
+        return self._whole.get(key)
+
+    def find_alike(self, base: str) -> list[Found]:
+        """Whole jobs whose keys are the same but for one option, the newest first.
+
+        Parameters
+        ----------
+        base : str
+            Their key without the option.
+
+        Returns
+        -------
+        list of Found
+        """
+        return [found for row in self.index.by_base(base) if (found := self._check(row)) is not None]
+
+    def add(self, folder: Path, seal: Seal) -> Found:
+        """Seal a job of this project, in the background, and find it from now on.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        seal : Seal
+            Its seal.
+
+        Returns
+        -------
+        Found
+        """
+        seal = replace(seal, project=self.index.name_for(seal.job))
+        if self._writer is None:
+            self._writer = threading.Thread(target=self._write, daemon=True)
+            self._writer.start()
+        self._waiting.put((folder, seal))
+        found = Found.sealed(folder, seal)
+        self._whole[seal.key] = found
+        return found
+
+    def note(self, folder: Path, seal: Seal) -> Found:
+        """Find a job that is sealed, and known to be whole, from now on.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        seal : Seal
+            Its seal.
+
+        Returns
+        -------
+        Found
+        """
+        self.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
+        found = Found.sealed(folder, seal)
+        self._whole[seal.key] = found
+        return found
+
+    def whole(self, folder: Path) -> Seal | None:
+        """The seal of a job, if all is as it was sealed.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+
+        Returns
+        -------
+        Seal or None
+        """
+        seal = read_seal(folder)
+        if seal is None or not (folder / FINISHED).is_file() or damage(folder, seal) is not None:
+            return None
+        return seal
+
+    def folder(self, job: str) -> Path | None:
+        """The folder of a job of this project.
+
+        Parameters
+        ----------
+        job : str
+            Job id.
+
+        Returns
+        -------
+        Path or None
+            None if its workdir is not of this project.
+        """
+        above = self._workdirs.get(job.rpartition("-")[0])
+        return None if above is None else above / job
+
+    def seal_of(self, job: str) -> Seal | None:
+        """The seal of a job.
+
+        Parameters
+        ----------
+        job : str
+            Job id, or empty.
+
+        Returns
+        -------
+        Seal or None
+            None if there is no such job, or it has none.
+        """
+        folder = self.folder(job)
+        return None if folder is None else read_seal(folder)
+
+    def why(self, parts: Parts, previous: Seal | None, jobs: Mapping[str, Any]) -> str:
+        """The reason to build a job that was not found.
+
+        Parameters
+        ----------
+        parts : Parts
+            What its key is made of.
+        previous : Seal or None
+            Of the job in its place before.
+        jobs : mapping of str to Built, or to a list of them
+            Jobs that it is made from.
+
+        Returns
+        -------
+        str
+            One line.
+        """
+        if parts.key() in self.damaged:
+            job, what = self.damaged[parts.key()]
+            return f"{job} was damaged: {what}"
+        if other := self._slices.why(parts.key()):
+            return other
+        if previous is None:
+            return one_line(None, parts, None, jobs)
+        folder = self.folder(previous.job)
+        if previous.key == parts.key() and folder is not None and (folder / DELETED).exists():
+            return f"{previous.job} was deleted"
+        return one_line(previous.parts, parts, folder, jobs)
+
+    def set_aside(self, folder: Path, key: str, what: str) -> None:
+        """Take a damaged job out of use; its files stay.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        key : str
+            Its key.
+        what : str
+            What is wrong with it.
+        """
+        self.damaged[key] = (folder.name, what)
+        self.index.forget(folder.name)
+        if (folder / FINISHED).exists():
+            (folder / FINISHED).replace(folder / SET_ASIDE)
+
+    def _seals(self, workdir: str) -> Iterator[Seal]:
+        for folder in job_folders({workdir: self._workdirs[workdir]}):
+            seal = read_seal(folder)
+            if seal is not None and (folder / FINISHED).is_file():
+                yield seal
+
+    def _check(self, row: Row) -> Found | None:
+        folder = self.folder(row.job)
+        if folder is None:
+            return None
+        try:
+            same = states_of(folder, [state[0] for state in row.states]) == row.states != []
+        except OSError:
+            same = False
+        found = Found(row.job, folder, row.content, row.seconds, row.rejected)
+        if not same:
+            looked = self._look_again(folder, row)
+            if looked is None:
+                return None
+            found = looked
+        if not self._slices.are_as_now(folder, row.key, [state[0] for state in row.states]):
+            return None
+        return found
+
+    def _look_again(self, folder: Path, row: Row) -> Found | None:
+        """A job whose files changed in some way, if it still holds what it held."""
+        if not folder.is_dir():  # somebody deleted it, and may have meant to
+            self.index.forget(row.job)
+            self.damaged[row.key] = (row.job, "its folder is gone")
+            return None
+        if (folder / DELETED).exists():
+            self.index.forget(row.job)
+            return None
+        seal = read_seal(folder)
+        if seal is not None and seal.key != row.key:  # its workdir was emptied and filled again
+            self.index.insert(seal, [])
+            return None
+        unsealed = seal is None and not (folder / SEAL).exists()
+        if unsealed and not _is_same_job(folder, row):  # so it was, and the new job is not sealed yet
+            self.index.forget(row.job)
+            return None
+        what = seal_problem(folder) if seal is None else damage(folder, seal)
+        if seal is not None and what is None:
+            return self.note(folder, seal)
+        with if_writable():
+            self.set_aside(folder, row.key, str(what))
+        return None
+
+    def _write(self) -> None:
+        while (item := self._waiting.get()) is not None:
+            folder, seal = item
+            try:
+                write_seal(folder, seal)
+                self.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
+            except (OSError, sqlite3.Error) as error:
+                self._failed.append(error)
+                if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                    (folder / FINISHED).replace(folder / SET_ASIDE)
+
+
+def _is_same_job(folder: Path, row: Row) -> bool:
+    """Whether a folder is the one that the index knows, and not one of the same name."""
+    try:
+        return states_of(folder, ["setup.json"])[0] in row.states
+    except OSError:
+        return True

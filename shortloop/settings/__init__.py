@@ -1,0 +1,1 @@
+"""Typed settings from TOML, explained field by field, for any analysis."""

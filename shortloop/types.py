@@ -1,0 +1,11 @@
+"""Names of array types."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FloatArray", "IntArray"]
+
+FloatArray = NDArray[np.floating]
+IntArray = NDArray[np.integer]

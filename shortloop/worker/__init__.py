@@ -1,0 +1,1 @@
+"""What runs inside a job, and so is part of its key."""

@@ -1,0 +1,259 @@
+"""What a job leaves: named ``.npy`` arrays and one ``record.json`` that says what they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shortloop.errors import InputError, TransientError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.span import Span
+
+__all__ = [
+    "Array",
+    "Outside",
+    "create_array",
+    "noted",
+    "reject",
+    "save_array",
+    "take_space",
+    "warm_up",
+    "write_record",
+]
+
+RECORD = "record.json"
+LIBRARIES = ("accelerator", "numpy", "scipy", "scikit-learn", "numba", "mne", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Where an array lies that a job has checked but not copied: in a file of the input.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, for messages.
+    content : str
+        Its content, by which it is found; see `shortloop.jobs.store.inputs.locate`.
+    span : Span
+        Where in the file.
+    """
+
+    name: str
+    content: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Array:
+    """What an array of a job is.
+
+    Parameters
+    ----------
+    axes : str
+        Names of the axes, e.g. ``"bins × trials × features"``.
+    description : str
+        What it holds.
+    unit : str, default ""
+        Unit of its values.
+    outside : Outside, optional
+        Where it lies, if it has no ``.npy`` file.
+    """
+
+    axes: str
+    description: str
+    unit: str = ""
+    outside: Outside | None = None
+
+
+def create_array(name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
+    """A new ``.npy`` file in the current folder, mapped for writing by this process and its forks.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array.
+    shape : tuple of int
+        Its shape.
+    dtype : dtype-like
+        Its type.
+
+    Returns
+    -------
+    numpy.memmap
+    """
+    from numpy.lib.format import open_memmap
+
+    array = open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
+    take_space(Path(f"{name}.npy"))
+    return array
+
+
+def take_space(file: Path) -> None:
+    """Have the disk space of all of a file that will be written through a map.
+
+    Without it, what is written when the disk is full kills the process that writes.
+
+    Parameters
+    ----------
+    file : Path
+        The file, of its final size.
+
+    Raises
+    ------
+    OSError
+        If there is not enough.
+    """
+    with file.open("r+b") as stream:
+        os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
+
+
+def save_array(name: str, values: Any) -> None:
+    """Write an array into the current folder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array.
+    values : array-like
+        Its values; no objects.
+    """
+    import numpy as np
+
+    np.save(f"{name}.npy", np.asarray(values), allow_pickle=False)
+
+
+def write_record(
+    stage: str,
+    participant: str | None,
+    arrays: Mapping[str, Array],
+    *,
+    facts: Mapping[str, Any] | None = None,
+    threads: Iterable[Mapping[str, Any]] = (),
+    problem: str | None = None,
+) -> None:
+    """Write ``record.json`` into the current folder, after its arrays.
+
+    Parameters
+    ----------
+    stage : str
+        Name of the stage.
+    participant : str or None
+        Whose data; None for all.
+    arrays : mapping of str to Array
+        What each ``.npy`` file is, and each array outside the job.
+    facts : mapping, optional
+        Anything else that is plain data: class names, counts, notes.
+    threads : iterable of mapping
+        Thread pools as `check_single_thread` found them.
+    problem : str, optional
+        Why the input was rejected; there are no arrays then.
+
+    Raises
+    ------
+    InputError
+        If a file that this process has located changed since.
+    """
+    from shortloop.jobs.store.inputs import check_located
+
+    check_located()
+    record = {
+        "stage": stage,
+        "participant": participant,
+        "arrays": {name: _described(name, array) for name, array in arrays.items()},
+        "facts": dict(facts or {}),
+        "threads": [dict(pool) for pool in threads],
+        "versions": versions(),
+        "problem": problem,
+    }
+    Path(RECORD).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _described(name: str, array: Array) -> dict[str, Any]:
+    import numpy as np
+
+    described = asdict(array)
+    if array.outside is None:
+        del described["outside"]
+        values = np.load(f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        shape, dtype = values.shape, values.dtype
+    else:
+        shape, dtype = array.outside.span.shape, np.dtype(array.outside.span.dtype)
+    return {**described, "shape": list(shape), "dtype": str(dtype)}
+
+
+def reject(stage: str, participant: str | None, error: InputError) -> None:
+    """End a job whose input is bad: all that it leaves is the message.
+
+    The job is complete, so that the same bytes give the same answer at once, and nothing is half-made.
+
+    Parameters
+    ----------
+    stage, participant
+        As of `write_record`.
+    error : InputError
+        What is wrong.
+
+    Raises
+    ------
+    TransientError
+        If it is one: the job then fails, and is tried again by the next run.
+    """
+    if isinstance(error, TransientError):
+        raise error
+    if Path("setup.json").is_file():  # so this is the folder of a job
+        for array in Path().glob("*.npy"):  # of phases that were fine
+            array.unlink()
+    write_record(stage, participant, {}, problem=error.message)
+
+
+@contextmanager
+def noted(what: str, notes: list[str]) -> Iterator[None]:
+    """Collect what the readers warn of, so that it reaches the report and not only a log.
+
+    Parameters
+    ----------
+    what : str
+        Whose recording it is, put before each note.
+    notes : list of str
+        Notes are added to it.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        if warning.category is UserWarning:
+            notes.append(f"{what}: {warning.message}")
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def warm_up() -> None:
+    """What takes a while and is the same for all jobs, for processes that fork many."""
+    import numpy  # noqa: F401
+
+    versions()
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that results depend on.
+
+    Returns
+    -------
+    dict of str to str
+        By the name of the distribution.
+    """
+    return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in LIBRARIES}}

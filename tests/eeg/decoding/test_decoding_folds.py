@@ -1,0 +1,56 @@
+"""Folds are those of scikit-learn's StratifiedKFold."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import StratifiedKFold
+
+from shortloop.eeg.decoding.selection.folds import stratified_folds
+
+
+def by_sklearn(labels: np.ndarray, n_folds: int, seed: int | None) -> np.ndarray:
+    splitter = StratifiedKFold(n_folds, shuffle=seed is not None, random_state=seed)
+    folds = np.full(len(labels), -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class smaller than the number of folds
+        for fold, (_, held_out) in enumerate(splitter.split(labels, labels)):
+            folds[held_out] = fold
+    return folds
+
+
+@st.composite
+def unbalanced_labels(draw: st.DrawFn) -> tuple[np.ndarray, int]:
+    """Labels of 2 to 5 classes, in any order, not from 0 up, and a number of folds they allow."""
+    names = draw(st.lists(st.integers(-3, 40), min_size=2, max_size=5, unique=True))
+    counts = draw(st.lists(st.integers(1, 23), min_size=len(names), max_size=len(names)))
+    order = draw(st.permutations(range(sum(counts))))
+    n_folds = draw(st.integers(2, max(2, min(12, max(counts)))))
+    counts[0] = max(counts[0], n_folds)
+    labels = np.repeat(names, counts)
+    return labels[order + list(range(len(order), len(labels)))], n_folds
+
+
+@settings(max_examples=60, deadline=None)
+@given(unbalanced_labels(), st.one_of(st.none(), st.integers(0, 2**32 - 1)))
+def test_equal_to_sklearn(case: tuple[np.ndarray, int], seed: int | None) -> None:
+    labels, n_folds = case
+    np.testing.assert_array_equal(stratified_folds(labels, n_folds, seed), by_sklearn(labels, n_folds, seed))
+
+
+@pytest.mark.parametrize("seed", [None, 0, 2021])
+def test_thesis_size(seed: int | None) -> None:
+    labels = np.random.default_rng(1).permutation(np.repeat([0, 1, 2], 80))
+    folds = stratified_folds(labels, 10, seed)
+    np.testing.assert_array_equal(folds, by_sklearn(labels, 10, seed))
+    for fold in range(10):
+        np.testing.assert_array_equal(np.bincount(labels[folds == fold]), [8, 8, 8])
+
+
+def test_seeds_give_different_folds() -> None:
+    labels = np.repeat([0, 1], 20)
+    assert (stratified_folds(labels, 5, 0) != stratified_folds(labels, 5, 1)).any()

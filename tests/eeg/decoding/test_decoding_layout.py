@@ -1,0 +1,110 @@
+"""Trials may lie in memory in any order, as in the file that they are mapped from: the bits are the same."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within, refit_and_apply, stack_weights
+from shortloop.eeg.decoding.models import BinModels
+from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.train import train_bin
+from shortloop.eeg.study.decoding import (
+    DecodingSettings,
+    EstimatorSettings,
+    LdaSettings,
+    LinearSvmSettings,
+    MatlabSvmSettings,
+    SklearnSettings,
+)
+from shortloop.span import Span
+
+TRIALS, FEATURES, BINS, CLASSES, FOLDS = 36, 60, 3, 3, 3
+LABELS = np.random.default_rng(0).permutation(np.tile(np.arange(CLASSES), TRIALS // CLASSES))
+IN_FOLDS = stratified_folds(LABELS, FOLDS, 0)
+ESTIMATORS: dict[str, EstimatorSettings] = {
+    "linear-svm": LinearSvmSettings(inner_folds=2),
+    "matlab-svm": MatlabSvmSettings(kind="matlab-svm"),
+    "lda": LdaSettings(kind="lda"),
+    "sklearn, linear": SklearnSettings(kind="sklearn", path="sklearn.linear_model.RidgeClassifier"),
+    "sklearn, not linear": SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB"),
+}
+
+
+@pytest.fixture(params=range(2))
+def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Bins of trials by rows, and the same as a map of a file that has them by columns."""
+    rng = np.random.default_rng(request.param)
+    x = rng.standard_normal((BINS, TRIALS, FEATURES)) * 10.0 ** rng.integers(-6, 6, FEATURES)
+    x += LABELS[:, np.newaxis] * (rng.random(FEATURES) < 0.3)
+    x[:, :, 0] = 7.1  # a constant, one that hardly varies, and one far from zero
+    x[:, :, 1] = 1e9 + 1e-3 * rng.standard_normal(TRIALS)
+    x[:, :, 2] = LABELS + (IN_FOLDS == 0) * rng.standard_normal(TRIALS)
+    file = tmp_path / "data"
+    file.write_bytes(b"12345678" + x.transpose(0, 2, 1).tobytes())
+    step = x[0].nbytes
+    mapped = Span(8, x.shape, (step, 8, 8 * TRIALS), "<f8").map(file)
+    x.flags.writeable = False
+    assert not mapped[0].flags.c_contiguous
+    return x, mapped
+
+
+def trained(x: np.ndarray, estimator: EstimatorSettings, decoding: DecodingSettings) -> list[BinModels]:
+    return [
+        train_bin(each, LABELS, IN_FOLDS, n_classes=CLASSES, decoding=decoding, estimator=estimator)
+        for each in x
+    ]
+
+
+def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("scaling", ["separate", "training"])
+@pytest.mark.parametrize("alpha", [0.05, 1.0])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_training_and_applying(
+    both: tuple[np.ndarray, np.ndarray], estimator: str, alpha: float, scaling: str
+) -> None:
+    decoding = DecodingSettings(folds=FOLDS, select_alpha=alpha, scaling=scaling)
+    settings = ESTIMATORS[estimator]
+    models = [trained(x, settings, decoding) for x in both]
+    for by_rows, by_columns in zip(*models, strict=True):
+        assert by_rows.kept.any()
+        for field in dataclasses.fields(by_rows):
+            assert same_bits(getattr(by_rows, field.name), getattr(by_columns, field.name)), field.name
+    weights, intercepts, kept = (
+        np.stack([getattr(each, name) for each in models[0]]) for name in ("weights", "intercepts", "kept")
+    )
+    votes = []
+    for x in both:
+        if weights.shape[2] == 0:
+            votes.append(
+                [
+                    refit_and_apply(
+                        x[0],
+                        LABELS,
+                        IN_FOLDS,
+                        x,
+                        within=within,
+                        n_classes=CLASSES,
+                        decoding=decoding,
+                        estimator=settings,
+                    )
+                    for within in (False, True)
+                ]
+            )
+            continue
+        has_model = np.asarray(kept.any(axis=2))
+        votes.append(
+            [
+                apply_weights(x[1], stack_weights(weights), intercepts, has_model, scaling=scaling),
+                apply_weights_within(x[1], IN_FOLDS, weights, intercepts, has_model, scaling=scaling),
+            ]
+        )
+    for by_rows, by_columns in zip(*votes, strict=True):
+        assert by_rows.any()
+        assert same_bits(by_rows, by_columns)

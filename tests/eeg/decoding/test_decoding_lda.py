@@ -1,0 +1,217 @@
+"""LDA of many label vectors in closed form is scikit-learn's, one label vector at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from shortloop.eeg.decoding.estimators import fit, is_linear
+from shortloop.eeg.decoding.solvers.lda import check_shrinkage, lda_decisions, lda_weights
+from shortloop.eeg.decoding.solvers.principal_axes import decompose
+from shortloop.eeg.decoding.train import warm_up
+from shortloop.eeg.study.decoding import LdaSettings
+from shortloop.errors import InputError
+
+EXACT = 1e-10
+SHRINKAGE = (1e-6, 1e-3, 0.1, 0.9, 1.0)
+
+
+def labellings(rng: np.random.Generator, n_trials: int, n_classes: int, count: int) -> np.ndarray:
+    """Classes of random sizes, none empty, another split in each labelling."""
+    twice = np.repeat(np.arange(n_classes), 2)
+    return np.stack(
+        [
+            rng.permutation(np.r_[twice, rng.integers(0, n_classes, n_trials - len(twice))])
+            for _ in range(count)
+        ]
+    ).astype(np.int8)
+
+
+def condition(x: np.ndarray, labels: np.ndarray, n_classes: int, shrinkage: float) -> float:
+    """Largest eigenvalue of the total covariance by the smallest of the shrunk one within classes: no
+    decisions from these covariances are better than this times machine precision."""
+    within = sum((labels == k).mean() * np.cov(x[labels == k].T, bias=True) for k in range(n_classes))
+    values = np.linalg.eigvalsh(np.atleast_2d(within))
+    total = np.linalg.eigvalsh(np.atleast_2d(np.cov(x.T, bias=True)))
+    shift = shrinkage * values.mean()
+    return float((total.max() + shift) / ((1 - shrinkage) * max(values.min(), 0) + shift))
+
+
+def check(x: np.ndarray, labels: np.ndarray, test: np.ndarray, n_classes: int, shrinkage: float) -> None:
+    weights, intercepts = lda_weights(x, labels, n_classes, shrinkage)
+    decisions = lda_decisions(x, labels, test, n_classes, shrinkage)
+    assert weights.shape == (len(labels), n_classes, x.shape[1])
+    for i, each in enumerate(labels):
+        theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(x, each)
+        expected = theirs.decision_function(test).T
+        found = weights[i] @ test.T + intercepts[i][:, np.newaxis]
+        if n_classes == 2:
+            found = found[1] - found[0]
+        exact = max(EXACT, 50 * np.finfo(float).eps * condition(x, each, n_classes, shrinkage))
+        limit = exact * np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
+        np.testing.assert_allclose(decisions[i], expected, rtol=0, atol=limit)
+        assert exact < 1e-7 or shrinkage < 1e-3
+
+
+@pytest.mark.parametrize("shrinkage", SHRINKAGE)
+@pytest.mark.parametrize(("n_trials", "n_features"), [(60, 8), (60, 60), (60, 61), (30, 150)])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_decisions(n_classes: int, n_trials: int, n_features: int, shrinkage: float) -> None:
+    rng = np.random.default_rng(n_features)
+    x = rng.standard_normal((n_trials, n_features)) @ rng.standard_normal((n_features, n_features))
+    x /= np.sqrt(n_features)
+    labels = labellings(rng, n_trials, n_classes, 4)
+    x += (rng.standard_normal((n_classes, n_features)) / 2)[labels[0]]
+    check(x, labels, rng.standard_normal((17, n_features)), n_classes, shrinkage)
+
+
+@pytest.mark.parametrize(("n_trials", "n_features"), [(150, 10), (24, 40)])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_within_1e_10_at_the_default(n_classes: int, n_trials: int, n_features: int) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((n_trials, n_features))
+    labels = labellings(rng, n_trials, n_classes, 20)
+    test = rng.standard_normal((30, n_features))
+    found = lda_decisions(x, labels, test, n_classes, 0.1)
+    for each, own in zip(labels, found):
+        theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(x, each)
+        np.testing.assert_allclose(own, theirs.decision_function(test).T, rtol=EXACT, atol=EXACT)
+
+
+@pytest.mark.parametrize("shrinkage", [1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_features", [5, 70])
+@pytest.mark.filterwarnings("ignore:Only one sample")
+@pytest.mark.parametrize("nasty", ["repeated", "shifted", "constant", "unequal", "separate", "lone"])
+def test_nasty_trials(nasty: str, n_features: int, n_classes: int, shrinkage: float) -> None:
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((40, n_features))
+    labels = labellings(rng, 40, n_classes, 3)
+    if nasty == "repeated":
+        x[20:] = x[:20]
+    elif nasty == "shifted":
+        x += 4.0
+    elif nasty == "constant":
+        x[:, ::2] = 0.0
+    elif nasty == "unequal":
+        x *= np.geomspace(0.1, 10, n_features)
+    elif nasty == "separate":  # classes far apart under the first labelling only
+        x[:, 0] += 50.0 * labels[0]
+    else:  # one class of one trial
+        labels[:] = np.arange(40) % (n_classes - 1)
+        labels[[0, 1, 2], [5, 6, 7]] = n_classes - 1
+    check(x, labels, rng.standard_normal((11, n_features)), n_classes, shrinkage)
+
+
+@pytest.mark.parametrize("shrinkage", [1e-4, 0.1])
+@pytest.mark.parametrize("n_features", [4, 60])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_so_far_apart_that_differences_cancel(
+    n_classes: int, n_features: int, shrinkage: float
+) -> None:
+    rng = np.random.default_rng(8)
+    labels = labellings(rng, 40, n_classes, 3)
+    x, test = rng.standard_normal((40, n_features)), rng.standard_normal((20, n_features))
+    x[:, 0] += 10000.0 * labels[0]
+    test[:, 0] += 10000.0 * rng.integers(0, n_classes, 20)
+    found = lda_decisions(x, labels, test, n_classes, shrinkage)
+    for each, own in zip(labels, found):
+        theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(x, each)
+        expected = theirs.decision_function(test).T
+        exact = EXACT if n_features < 40 and n_classes == 2 else 1e-5
+        np.testing.assert_allclose(own, expected, rtol=0, atol=exact * np.abs(expected).max())
+        predicted = own > 0 if n_classes == 2 else own.argmax(axis=0)
+        np.testing.assert_array_equal(predicted, theirs.predict(test))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_any_shape(data: Any) -> None:
+    n_classes = data.draw(st.integers(2, 6), label="classes")
+    n_trials = data.draw(st.integers(2 * n_classes, 40), label="trials")
+    n_features = data.draw(st.integers(1, 50), label="features")
+    shrinkage = data.draw(st.sampled_from([1e-3, 0.05, 0.5, 1.0]), label="shrinkage")
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1), label="seed"))
+    x = rng.standard_normal((n_trials, n_features))
+    labels = labellings(rng, n_trials, n_classes, data.draw(st.integers(1, 5), label="labellings"))
+    check(x, labels, rng.standard_normal((3, n_features)), n_classes, shrinkage)
+
+
+@pytest.mark.parametrize("n_features", [3, 30])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_nothing_varies_within_classes(n_classes: int, n_features: int) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(18) % n_classes
+    x = rng.standard_normal((n_classes, n_features))[truth]
+    labels = np.stack([truth, rng.permutation(truth)])
+    weights, intercepts = lda_weights(x, labels, n_classes, 0.1)
+    assert (weights[0] == 0).all()
+    np.testing.assert_allclose(intercepts[0], np.log(1 / n_classes), rtol=1e-12)
+    assert np.isfinite(weights).all()
+    assert (weights[1] != 0).any()
+    weights, intercepts = lda_weights(np.ones_like(x), labels, n_classes, 0.1)
+    assert (weights == 0).all()
+    assert np.isfinite(intercepts).all()
+    decisions = lda_decisions(np.ones_like(x), labels, x, n_classes, 0.1)
+    np.testing.assert_allclose(decisions, 0 if n_classes == 2 else np.log(1 / n_classes), atol=1e-12)
+
+
+def test_coordinates_diagonalise_the_covariance() -> None:
+    rng = np.random.default_rng(1)
+    for n_features in (6, 40):
+        x = rng.standard_normal((20, n_features))
+        x -= x.mean(axis=0)
+        basis = decompose(x)
+        along = basis.project(x)
+        scatter = along.T @ along / 20
+        np.testing.assert_allclose(scatter, np.diag(np.diag(scatter)), atol=1e-10)
+        np.testing.assert_allclose(basis.values.sum(), (x * x).sum() / 20)
+        np.testing.assert_allclose(x @ basis.directions(), along, atol=1e-12)
+
+
+def test_one_labelling_among_many_is_as_alone() -> None:
+    rng = np.random.default_rng(2)
+    x, labels = rng.standard_normal((50, 9)), labellings(rng, 50, 3, 200)
+    together = lda_weights(x, labels, 3, 0.2)
+    for i in (0, 77, 199):
+        for found, expected in zip(lda_weights(x, labels[i : i + 1], 3, 0.2), together):
+            np.testing.assert_allclose(found[0], expected[i], rtol=1e-12, atol=1e-13)
+    again = lda_weights(x, labels, 3, 0.2)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(together, again))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_through_the_estimators_door(n_classes: int) -> None:
+    rng = np.random.default_rng(4)
+    x, labels = rng.standard_normal((60, 12)), labellings(rng, 60, n_classes, 1)[0]
+    fitted = fit(x, labels, LdaSettings(shrinkage=0.3))
+    theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3).fit(x, labels)
+    fresh = rng.standard_normal((200, 12))
+    np.testing.assert_array_equal(fitted.predict(fresh), theirs.predict(fresh))
+    assert fitted.weights is not None
+    assert fitted.weights.shape == (n_classes, 12)
+    assert is_linear(LdaSettings())
+    warm_up(LdaSettings())
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, -0.1, 1.5, float("nan")])
+def test_shrinkage_out_of_range(shrinkage: float) -> None:
+    x, labels = np.ones((4, 1)), np.array([[0, 1, 0, 1]])
+    for refuse in (lambda: check_shrinkage(shrinkage), lambda: lda_weights(x, labels, 2, shrinkage)):
+        with pytest.raises(InputError, match="not defined") as caught:
+            refuse()
+        assert caught.value.field == "estimator.shrinkage"
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3], [-1, 0, 1, 2]])
+def test_classes_absent_or_unknown(labels: list[int]) -> None:
+    with pytest.raises(InputError, match="every class") as caught:
+        lda_decisions(np.eye(4), np.array([[0, 1, 2, 0], labels]), np.eye(4), 3, 0.1)
+    assert caught.value.field == "labels"

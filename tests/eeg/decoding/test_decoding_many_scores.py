@@ -1,0 +1,239 @@
+"""The harder null, all permutations at once, is the one that trains them one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import RidgeClassifier
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from shortloop.eeg.decoding.batched import classifiers
+from shortloop.eeg.decoding.batched import scores as many_scores
+from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.scores import labelling_blocks, trains_many, warm_up_many
+from shortloop.eeg.decoding.generalize import retrained_scores
+from shortloop.eeg.decoding.permute import permuted_labels
+from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.solvers import svm_interior
+from shortloop.eeg.study.decoding import (
+    DecodingSettings,
+    LdaSettings,
+    LinearSvmSettings,
+    MatlabSvmSettings,
+    RidgeSettings,
+    SklearnSettings,
+)
+from shortloop.errors import InputError
+
+N_FOLDS = 4
+LDA = LdaSettings(shrinkage=0.05)
+RIDGE = RidgeSettings(kind="ridge", alpha=2.0)
+# Small C: with a larger one, of more than two classes, what a class's machine decides on noise can be the
+# same for all trials (weights of 0), and rounding chooses between such classes.
+SVM = LinearSvmSettings(C=(0.02,), tol=1e-9)
+GRID = LinearSvmSettings(C=(0.03, 0.001, 0.01), inner_folds=3, tol=1e-9)
+
+
+def recordings(n_classes: int, n_features: int, within: bool) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(n_features + n_classes)
+    labels = rng.permutation(np.repeat(np.arange(n_classes), [14, 13, 11, 10][:n_classes])).astype(np.int8)
+    train = rng.standard_normal((3, len(labels), n_features)).astype(np.float32)
+    patterns = rng.standard_normal((n_classes, n_features)).astype(np.float32)
+    train[1:] += patterns[labels]
+    if within:
+        return train, labels, train, labels
+    test_labels = rng.permutation(np.arange(31) % n_classes)
+    test = rng.standard_normal((5, 31, n_features)).astype(np.float32)
+    test[2:] += patterns[test_labels]
+    return train, labels, test, test_labels
+
+
+def settings(scaling: str = "training") -> DecodingSettings:
+    return DecodingSettings(folds=N_FOLDS, select_alpha=1, scaling=scaling)
+
+
+def at_once(
+    train: np.ndarray, labels: np.ndarray, folds: np.ndarray, test: Any, test_labels: Any, **kwargs: Any
+) -> tuple[np.ndarray, Any]:
+    many = ManyLabels(labels, folds, int(labels.max()) + 1, N_FOLDS)
+    found = [many_scores.many_scores(x, many, test, test_labels, **kwargs) for x in train]
+    curve = np.stack([curve for curve, _ in found], axis=1)
+    planes = [plane for _, plane in found if plane is not None]
+    return curve, np.stack(planes, axis=2) if planes else None
+
+
+@pytest.mark.parametrize(
+    ("within", "scaling"), [(False, "separate"), (False, "training"), (True, "separate")]
+)
+@pytest.mark.parametrize("n_features", [6, 30, 70])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("estimator", [LDA, RIDGE, SVM, GRID], ids=["lda", "ridge", "svm", "grid"])
+def test_same_as_one_after_the_other(
+    estimator: Any, n_classes: int, n_features: int, scaling: str, within: bool
+) -> None:
+    train, labels, test, test_labels = recordings(n_classes, n_features, within)
+    folds = stratified_folds(labels, N_FOLDS, 0)
+    shuffled = permuted_labels(labels, 2, seed=0, names=("S01",), folds=folds)
+    shuffled[0] = labels
+    how: dict[str, Any] = {"decoding": settings(scaling), "estimator": estimator}
+    for score in ("balanced-accuracy", "accuracy", "auc"):
+        how["score"] = score
+        curve, plane = at_once(train, shuffled, folds, test, test_labels, within=within, **how)
+        for i, each in enumerate(shuffled):
+            expected = retrained_scores(
+                train, each, folds, test, test_labels, within=within, n_classes=n_classes, **how
+            )
+            np.testing.assert_allclose(curve[i], expected[0], rtol=1e-13)
+            assert expected[1] is not None
+            np.testing.assert_allclose(plane[i], expected[1], rtol=1e-13)
+        if within:
+            np.testing.assert_array_equal(np.diagonal(plane, axis1=1, axis2=2), curve)
+        alone, none = at_once(train, shuffled, folds, None, None, within=False, **how)
+        assert none is None
+        np.testing.assert_array_equal(alone, curve)
+
+
+PEERS = {
+    "lda": (LdaSettings(shrinkage=0.3), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3)),
+    "ridge": (RidgeSettings(kind="ridge", alpha=3.0), RidgeClassifier(alpha=3.0)),
+    "svm": (
+        LinearSvmSettings(C=(0.2,), tol=1e-9),
+        LinearSVC(loss="hinge", C=0.2, tol=1e-9, max_iter=1_000_000, random_state=0),
+    ),
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("peer", PEERS)
+def test_same_as_scikit_learn(peer: str, n_classes: int) -> None:
+    estimator, theirs = PEERS[peer]
+    train, labels, test, test_labels = recordings(n_classes, 9, False)
+    folds = stratified_folds(labels, N_FOLDS, 0)
+    shuffled = permuted_labels(labels, 4, seed=3, names=("S01",), folds=folds)
+    how: dict[str, Any] = {"decoding": settings(), "estimator": estimator}
+    _, plane = at_once(train, shuffled, folds, test, test_labels, within=False, **how)
+    for i, each in enumerate(shuffled):
+        for b, x in enumerate(train.astype(float)):
+            said = np.empty((len(test), N_FOLDS, len(test_labels)))
+            for fold in range(N_FOLDS):
+                scaler = StandardScaler().fit(x[folds != fold])
+                fitted = clone(theirs).fit(scaler.transform(x[folds != fold]), each[folds != fold])
+                said[:, fold] = [fitted.predict(scaler.transform(y.astype(float))) for y in test]
+            truth = np.tile(test_labels, N_FOLDS)
+            expected = [100 * balanced_accuracy_score(truth, votes.ravel()) for votes in said]
+            np.testing.assert_allclose(plane[i, :, b], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [LDA, RIDGE, SVM, GRID], ids=["lda", "ridge", "svm", "grid"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_any_size_of_blocks(n_classes: int, estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    train, labels, test, test_labels = recordings(n_classes, 6, True)
+    folds = stratified_folds(labels, N_FOLDS, 0)
+    shuffled = permuted_labels(labels, 150, seed=1, names=("S01",), folds=folds)
+    kwargs = {"within": True, "decoding": settings("separate"), "estimator": estimator}
+    whole = at_once(train, shuffled, folds, test, test_labels, **kwargs)
+    few = at_once(train, shuffled[37:49], folds, test, test_labels, **kwargs)
+    for found, expected in zip(few, whole):
+        np.testing.assert_array_equal(found, expected[37:49])
+    monkeypatch.setattr(classifiers, "IN_CACHE", 1)
+    monkeypatch.setattr(many_scores, "ROWS", 1)
+    monkeypatch.setattr(many_scores, "BYTE", 2)
+    for found, expected in zip(at_once(train, shuffled, folds, test, test_labels, **kwargs), whole):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("estimator", [SVM, GRID], ids=["svm", "grid"])
+@pytest.mark.parametrize(("n_classes", "n_features"), [(2, 5), (3, 5), (3, 60)])
+def test_class_without_training_trials(n_classes: int, n_features: int, estimator: Any) -> None:
+    # The last class is in one fold only, which does not train on it, and some features are no help.
+    train, labels, _, _ = recordings(n_classes, n_features, True)
+    train[:, :, 0] = 3.0
+    train[:, :, 1] = train[:, :, 2]
+    folds = stratified_folds(labels, N_FOLDS, 0)
+    shuffled = permuted_labels(labels, 4, seed=1, names=("S01",), folds=folds)
+    shuffled[1:3][shuffled[1:3] == n_classes - 1] = 0
+    shuffled[1:3, folds == 2] = n_classes - 1
+    how: dict[str, Any] = {"decoding": settings(), "estimator": estimator, "within": True}
+    curve, plane = at_once(train, shuffled, folds, train, None, **how)
+    for i, each in enumerate(shuffled):
+        expected = retrained_scores(train, each, folds, train, None, n_classes=n_classes, **how)
+        np.testing.assert_allclose(curve[i], expected[0], rtol=1e-13)
+        assert expected[1] is not None
+        np.testing.assert_allclose(plane[i], expected[1], rtol=1e-13)
+
+
+@pytest.mark.parametrize("estimator", [LDA, RIDGE], ids=["lda", "ridge"])
+def test_class_that_is_missing(estimator: Any) -> None:
+    train, labels, _, _ = recordings(3, 5, True)
+    alone = (labels == 2).astype(np.int32)
+    many = ManyLabels(labels[np.newaxis], alone, 3, 2)
+    with pytest.raises(InputError, match="every class in every fold"):
+        many_scores.many_scores(
+            train[0], many, None, None, within=True, decoding=settings(), estimator=estimator
+        )
+
+
+def test_compiled_before_it_is_used() -> None:
+    warm_up_many(LdaSettings())
+    warm_up_many(LinearSvmSettings())
+    assert svm_interior._solve.signatures
+
+
+def test_more_trials_than_a_byte_counts() -> None:
+    rng = np.random.default_rng(5)
+    labels = np.repeat([0, 1], 700)
+    x = rng.standard_normal((1, 1400, 2)) + 3.0 * labels[:, np.newaxis]
+    folds = stratified_folds(labels, 4, 0)
+    kwargs = {"decoding": settings(), "estimator": LdaSettings()}
+    curve, plane = at_once(x, labels[np.newaxis], folds, x, labels, within=False, **kwargs)
+    assert curve.min() > 95
+    assert plane.min() > 95
+
+
+@pytest.mark.parametrize("estimator", [LDA, RIDGE, SVM, GRID], ids=["lda", "ridge", "svm", "grid"])
+def test_shuffled_labels_score_about_chance(estimator: Any) -> None:
+    train, labels, test, test_labels = recordings(3, 8, False)
+    folds = stratified_folds(labels, N_FOLDS, 0)
+    shuffled = permuted_labels(labels, 400, seed=1, names=("S01",), folds=folds)
+    kwargs = {"within": False, "decoding": settings(), "estimator": estimator}
+    null = at_once(train, shuffled, folds, test, test_labels, **kwargs)
+    true = at_once(train, labels[np.newaxis], folds, test, test_labels, **kwargs)
+    for scores in null:
+        error = scores.std(axis=0) / np.sqrt(len(scores))
+        np.testing.assert_array_less(np.abs(scores.mean(axis=0) - 100 / 3), 4.5 * error)
+    assert (true[0][0, 1:] > null[0][:, 1:].max(axis=0)).all()
+    assert (true[1][0, 2:, 1:] > np.quantile(null[1][:, 2:, 1:], 0.95, axis=0)).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 999, 1000, 1001, 1499, 1501, 10_000])
+@pytest.mark.parametrize(("n_trials", "n_classes"), [(200, 2), (240, 3), (2000, 90)])
+def test_blocks_of_labellings(count: int, n_trials: int, n_classes: int) -> None:
+    blocks = labelling_blocks(count, n_trials, n_classes)
+    covered = np.concatenate([np.arange(count)[block] for block in blocks])
+    np.testing.assert_array_equal(covered, np.arange(count))
+    sizes = [block.stop - block.start for block in blocks]
+    assert max(sizes) - min(sizes) <= 1
+    assert max(sizes) <= 1500
+    assert max(sizes) * n_trials * (n_classes - 1) <= 1.5 * many_scores.WEIGHTS or count < 1500
+
+
+@pytest.mark.parametrize(
+    ("estimator", "alpha", "expected"),
+    [
+        (LdaSettings(), 1.0, True),
+        (LdaSettings(), 0.5, False),  # the labels select the features
+        (RidgeSettings(kind="ridge"), 1.0, True),
+        (LinearSvmSettings(), 1.0, True),
+        (LinearSvmSettings(), 0.05, False),
+        (MatlabSvmSettings(kind="matlab-svm"), 1.0, False),
+        (SklearnSettings(kind="sklearn", path="sklearn.svm.SVC"), 1.0, False),
+    ],
+)
+def test_what_trains_many(estimator: Any, alpha: float, expected: bool) -> None:
+    assert trains_many(estimator, DecodingSettings(select_alpha=alpha)) is expected

@@ -1,0 +1,119 @@
+"""The harder null: everything trained on shuffled labels; with the true ones it is the analysis itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+
+from shortloop.eeg.decoding.generalize import retrained_scores
+from shortloop.eeg.decoding.permute import permuted_labels
+from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.train import fold_models
+from shortloop.eeg.study.decoding import DecodingSettings, LinearSvmSettings, SklearnSettings
+
+BAYES = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")
+LDA = SklearnSettings(kind="sklearn", path="sklearn.discriminant_analysis.LinearDiscriminantAnalysis")
+
+
+def recordings() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2)
+    labels = rng.permutation(np.repeat([0, 1, 2], 14))
+    test_labels = rng.permutation(np.repeat([0, 1, 2], [10, 12, 8]))
+    patterns = 0.9 * rng.standard_normal((3, 15))
+    train = rng.standard_normal((3, 42, 15))
+    test = rng.standard_normal((2, 30, 15))
+    train[1:] += patterns[labels]
+    test[1] += patterns[test_labels]
+    return train, labels, test, test_labels
+
+
+def settings(estimator: Any, scaling: str = "separate", alpha: float = 0.3) -> dict[str, Any]:
+    decoding = DecodingSettings(folds=3, select_alpha=alpha, scaling=scaling)
+    return {"n_classes": 3, "decoding": decoding, "estimator": estimator}
+
+
+def one_by_one(
+    data: np.ndarray,
+    labels: np.ndarray,
+    folds: np.ndarray,
+    test: np.ndarray,
+    test_labels: np.ndarray,
+    within: bool,
+    kwargs: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of predictions that are made and collected one classifier at a time."""
+    curve, plane = np.empty(len(data)), np.empty((len(test), len(data)))
+    for b, x in enumerate(data):
+        models = [(fold, model) for fold, model in fold_models(x, labels, folds, **kwargs) if model]
+        own = [(labels[folds == f], model.predict(x[folds == f])) for f, model in models]
+        curve[b] = 100 * balanced_accuracy_score(*map(np.concatenate, zip(*own)))
+        for t, y in enumerate(test):
+            said = [
+                (labels[folds == f], model.predict(y[folds == f]))
+                if within
+                else (test_labels, model.predict(y))
+                for f, model in models
+            ]
+            plane[t, b] = 100 * balanced_accuracy_score(*map(np.concatenate, zip(*said)))
+    return curve, plane
+
+
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("scaling", ["separate", "training"])
+@pytest.mark.parametrize("estimator", [LinearSvmSettings(), LDA, BAYES])
+def test_true_labels_give_the_scores_of_train_and_apply(within: bool, scaling: str, estimator: Any) -> None:
+    train, labels, test, test_labels = recordings()
+    folds = stratified_folds(labels, 3, 0)
+    if within:
+        test, test_labels = train, labels
+    kwargs = settings(estimator, scaling)
+    curve, plane = retrained_scores(train, labels, folds, test, test_labels, within=within, **kwargs)
+    expected_curve, expected_plane = one_by_one(train, labels, folds, test, test_labels, within, kwargs)
+    np.testing.assert_allclose(curve, expected_curve, rtol=1e-12)
+    assert plane is not None
+    np.testing.assert_allclose(plane, expected_plane, rtol=1e-12)
+    if within:
+        np.testing.assert_allclose(np.diag(plane), curve, rtol=1e-12)
+    alone, none = retrained_scores(train, labels, folds, None, labels, within=False, **kwargs)
+    assert none is None
+    np.testing.assert_array_equal(alone, curve)
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_shuffled_labels_are_those_that_are_scored(within: bool) -> None:
+    # In the training phase the shuffled labels are the truth; in another phase the true ones are.
+    train, labels, test, test_labels = recordings()
+    folds = stratified_folds(labels, 3, 0)
+    shuffled = permuted_labels(labels, 1, seed=0, names=("S01", "study"), folds=folds)[0]
+    if within:
+        test, test_labels = train, labels
+    kwargs = settings(LinearSvmSettings())
+    found = retrained_scores(train, shuffled, folds, test, test_labels, within=within, **kwargs)
+    expected = one_by_one(train, shuffled, folds, test, shuffled if within else test_labels, within, kwargs)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    assert found[1] is not None
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+
+
+def test_shuffled_labels_score_about_chance() -> None:
+    train, labels, test, test_labels = recordings()
+    folds = stratified_folds(labels, 3, 0)
+    # All features: the selection of few would leave folds without a model.
+    kwargs = settings(LinearSvmSettings(C=(0.01,)), alpha=1.0)
+    shuffled = permuted_labels(labels, 60, seed=1, names=("S01", "study"), folds=folds)
+    scores = [
+        retrained_scores(train, each, folds, test, test_labels, within=False, **kwargs) for each in shuffled
+    ]
+    curves = np.array([curve for curve, _ in scores])
+    planes = np.array([plane for _, plane in scores])
+    for null in (curves, planes):
+        error = null.std(axis=0) / np.sqrt(len(null))
+        np.testing.assert_array_less(np.abs(null.mean(axis=0) - 100 / 3), 4.5 * error)
+        assert len({each.tobytes() for each in null}) > 50
+    true_curve, true_plane = retrained_scores(train, labels, folds, test, test_labels, within=False, **kwargs)
+    assert (true_curve[1:] > curves[:, 1:].max(axis=0)).all()
+    assert true_plane is not None
+    assert (true_plane[1, 1:] > planes[:, 1, 1:].max(axis=0)).all()

@@ -1,0 +1,222 @@
+"""Selected features are those whose scipy.stats.f_oneway on the training trials gives p below alpha."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from shortloop.eeg.decoding.selection.anova import anova_p, fold_anova, select_features
+from shortloop.eeg.decoding.selection.folds import stratified_folds
+
+
+def by_scipy(
+    x: np.ndarray, labels: np.ndarray, folds: np.ndarray, n_folds: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """F and p of each fold and feature, one f_oneway at a time."""
+    f, p = np.empty((2, n_folds, x.shape[1]))
+    for fold in range(n_folds):
+        train = folds != fold
+        for j in range(x.shape[1]):
+            column = x[train, j].astype(np.float64)
+            groups = [column[labels[train] == k] for k in np.unique(labels[train])]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # constant input, which gives NaN or inf
+                f[fold, j], p[fold, j] = stats.f_oneway(*groups)
+    return f, p
+
+
+def exact_f(column: np.ndarray, labels: np.ndarray) -> float:
+    """F of one feature in fractions, with no rounding at all."""
+    values = [Fraction(float(v)) for v in column]
+    grand = sum(values, Fraction(0)) / len(values)
+    between, within, classes = Fraction(0), Fraction(0), np.unique(labels)
+    for k in classes:
+        group = [v for v, label in zip(values, labels) if label == k]
+        mean = sum(group, Fraction(0)) / len(group)
+        between += len(group) * (mean - grand) ** 2
+        within += sum(((v - mean) ** 2 for v in group), Fraction(0))
+    if within == 0:
+        return float("nan") if between == 0 else float("inf")
+    return float(between / (len(classes) - 1) / (within / (len(values) - len(classes))))
+
+
+def check(x: np.ndarray, labels: np.ndarray, folds: np.ndarray, n_folds: int, rtol: float = 1e-9) -> None:
+    n_classes = int(labels.max()) + 1
+    f, p = by_scipy(x, labels, folds, n_folds)
+    found = fold_anova(x, labels, folds, n_classes, n_folds)
+    np.testing.assert_allclose(found, f, rtol=rtol, atol=1e-9)
+    for fold in range(n_folds):
+        train = labels[folds != fold]
+        np.testing.assert_allclose(
+            anova_p(found[fold], len(np.unique(train)), len(train)), p[fold], rtol=1e-6, atol=1e-300
+        )
+    for alpha in (0.001, 0.05, 0.4):
+        kept = select_features(x, labels, folds, n_classes=n_classes, n_folds=n_folds, alpha=alpha)
+        assert kept.dtype == bool
+        np.testing.assert_array_equal(kept, p < alpha)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 5),
+    n_folds=st.integers(2, 6),
+    offset=st.sampled_from([0.0, 3.0, -1e6]),
+    scale=st.sampled_from([1.0, 1e-12, 1e5]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_random_data(
+    seed: int, n_classes: int, n_folds: int, offset: float, scale: float, dtype: type[np.floating]
+) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(n_classes), rng.integers(n_folds + 1, 15, n_classes)))
+    effect = rng.standard_normal((n_classes, 12)) * rng.uniform(0, 2, 12)
+    x = (scale * (rng.standard_normal((len(labels), 12)) + effect[labels] + offset)).astype(dtype)
+    check(x, labels, stratified_folds(labels, n_folds, seed % 1000), n_folds, rtol=1e-6)
+
+
+def balanced(n_folds: int = 5, each: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    labels = np.tile(np.arange(3), each)
+    return labels, stratified_folds(labels, n_folds, 0)
+
+
+def test_constant_features() -> None:
+    labels, folds = balanced()
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((30, 8))
+    x[:, 0] = 0.0
+    x[:, 1] = 0.1  # whose mean is not 0.1 in floating point
+    x[:, 2] = 1e6 / 3
+    x[:, 3] = np.where(folds == 2, x[:, 3], 0.1)  # constant in the training trials of fold 2 alone
+    x[:, 4] = np.array([0.1, 0.7, -5.3])[labels]  # constant within classes
+    x[:, 5] = np.array([0.1, 0.1, 0.1 + 1e-9])[labels]
+    x[:, 6] = np.where(folds == 1, x[:, 6], np.array([0.1, 0.7, 0.7])[labels])
+    check(x, labels, folds, 5)
+    f = fold_anova(x, labels, folds, 3, 5)
+    assert np.isnan(f[:, :3]).all()
+    assert np.isnan(f[2, 3])
+    assert np.isposinf(f[:, 4:6]).all()
+    assert np.isposinf(f[1, 6])
+    kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=1e-12)
+    assert not kept[:, :3].any()
+    assert kept[:, 4:6].all()
+
+
+@pytest.mark.parametrize("outlier", [1e3, 1e6, 1e9, 1e12])
+def test_outlier_that_is_held_out(outlier: float) -> None:
+    # Sums over all trials are dominated by one that the fold's training trials do not have.
+    labels, folds = balanced()
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((30, 30)) + 0.8 * (labels == 1)[:, np.newaxis]
+    x[:, 20:] = rng.standard_normal(10)
+    x[np.arange(30), np.arange(30)] += outlier
+    f = fold_anova(x, labels, folds, 3, 5)
+    for j in range(30):
+        own = folds[j]  # the fold without the outlier of feature j
+        train = folds != own
+        np.testing.assert_allclose(f[own, j], exact_f(x[train, j], labels[train]), rtol=1e-6)
+    constant = f[folds[20:], np.arange(20, 30)]
+    assert np.isnan(constant).all()
+
+
+@pytest.mark.parametrize("distance", [1e4, 1e7, 1e10])
+def test_classes_far_apart(distance: float) -> None:
+    labels, folds = balanced()
+    x = np.random.default_rng(2).standard_normal((30, 3)) + distance * labels[:, np.newaxis]
+    f = fold_anova(x, labels, folds, 3, 5)
+    for fold in range(5):
+        train = folds != fold
+        expected = [exact_f(x[train, j], labels[train]) for j in range(3)]
+        np.testing.assert_allclose(f[fold], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("offset", "scale"), [(1e6, 1.0), (5e-12, 1e-12), (-1e9, 1.0), (0.0, 1e-150), (0.0, 1e150)]
+)
+def test_offsets_and_scales(offset: float, scale: float) -> None:
+    labels, folds = balanced()
+    x = offset + scale * (np.random.default_rng(3).standard_normal((30, 20)) + 0.7 * labels[:, np.newaxis])
+    f = fold_anova(x, labels, folds, 3, 5)
+    for fold in range(5):
+        train = folds != fold
+        expected = [exact_f(x[train, j], labels[train]) for j in range(20)]
+        np.testing.assert_allclose(f[fold], expected, rtol=1e-6)
+
+
+def test_single_precision_with_offset() -> None:
+    labels, folds = balanced()
+    x = np.random.default_rng(4).standard_normal((30, 20)) + 0.8 * labels[:, np.newaxis] + 1000
+    check(x.astype(np.float32), labels, folds, 5, rtol=1e-7)
+
+
+def test_values_that_repeat() -> None:
+    # Counts: few distinct values, so that features tie with each other exactly.
+    labels, folds = balanced()
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 3, (30, 20)).astype(float)
+    x = np.hstack([x, x, 7 * x + 3])
+    check(x, labels, folds, 5)
+    kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=0.2)
+    assert kept.any()
+    assert not kept.all()
+    np.testing.assert_array_equal(kept[:, :20], kept[:, 20:40])
+
+
+def test_class_missing_from_a_training_set() -> None:
+    labels = np.array([0] * 10 + [1] * 10 + [2] * 3)
+    folds = np.r_[np.arange(10) % 4, np.arange(10) % 4, 1, 1, 1]  # fold 1 holds out all of class 2
+    x = np.random.default_rng(6).standard_normal((23, 15)) + labels[:, np.newaxis]
+    check(x, labels, folds, 4)
+
+
+def test_only_one_class_in_training_keeps_nothing() -> None:
+    labels = np.array([0] * 8 + [1] * 4)
+    folds = np.r_[np.arange(8) % 2, 1, 1, 1, 1]
+    x = np.random.default_rng(7).standard_normal((12, 5)) + 9 * labels[:, np.newaxis]
+    kept = select_features(x, labels, folds, n_classes=2, n_folds=2, alpha=0.9)
+    assert kept[0].any()
+    assert not kept[1].any()
+
+
+def test_as_many_classes_as_trials_keeps_nothing() -> None:
+    kept = select_features(
+        np.eye(6),
+        np.array([0, 1, 2, 0, 1, 2]),
+        np.array([0, 0, 0, 1, 1, 1]),
+        n_classes=3,
+        n_folds=2,
+        alpha=0.9,
+    )
+    assert not kept.any()
+
+
+def test_alpha_of_one_keeps_everything() -> None:
+    labels, folds = balanced()
+    x = np.random.default_rng(8).standard_normal((30, 6))
+    x[:, 0] = 2.0
+    assert select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=1.0).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-14, 1e-17, 1e-30])
+def test_smallest_alpha(alpha: float) -> None:
+    labels, folds = balanced()
+    x = np.random.default_rng(9).standard_normal((30, 60)) + labels[:, np.newaxis] * np.geomspace(
+        0.5, 300, 60
+    )
+    _, p = by_scipy(x, labels, folds, 5)
+    kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=alpha)
+    np.testing.assert_array_equal(kept, p < alpha)
+    assert kept.any()
+
+
+def test_pure_noise_is_kept_as_often_as_alpha_says() -> None:
+    labels, folds = balanced()
+    x = np.random.default_rng(10).standard_normal((30, 4000))
+    kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=0.05)
+    assert stats.binomtest(int(kept[0].sum()), 4000, 0.05).pvalue > 1e-4

@@ -1,0 +1,189 @@
+"""The SVM on a Gram matrix is scikit-learn's LinearSVC: decisions, and C chosen by GridSearchCV."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.svm import LinearSVC
+
+from shortloop.eeg.decoding.estimators import Fitted, fit
+from shortloop.eeg.decoding.solvers.svm import choose_and_fit, fit_dual
+from shortloop.eeg.study.decoding import LinearSvmSettings
+
+TIGHT = 1e-10
+
+
+def linear_svc(C: float = 1.0, tol: float = TIGHT) -> LinearSVC:
+    return LinearSVC(loss="hinge", C=C, tol=tol, max_iter=2_000_000, random_state=0)
+
+
+def by_sklearn(x: np.ndarray, labels: np.ndarray, C: float, tol: float = TIGHT) -> LinearSVC:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        return linear_svc(C, tol).fit(x, labels)
+
+
+def decisions(fitted: Fitted, x: np.ndarray) -> np.ndarray:
+    assert fitted.weights is not None
+    assert fitted.intercepts is not None
+    found: np.ndarray = x @ fitted.weights.T + fitted.intercepts
+    return found
+
+
+def check_decisions(x: np.ndarray, labels: np.ndarray, C: float, fresh: np.ndarray | None = None) -> None:
+    seen = x if fresh is None else np.vstack([x, fresh])
+    found = decisions(fit(x, labels, LinearSvmSettings(C=(C,), tol=TIGHT)), seen)
+    expected = by_sklearn(x, labels, C).decision_function(seen)
+    if expected.ndim == 1:
+        expected = np.stack([-expected, expected], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+def problem(
+    seed: int, n_classes: int, n_features: int, effect: float = 0.5, sizes: tuple[int, int] = (6, 16)
+) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
+    """Unbalanced classes in random order."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(n_classes), rng.integers(*sizes, n_classes)))
+    patterns = effect * rng.standard_normal((n_classes, n_features))
+    return rng.standard_normal((len(labels), n_features)) + patterns[labels], labels, rng
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 5),
+    n_features=st.integers(1, 150),
+    C=st.sampled_from([1e-4, 1e-3, 1e-2]),
+)
+def test_decisions(seed: int, n_classes: int, n_features: int, C: float) -> None:
+    x, labels, rng = problem(seed, n_classes, n_features)
+    check_decisions(x, labels, C, rng.standard_normal((10, n_features)))
+
+
+@pytest.mark.parametrize("C", [1e-4, 1e-2, 1.0])
+def test_more_trials_than_features(C: float) -> None:
+    x, labels, _ = problem(1, 3, 4, sizes=(40, 60))
+    check_decisions(x, labels, C)
+
+
+def test_duplicated_trials() -> None:
+    x, labels, _ = problem(2, 3, 30)
+    check_decisions(np.vstack([x, x, x[:7]]), np.r_[labels, labels, labels[:7]], 0.01)
+
+
+def test_contradicting_trials() -> None:
+    # The same features under different labels cannot be told apart.
+    x, labels, _ = problem(3, 3, 30)
+    check_decisions(np.vstack([x, x]), np.r_[labels, (labels + 1) % 3], 0.01)
+
+
+def test_all_zero_features() -> None:
+    _, labels, _ = problem(4, 3, 1)
+    check_decisions(np.zeros((len(labels), 5)), labels, 0.01)
+
+
+def test_two_trials() -> None:
+    check_decisions(np.array([[1.0, 2.0], [-1.0, 0.5]]), np.array([1, 0]), 0.5)
+
+
+@pytest.mark.parametrize("trials", [(1, 60), (60, 1)])
+def test_one_trial_in_a_class(trials: tuple[int, int]) -> None:
+    rng = np.random.default_rng(5)
+    check_decisions(rng.standard_normal((61, 20)), np.repeat([0, 1], trials), 0.01)
+
+
+def test_dual_is_of_the_box_and_gives_weights() -> None:
+    x, labels, _ = problem(6, 3, 40)
+    dual = fit_dual(x @ x.T + 1, labels, 0.01, TIGHT)
+    svc = by_sklearn(x, labels, 0.01)
+    np.testing.assert_allclose(dual @ x, svc.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(dual.sum(axis=1), svc.intercept_, rtol=1e-6, atol=1e-9)
+    for k in range(3):
+        signed = dual[k] * np.where(labels == k, 1, -1)
+        assert (signed >= 0).all()
+        assert (signed <= 0.01).all()
+
+
+GRIDS = [
+    (1e-4, 1e-3, 1e-2),
+    (1e-2, 1e-4, 1e-3),
+    (0.03, 1e-3),
+    (0.01,),
+    (1e-3, 1e-2, 1e-3),
+    (0.01, 1e-3, 1e-4, 1e-5),
+]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 5),
+    n_features=st.sampled_from([5, 20, 60]),
+    effect=st.sampled_from([0.0, 0.4, 1.5]),
+    grid=st.sampled_from(GRIDS),
+)
+def test_choice_of_c(
+    seed: int, n_classes: int, n_features: int, effect: float, grid: tuple[float, ...]
+) -> None:
+    x, labels, _ = problem(seed, n_classes, n_features, effect)
+    # The inner folds are scikit-learn's own, so that only the choice is tested.
+    search = GridSearchCV(linear_svc(), {"C": list(grid)}, cv=StratifiedKFold(5)).fit(x, labels)
+    assert choose_and_fit(x @ x.T + 1, labels, grid, 5, TIGHT)[0] == search.best_index_
+    fitted = fit(x, labels, LinearSvmSettings(C=grid, tol=TIGHT))
+    assert grid[search.best_index_] == fitted.C
+    expected = search.decision_function(x)
+    found = decisions(fitted, x)
+    if n_classes == 2:
+        np.testing.assert_array_equal(found[:, 0], -found[:, 1])
+        found = found[:, 1]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("grid", [(1e-3, 1e-2, 1e-1), (1e-1, 1e-2, 1e-3), (1e-2, 1e-3, 1e-1)])
+def test_first_best_wins_a_tie(grid: tuple[float, ...]) -> None:
+    labels = np.repeat([0, 1, 2], 10)
+    x = 50.0 * np.eye(3)[labels]  # every C is right everywhere
+    assert choose_and_fit(x @ x.T + 1, labels, grid, 5, 1e-4)[0] == 0
+
+
+def test_order_of_the_grid_changes_no_fit() -> None:
+    x, labels, _ = problem(7, 3, 60, 0.4, (15, 20))
+    grids = [(1e-4, 1e-3, 1e-2), (1e-2, 1e-3, 1e-4), (1e-3, 1e-4, 1e-2)]
+    fits = [fit(x, labels, LinearSvmSettings(C=grid)) for grid in grids]
+    chosen = {fitted.C for fitted in fits}
+    assert len(chosen) == 1, "choose another problem: this one has no single best C"
+    for fitted in fits[1:]:
+        np.testing.assert_array_equal(fitted.weights, fits[0].weights)
+
+
+def test_stopping_short_is_said() -> None:
+    rng = np.random.default_rng(8)
+    labels = np.repeat([0, 1], 60)
+    x = rng.standard_normal((120, 15))  # classes that cannot be told apart
+    with pytest.warns(RuntimeWarning, match="not converged for C = 1000 "):
+        fit(x, labels, LinearSvmSettings(C=(1000.0,)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit(x, labels, LinearSvmSettings())
+
+
+def test_default_tolerance_changes_few_predictions() -> None:
+    # Both solvers stop within 1e-4 of the optimum, at different places.
+    differ, total = 0, 0
+    for seed in range(60):
+        n_classes = 2 + seed % 4
+        x, labels, rng = problem(seed, n_classes, 200, 0.15, (20, 30))
+        fresh = rng.standard_normal((400, 200))
+        search = GridSearchCV(
+            LinearSVC(loss="hinge", random_state=0), {"C": [1e-4, 1e-3, 1e-2]}, cv=StratifiedKFold(5)
+        ).fit(x, labels)
+        differ += int((fit(x, labels, LinearSvmSettings()).predict(fresh) != search.predict(fresh)).sum())
+        total += len(fresh)
+    assert differ <= 0.002 * total, f"{differ} of {total}"

@@ -1,0 +1,139 @@
+"""Recordings that differ from the others, or have too few trials, are named."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import StratifiedKFold
+
+from shortloop.eeg.data import Epochs, Features
+from shortloop.eeg.formats.consistency import check_alike, check_trials
+from shortloop.eeg.formats.summary import RecordingSummary, summarize
+from shortloop.errors import InputError
+
+EPOCHS = RecordingSummary(
+    participant="S1",
+    phase="study",
+    kind="epochs",
+    file="a.fif",
+    trials={"face": 20, "house": 20},
+    channels=("Fz", "Cz", "Pz"),
+    sfreq=512.0,
+    tmin=-0.5,
+    samples=1025,
+    bins=0,
+    features=0,
+)
+POWER = replace(EPOCHS, kind="power", channels=(), sfreq=0.0, tmin=0.0, samples=0, bins=20, features=651)
+
+
+def study_of(one: RecordingSummary, **odd: Any) -> list[RecordingSummary]:
+    everyone = [
+        replace(one, participant=f"S{n}", phase=phase) for n in (1, 2, 3) for phase in ("study", "test")
+    ]
+    everyone[3] = replace(everyone[3], file="odd.fif", **odd)
+    return everyone
+
+
+def test_equal_recordings_pass() -> None:
+    check_alike([])
+    check_alike([EPOCHS])
+    check_alike(study_of(EPOCHS) + study_of(POWER))
+    check_alike(study_of(EPOCHS, tmin=-0.5001, sfreq=512.0001, trials={"face": 5, "house": 50}))
+
+
+@pytest.mark.parametrize(
+    ("one", "odd", "field", "found", "expected"),
+    [
+        (EPOCHS, {"channels": ("Fz", "Pz", "Cz")}, "channels", "another order: Fz, Pz, Cz", "Fz, Cz, Pz"),
+        (EPOCHS, {"channels": ("Fz", "Pz")}, "channels", "2 channels, without Cz", "3 channels"),
+        (EPOCHS, {"channels": ("Fz", "Cz", "Oz")}, "channels", "without Pz and with Oz", "3 channels"),
+        (EPOCHS, {"sfreq": 500.0}, "sfreq", "500", "512"),
+        (EPOCHS, {"tmin": -0.4}, "tmin", "-0.4", "-0.5"),
+        (EPOCHS, {"samples": 1024}, "samples", "1024", "1025"),
+        (POWER, {"bins": 19}, "bins", "19", "20"),
+        (POWER, {"features": 650}, "features", "650", "651"),
+    ],
+)
+def test_the_odd_one_out_is_named(
+    one: RecordingSummary, odd: dict[str, Any], field: str, found: str, expected: str
+) -> None:
+    with pytest.raises(InputError, match="differ") as caught:
+        check_alike(study_of(one, **odd))
+    error = caught.value
+    assert (error.participant, error.file, error.field) == ("S2", "odd.fif", field)
+    assert "test phase" in error.problem
+    assert found in str(error.found)
+    assert expected in str(error.expected)
+    assert "S1, study" in str(error.expected)
+
+
+def test_kinds_are_compared_with_their_like() -> None:
+    check_alike([*study_of(POWER), *study_of(replace(POWER, kind="amplitude", bins=40, features=341))])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    counts=st.tuples(st.integers(0, 14), st.integers(0, 14)), folds=st.integers(2, 6), inner=st.integers(2, 5)
+)
+def test_enough_trials_is_what_stratified_folds_need(counts: tuple[int, int], folds: int, inner: int) -> None:
+    summary = replace(EPOCHS, trials=dict(zip(("face", "house"), counts)))
+    y = np.repeat([0, 1], counts)
+    enough = min(counts) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a class with fewer trials than folds
+        try:
+            for train, _ in StratifiedKFold(folds, shuffle=True, random_state=0).split(y, y):
+                inner_y = y[train]
+                enough &= bool((np.bincount(inner_y, minlength=2) > 0).all())
+                list(StratifiedKFold(inner).split(inner_y, inner_y))
+        except (UserWarning, ValueError):
+            enough = False
+    if enough:
+        check_trials([summary], folds=folds, inner_folds=inner)
+    else:
+        with pytest.raises(InputError, match="too few trials"):
+            check_trials([summary], folds=folds, inner_folds=inner)
+
+
+def test_the_class_with_too_few_trials_is_named() -> None:
+    few = replace(EPOCHS, participant="S7", file="few.fif", trials={"face": 20, "house": 9})
+    with pytest.raises(InputError, match="too few trials of a class in the study phase") as caught:
+        check_trials([EPOCHS, few], folds=10, inner_folds=None)
+    assert (caught.value.participant, caught.value.file) == ("S7", "few.fif")
+    assert caught.value.found == "9 trials of house"
+    assert str(caught.value.expected).startswith("at least 10 ")
+    with pytest.raises(InputError) as caught:
+        check_trials([replace(EPOCHS, trials={"face": 9, "house": 5})], folds=2, inner_folds=5)
+    assert str(caught.value.expected).startswith("at least 10 ")
+    assert caught.value.found == "9 trials of face"
+
+
+def test_summaries_survive_json() -> None:
+    for summary in (EPOCHS, POWER):
+        assert RecordingSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
+
+
+def test_summary_of_epochs_and_of_features() -> None:
+    labels = np.array([0, 0, 2])
+    epochs = Epochs(
+        np.zeros((3, 2, 5)), labels, ("a", "b", "c"), np.arange(5) / 100 - 0.02, 100.0, ("x", "y")
+    )
+    summary = summarize(epochs, participant="S1", phase="study", file="f")
+    assert (summary.kind, summary.samples, summary.bins, summary.channels) == ("epochs", 5, 0, ("x", "y"))
+    assert summary.trials == {"a": 2, "b": 0, "c": 1}
+    assert math.isclose(summary.tmin, -0.02)
+    features = Features(
+        np.zeros((4, 3, 7)), labels, ("a", "b", "c"), np.arange(4.0), tuple("abcdefg"), "power"
+    )
+    summary = summarize(features, participant="S1", phase="study", file="f")
+    assert (summary.kind, summary.bins, summary.features, summary.samples) == ("power", 4, 7, 0)
+    json.dumps(summary.to_dict())

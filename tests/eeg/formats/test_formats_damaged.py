@@ -1,0 +1,123 @@
+"""Files that are damaged in any way give a result or one message, soon and in little memory.
+
+MUTANTS is the number of .mat files; a sixth as many of each other format. SEED makes others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from formats_mutants import FORMATS, mutant, seeds
+from scipy.io import loadmat
+
+from shortloop.eeg.formats import edf, fif
+from shortloop.eeg.formats.read import read_epochs, read_features
+from shortloop.eeg.study.inputs import EdfInput, FifInput, NpzInput, ThesisInput
+from shortloop.errors import InputError
+
+MUTANTS = int(os.environ.get("MUTANTS", "480"))
+SEED = int(os.environ.get("SEED") or 0)
+SECONDS = 5.0
+BYTES = 10**9
+FILES = {"mat": "s.mat", "npz": "s.npz", "fif": "s-epo.fif", "edf": "s.edf"}
+CLASSES = ("left", "right")
+
+
+INPUTS: dict[str, EdfInput | FifInput | NpzInput] = {
+    "npz": NpzInput(format="npz", files={"run": ("x",)}),
+    "fif": FifInput(format="fif", files={"run": ("x",)}),
+    "edf": EdfInput(format="edf", files={"run": ("x",)}, tmin=-0.25, tmax=0.5),
+}
+
+
+def read(kind: str, file: Path) -> np.ndarray:
+    """What the door gives of a file."""
+    if kind != "mat":
+        return read_epochs(INPUTS[kind], [file], participant="S1", phase="run", classes=CLASSES).data
+    return read_features(
+        ThesisInput(format="thesis", power={"run": "x"}),
+        file,
+        kind="power",
+        participant="S1",
+        phase="run",
+        classes=CLASSES,
+    ).data
+
+
+def load_libraries(kind: str, file: Path) -> None:
+    """Read a whole file in this process, so that those that read the others need not load what it takes."""
+    if kind == "mat":
+        loadmat(file)
+    elif kind == "edf":
+        edf.read(INPUTS[kind], [file], participant="S1", phase="run", classes=CLASSES)  # type: ignore[arg-type]
+    elif kind == "fif":
+        fif.read(INPUTS[kind], [file], participant="S1", phase="run", classes=CLASSES)  # type: ignore[arg-type]
+
+
+def end_of(kind: str, file: Path) -> str:
+    """How reading ended, in a few words; anything but a result or the message fails."""
+    problem = None
+    try:
+        data = read(kind, file)
+    except InputError as error:
+        problem = error
+    if problem is None:
+        assert np.isfinite(data).all()
+        return "result"
+    assert problem.participant == "S1"
+    assert str(file) in str(problem.file)
+    said = str(problem.found) if problem.problem == "the file cannot be read" else problem.problem
+    return re.sub(r"[\d.]+", "N", re.split(r"[:(\\]", said)[0]).strip()[:60]
+
+
+def processor_time() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_seeds_are_whole(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / FILES[kind]
+    ends = []
+    for content in seeds(kind, tmp_path):
+        file.write_bytes(content)
+        ends.append(end_of(kind, file))
+    expected = ["result"] * len(ends)
+    if kind == "mat":
+        expected[2], expected[5] = "level N, or no Nmat file", "version N"
+    assert ends == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_mutant_gives_a_result_or_the_message(tmp_path: Path, kind: str) -> None:
+    whole = seeds(kind, tmp_path)
+    file = tmp_path / FILES[kind]
+    ends: Counter[str] = Counter()
+    slowest = slowest_clock = 0.0
+    file.write_bytes(whole[0])
+    load_libraries(kind, file)
+    for number in range(MUTANTS if kind == "mat" else MUTANTS // 6):
+        file.write_bytes(mutant(kind, whole, np.random.default_rng([SEED, number])))
+        before, clock = processor_time(), time.monotonic()
+        try:
+            ends[end_of(kind, file)] += 1
+        except BaseException:
+            print(f"SEED={SEED}, mutant {number} of {kind}: {file}")
+            raise
+        slowest = max(slowest, processor_time() - before)
+        slowest_clock = max(slowest_clock, time.monotonic() - clock)
+        assert slowest < SECONDS, f"SEED={SEED}, mutant {number} of {kind}: {file}"
+    memory = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(f"\n{kind}: {ends.total()} mutants; at most {slowest:.2f} s of the processor,")
+    print(f"{slowest_clock:.2f} s by the clock and {memory / 1e6:.0f} MB (of all formats so far)")
+    print("\n".join(f"{count:7} {end}" for end, count in ends.most_common()))
+    assert memory < BYTES
+    assert 0 < ends["result"] < ends.total()

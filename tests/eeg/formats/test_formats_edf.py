@@ -1,0 +1,209 @@
+"""EDF+ recordings: epochs are the samples around the annotations, and damaged files are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.read import read_epochs
+from shortloop.eeg.study.inputs import EdfInput
+from shortloop.errors import InputError
+
+EEGBCI = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "eegbci"
+CLASSES = ("left", "right")
+EVENTS = {"left": ("T1",), "right": ("T2",)}
+ANNOTATIONS = [(0.0, "T0"), (1.0, "T1"), (2.0, "T2"), (3.25, "T1"), (4.5, "T2")]
+
+
+def write_edf(
+    file: Path,
+    digital: np.ndarray,
+    *,
+    sfreq: int = 64,
+    names: Sequence[str] = ("EEG Fz", "EEG Cz", "EOG left"),
+    annotations: Sequence[tuple[float, str]] = ANNOTATIONS,
+    kind: str = "EDF+C",
+) -> Path:
+    """EDF+ by the book (edfplus.info): 16-bit samples that stand for 0.1 µV, a record a second."""
+    records, tal_samples = digital.shape[1] // sfreq, 64
+    signals = [*names, "EDF Annotations"]
+    low, high = -32768, 32767
+
+    def fields(width: int, values: Sequence[object]) -> str:
+        return "".join(f"{value!s:<{width}}" for value in values)
+
+    n = len(names)
+    header = fields(8, ["0"]) + fields(80, ["X X X X", "Startdate 01-JAN-2020 X X X"]) + "01.01.2000.00.00"
+    header += fields(8, [256 * (n + 2)]) + fields(44, [kind]) + fields(8, [records, 1]) + fields(4, [n + 1])
+    header += fields(16, signals) + fields(80, [""] * (n + 1)) + fields(8, ["uV"] * n + [""])
+    header += fields(8, [low / 10] * n + [-1]) + fields(8, [high / 10] * n + [1])
+    header += fields(8, [low] * (n + 1)) + fields(8, [high] * (n + 1)) + fields(80, [""] * (n + 1))
+    header += fields(8, [sfreq] * n + [tal_samples]) + fields(32, [""] * (n + 1))
+    body = b""
+    for record in range(records):
+        body += digital[:, record * sfreq : (record + 1) * sfreq].astype("<i2").tobytes()
+        tal = f"+{record}\x14\x14\x00"
+        tal += "".join(f"+{t:g}\x14{name}\x14\x00" for t, name in annotations if record <= t < record + 1)
+        body += tal.encode().ljust(2 * tal_samples, b"\x00")
+    file.write_bytes(header.encode("ascii") + body)
+    return file
+
+
+def signal(seed: int = 0, channels: int = 3, seconds: int = 8, sfreq: int = 64) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-5000, 5000, (channels, seconds * sfreq))
+
+
+def read(files: Sequence[Path], classes: Sequence[str] = CLASSES, **settings: Any) -> Epochs:
+    given: dict[str, Any] = {"tmin": -0.25, "tmax": 0.5, "events": EVENTS, **settings}
+    return read_epochs(
+        EdfInput(format="edf", files={"run": ("x",)}, **given),
+        files,
+        participant="S001",
+        phase="run",
+        classes=classes,
+    )
+
+
+def expect(files: Sequence[Path], problem: str, *parts: str, **settings: Any) -> None:
+    with pytest.raises(InputError, match=problem) as caught:
+        read(files, **settings)
+    assert caught.value.participant == "S001"
+    assert str(files[-1]) in str(caught.value.file)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_epochs_are_the_samples_around_the_annotations(tmp_path: Path) -> None:
+    digital = signal()
+    epochs = read([write_edf(tmp_path / "a.edf", digital)])
+    starts = [int((t - 0.25) * 64) for t, name in ANNOTATIONS if name != "T0"]
+    expected = np.stack([digital[:2, start : start + 49] for start in starts]) * 0.1e-6
+    np.testing.assert_allclose(epochs.data, expected, rtol=0, atol=1e-12)
+    assert epochs.labels.tolist() == [0, 1, 0, 1]
+    assert epochs.channels == ("Fz", "Cz")
+    assert (epochs.sfreq, epochs.unit) == (64.0, "V")
+    np.testing.assert_allclose(epochs.times, np.arange(-16, 33) / 64)
+    assert epochs.trial_info["event"].tolist() == ["T1", "T2", "T1", "T2"]
+    np.testing.assert_allclose(epochs.trial_info["onset"], [1.0, 2.0, 3.25, 4.5])
+
+
+def test_files_are_joined_in_order(tmp_path: Path) -> None:
+    files = [write_edf(tmp_path / f"{seed}.edf", signal(seed)) for seed in (3, 1, 2)]
+    epochs = read(files)
+    np.testing.assert_array_equal(epochs.data, np.concatenate([read([file]).data for file in files]))
+    assert epochs.trial_info["file"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
+
+
+def test_a_file_without_events_adds_nothing(tmp_path: Path) -> None:
+    one = write_edf(tmp_path / "a.edf", signal(1))
+    none = write_edf(tmp_path / "b.edf", signal(2), annotations=[(0.0, "T0")])
+    for files in ([one, none], [none, one]):
+        np.testing.assert_array_equal(read(files).data, read([one]).data)
+
+
+def test_drop_leaves_channels_out(tmp_path: Path) -> None:
+    file = write_edf(tmp_path / "a.edf", signal())
+    assert read([file], drop=("Fz", "left")).channels == ("Cz",)
+    expect([file], "channel to drop is not in the file", "Pz", "Fz, Cz", drop=("Pz",))
+    expect([file], "no channels are left", drop=("Fz", "Cz"))
+
+
+def test_trials_beyond_the_recording_are_left_out_and_counted(tmp_path: Path) -> None:
+    late = [*ANNOTATIONS, (7.75, "T1")]
+    file = write_edf(tmp_path / "a.edf", signal(), annotations=late)
+    with pytest.warns(UserWarning, match=r"S001, a.edf: 1 of 5 trials were left out"):
+        assert len(read([file]).labels) == 4
+
+
+@pytest.mark.parametrize("cut", [1, 2, 100, 64 * 2 * 3 + 128, 3000])
+def test_a_truncated_file_is_refused(tmp_path: Path, cut: int) -> None:
+    file = write_edf(tmp_path / "a.edf", signal())
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-cut])
+    expect([file], "truncated", f"{len(whole)} bytes: 8 records")
+
+
+@pytest.mark.parametrize("length", [0, 100, 256, 700])
+def test_a_file_that_ends_in_its_header_is_refused(tmp_path: Path, length: int) -> None:
+    file = write_edf(tmp_path / "a.edf", signal())
+    file.write_bytes(file.read_bytes()[:length])
+    expect([file], "not EDF|cannot be read|truncated")
+
+
+def test_a_longer_file_is_refused_and_an_unknown_length_is_not(tmp_path: Path) -> None:
+    file = write_edf(tmp_path / "a.edf", signal())
+    whole = file.read_bytes()
+    file.write_bytes(whole[:236] + b"-1      " + whole[244:])
+    assert len(read([file]).labels) == 4
+    file.write_bytes(whole[:236] + b"-1      " + whole[244:-10])
+    expect([file], "truncated")
+    file.write_bytes(whole + whole[-512:])
+    expect([file], "longer than its header")
+
+
+def test_other_damage_is_refused(tmp_path: Path) -> None:
+    expect([write_edf(tmp_path / "d.edf", signal(), kind="EDF+D")], "discontinuous")
+    text = tmp_path / "t.edf"
+    text.write_text("onset,label\n" * 100)
+    expect([text], "not EDF", "onset")
+    expect([tmp_path / "none.edf"], "cannot be read", "FileNotFoundError")
+
+
+def test_files_must_agree(tmp_path: Path) -> None:
+    first = write_edf(tmp_path / "a.edf", signal())
+    slow = write_edf(tmp_path / "b.edf", signal(1, sfreq=32), sfreq=32)
+    expect([first, slow], "differ in sampling rate", "32 Hz", "64 Hz, as in a.edf")
+    named = write_edf(tmp_path / "c.edf", signal(2), names=["EEG Fz", "EEG Pz", "EOG left"])
+    expect([first, named], "differ in channels", "Fz, Pz", "Fz, Cz")
+
+
+def test_a_class_without_events_is_named_with_what_there_is(tmp_path: Path) -> None:
+    file = write_edf(tmp_path / "a.edf", signal())
+    events = {"left": ("T1",), "right": ("T3",)}
+    expect([file], "run phase has no trials of right", "2 × T2", "1 × T0", events=events)
+
+
+def test_an_event_of_two_classes_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="two classes") as caught:
+        read([write_edf(tmp_path / "a.edf", signal())], events={"left": ("T1",), "right": ("T2", "T1")})
+    assert caught.value.found == "T1 in left and right"
+
+
+def test_epochs_that_end_before_they_begin(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="end before they begin") as caught:
+        read([write_edf(tmp_path / "a.edf", signal())], tmin=0.5, tmax=0.5)
+    assert caught.value.field == "input.tmax"
+
+
+@pytest.mark.skipif(not EEGBCI.is_dir(), reason="needs ../shared/data/eegbci")
+def test_real_recordings_are_what_mne_reads() -> None:
+    import mne
+
+    files = [EEGBCI / f"S001R{run:02d}.edf" for run in (3, 7, 11)]
+    epochs = read(files, tmin=-0.5, tmax=1.5)
+    assert epochs.data.shape == (45, 64, 321)
+    assert np.bincount(epochs.labels).tolist() == [23, 22]
+    assert {"FC5", "Cz", "Fpz", "AFz", "Iz"} <= set(epochs.channels)
+    trial = 0
+    for file in files:
+        raw = mne.io.read_raw_edf(file, preload=True, verbose="ERROR")
+        for onset, name in zip(raw.annotations.onset, raw.annotations.description):
+            if name != "T0":
+                start = round(onset * 160) - 80
+                np.testing.assert_array_equal(epochs.data[trial], raw[:, start : start + 321][0])
+                assert epochs.labels[trial] == ["T1", "T2"].index(name)
+                trial += 1
+    assert trial == 45
+
+
+@pytest.mark.skipif(not EEGBCI.is_dir(), reason="needs ../shared/data/eegbci")
+def test_a_real_recording_cut_short_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "S001R03.edf"
+    whole = (EEGBCI / file.name).read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    expect([file], "truncated", f"{len(whole)} bytes: 125 records")

@@ -1,0 +1,100 @@
+"""The ready studies can be read, and their data fit them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shortloop.eeg.formats.consistency import check_alike, check_trials
+from shortloop.eeg.formats.files import find_files
+from shortloop.eeg.formats.read import read_epochs, read_features
+from shortloop.eeg.formats.summary import RecordingSummary, summarize
+from shortloop.eeg.study.decoding import LinearSvmSettings
+from shortloop.eeg.study.inputs import SimulatedInput, ThesisInput
+from shortloop.eeg.study.load import data_folder, read_study
+from shortloop.eeg.study.schema import Study
+
+ROOT = Path(__file__).resolve().parents[3]
+SHARED = ROOT.parent / "shared"
+
+
+def check_folds(study: Study, summaries: list[RecordingSummary]) -> None:
+    check_alike(summaries)
+    assert isinstance(study.estimator, LinearSvmSettings)
+    training = [summary for summary in summaries if summary.phase == study.phases.train]
+    check_trials(training, folds=study.decoding.folds, inner_folds=study.estimator.inner_folds)
+
+
+@pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="needs ../shared/data")
+@pytest.mark.parametrize("name", ["eegbci", "n400", "n170"])
+def test_recordings_fit_their_study(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHORTLOOP_DATA", raising=False)
+    file = ROOT / "studies" / f"{name}.toml"
+    study = read_study(file)
+    assert study.name == name
+    assert not isinstance(study.input, SimulatedInput | ThesisInput)
+    summaries = []
+    for participant in study.participants:
+        for phase in study.phases.names:
+            folder = data_folder(study.input.folder, file)
+            files = find_files(folder, study.input.files[phase], participant=participant, phase=phase)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*180 of 340 trials are also in")
+                epochs = read_epochs(
+                    study.input, files, participant=participant, phase=phase, classes=study.classes
+                )
+            summaries.append(summarize(epochs, participant=participant, phase=phase, file=files[0].name))
+            amplitude = study.features.amplitude
+            assert amplitude is not None
+            first = int(np.argmin(np.abs(epochs.times - amplitude.start)))
+            last = first + (amplitude.bins * amplitude.bin_samples - 1) * amplitude.step
+            assert abs(epochs.times[first] - amplitude.start) <= 0.5 / epochs.sfreq
+            assert last < len(epochs.times)
+            assert amplitude.baseline is not None
+            assert amplitude.baseline[0] >= epochs.times[0] - 0.5 / epochs.sfreq
+            assert amplitude.lowpass is None or amplitude.lowpass < epochs.sfreq / 2
+    check_folds(study, summaries)
+
+
+@pytest.mark.skipif(not (SHARED / "reference").is_dir(), reason="needs ../shared/reference")
+def test_the_simulated_classification_data_fit_their_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "--subjects 2 --trials 30 --bins 6 --amp-bins 8 --channels 8 --freqs 10 --seed 2021"
+    spec = importlib.util.spec_from_file_location(
+        "simulate_study", SHARED / "reference" / "simulate_study.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "argv", ["simulate_study.py", str(tmp_path), *command.split()])
+    spec.loader.exec_module(module)
+    module.main()
+
+    file = ROOT / "studies" / "thesis.toml"
+    study = read_study(file)
+    assert isinstance(study.input, ThesisInput)
+    monkeypatch.delenv("THESIS_DATA", raising=False)
+    assert data_folder(study.input.folder, file) == Path(os.path.abspath(ROOT / "data" / "thesis"))
+    monkeypatch.setenv("THESIS_DATA", str(tmp_path))
+    folder = data_folder(study.input.folder, file)
+    summaries = []
+    for participant in study.participants:
+        for kind, patterns in (("amplitude", study.input.amplitude), ("power", study.input.power)):
+            for phase, pattern in patterns.items():
+                (path,) = find_files(folder, [pattern], participant=participant, phase=phase)
+                features = read_features(
+                    study.input, path, kind=kind, participant=participant, phase=phase, classes=study.classes
+                )
+                assert features.data.shape == ((8, 90, 88) if kind == "amplitude" else (6, 90, 400))
+                np.testing.assert_array_equal(features.labels, np.repeat([0, 1, 2], 30))
+                summaries.append(summarize(features, participant=participant, phase=phase, file=path.name))
+    assert len(summaries) == 6
+    check_folds(study, summaries)

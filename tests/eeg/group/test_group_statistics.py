@@ -1,0 +1,224 @@
+"""What the group stage finds: effects where they are, the same for any order, nothing where nothing is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import ndimage, stats
+
+from shortloop.eeg.group.statistics import group_statistics
+from shortloop.eeg.study.inference import GroupSettings
+
+CHANCE = 100 / 3
+PLAIN = GroupSettings(smooth=0)
+
+
+def noise(
+    participants: int, count: int, shape: tuple[int, ...], seed: int
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    rng = np.random.default_rng(seed)
+    maps = rng.normal(CHANCE, 3, (participants, count + 1, *shape))
+    return maps[:, 0], list(maps[:, 1:])
+
+
+@pytest.mark.parametrize("null", ["permutations", "sign-flips"])
+@pytest.mark.parametrize("smooth", [0.0, 1.0])
+def test_planted_effects_are_found_where_they_are(null: str, smooth: float) -> None:
+    observed, permuted = noise(18, 200, (20, 20), 1)
+    above, below = np.zeros((2, 20, 20), dtype=bool)
+    above[3:8, 4:10] = True
+    below[14:18, 12:17] = True
+    observed[:, above] += 12
+    observed[:, below] -= 12
+    asked = GroupSettings(null=null, smooth=smooth)
+    result = group_statistics(
+        observed, permuted, chance=CHANCE, settings=asked, seed=np.random.SeedSequence(1)
+    )
+    # Smoothing spreads an effect by 2 bins; a cell of noise beside it may join its cluster.
+    reach = np.ones((3, 3) if smooth == 0 else (7, 7), dtype=bool)
+    for effect, sign in ((above, 1), (below, -1)):
+        assert result.significant[effect].all()
+        assert (result.clusters[effect] == sign).all()
+        assert (result.p_max[effect] <= 0.05).all()
+        assert (np.sign(result.t[effect]) == sign).all()
+    outside = ~(ndimage.binary_dilation(above, reach) | ndimage.binary_dilation(below, reach))
+    assert not result.significant[outside].any()
+    assert (result.p_max[outside] > 0.05).all()
+    assert (result.level, result.note) == ("group", "")
+
+
+shapes = st.one_of(st.tuples(st.integers(1, 12)), st.tuples(st.integers(1, 5), st.integers(1, 5)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    participants=st.integers(1, 7),
+    count=st.integers(1, 12),
+    shape=shapes,
+    levels=st.sampled_from([1, 2, 4, 1000]),
+    null=st.sampled_from(["permutations", "sign-flips"]),
+    smooth=st.sampled_from([0.0, 1.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_any_maps_give_sound_numbers(
+    participants: int, count: int, shape: tuple[int, ...], levels: int, null: str, smooth: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    # Few levels: cells without variance, ties, whole maps at chance.
+    maps = CHANCE + rng.integers(0, levels, (participants, count + 1, *shape)) * 60 / levels
+    observed, permuted = maps[:, 0], list(maps[:, 1:])
+    asked = GroupSettings(null=null, smooth=smooth)
+    seeds = np.random.SeedSequence(0)
+    result = group_statistics(observed, permuted, chance=CHANCE, settings=asked, seed=seeds)
+    for name in ("mean", "t", "p_max", "p_cluster", "clusters", "significant"):
+        assert getattr(result, name).shape == shape
+        assert np.isfinite(getattr(result, name)).all()
+    draws = len(result.null_max)
+    exact = null == "sign-flips" and participants > 1 and 2**participants <= count + 1
+    assert draws == (2**participants if exact else count)
+    assert np.isfinite(result.null_max).all()
+    assert np.isfinite(result.null_mass).all()
+    for p in (result.p_max, result.p_cluster):
+        assert p.max() <= 1
+        assert p.min() >= (2 / draws if exact else 1 / (draws + 1))
+    assert (result.p_cluster[result.clusters == 0] == 1).all()
+    passes = np.abs(result.t) > result.threshold
+    np.testing.assert_array_equal(np.sign(result.clusters), np.where(passes, np.sign(result.t), 0))
+    strongest_first = np.argsort(-np.abs(result.t), axis=None)
+    assert (np.diff(result.p_max.ravel()[strongest_first]) >= 0).all()
+
+    mirrored = group_statistics(
+        2 * CHANCE - observed, [2 * CHANCE - m for m in permuted], chance=CHANCE, settings=asked, seed=seeds
+    )
+    np.testing.assert_allclose(mirrored.t, -result.t, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(mirrored.p_max, result.p_max)
+
+
+@pytest.mark.parametrize("null", ["permutations", "sign-flips"])
+def test_order_of_participants_does_not_matter(null: str) -> None:
+    rng = np.random.default_rng(3)
+    # Scores of few trials: flips and permutations with equal statistics on paper abound.
+    maps = 100 * rng.integers(2, 9, (6, 80, 5, 5)) / 15
+    asked = GroupSettings(null=null)
+    first = group_statistics(maps[:, 0], list(maps[:, 1:]), chance=CHANCE, settings=asked)
+    for _ in range(5):
+        order = rng.permutation(6)
+        again = group_statistics(maps[order, 0], list(maps[order, 1:]), chance=CHANCE, settings=asked)
+        np.testing.assert_allclose(again.t, first.t, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(again.p_max, first.p_max)
+        np.testing.assert_array_equal(again.p_cluster, first.p_cluster)
+
+
+def test_what_is_equal_on_paper_counts_as_equal() -> None:
+    rng = np.random.default_rng(10)
+    observed = rng.normal(CHANCE + 5, 4, (11, 6, 6))
+    # Every permutation gives each participant somebody's observed map: the same t, summed in another order.
+    orders = np.stack([rng.permutation(11) for _ in range(50)])
+    permuted = [observed[orders[:, index]] for index in range(11)]
+    result = group_statistics(observed, permuted, chance=CHANCE, settings=GroupSettings())
+    assert len(set(result.null_max)) > 1  # rounding did make them differ
+    assert result.p_max.min() == 1
+    assert result.clusters.any()
+    assert result.p_cluster.min() == 1
+
+
+@pytest.mark.parametrize("null", ["permutations", "sign-flips"])
+def test_one_participant_is_scored_in_the_own_permutations(null: str) -> None:
+    observed, permuted = noise(1, 300, (10, 10), 4)
+    observed[0, 2:6, 2:6] += 15
+    asked = GroupSettings(null=null)
+    result = group_statistics(observed, permuted, chance=CHANCE, settings=asked)
+
+    def smooth(m: np.ndarray) -> np.ndarray:
+        return ndimage.gaussian_filter(m, 1.0, mode="nearest", truncate=2.0)
+
+    own = np.stack([smooth(m) for m in permuted[0]])
+    np.testing.assert_allclose(result.t, (smooth(observed[0]) - own.mean(axis=0)) / own.std(axis=0, ddof=1))
+    np.testing.assert_allclose(result.mean, smooth(observed[0]))
+    assert result.level == "participant"
+    assert "other people" in result.note
+    assert result.threshold == pytest.approx(stats.norm.ppf(0.975))
+    assert len(result.null_max) == len(result.null_mass) == 300
+    assert result.significant[2:6, 2:6].all()
+    assert not result.significant[9].any()
+    assert not result.significant[:, 9].any()
+
+
+def test_perfect_and_constant_decoding() -> None:
+    observed, permuted = noise(6, 100, (12,), 5)
+    observed[:, 3:6] = 100.0  # everybody without error
+    observed[:, 9] = CHANCE  # a classifier that always says the same
+    for maps in permuted:
+        maps[:, 9] = CHANCE
+    result = group_statistics(observed, permuted, chance=CHANCE, settings=PLAIN)
+    assert np.isfinite(result.t).all()
+    assert (result.p_max[3:6] == 1 / 101).all()
+    assert result.significant[3:6].all()
+    assert result.t[9] == 0
+    assert result.p_max[9] == 1
+
+
+def test_null_maps_without_variance_count_as_extreme_as_they_are() -> None:
+    observed, permuted = noise(6, 19, (8,), 6)
+    observed += 10
+    before = group_statistics(observed, permuted, chance=CHANCE, settings=PLAIN)
+    for maps in permuted:
+        maps[7, 2] = 90.0  # in this permutation everybody scores the same
+    after = group_statistics(observed, permuted, chance=CHANCE, settings=PLAIN)
+    assert np.isfinite(after.null_mass).all()
+    assert after.null_max[7] > 1000
+    assert before.p_max.min() == 1 / 20
+    assert after.p_max.min() == 2 / 20
+
+
+@pytest.mark.parametrize("null", ["permutations", "sign-flips"])
+@pytest.mark.parametrize("rounding", [0.0, 7e-15])
+def test_everything_at_chance_is_not_significant(null: str, rounding: float) -> None:
+    observed = np.full((6, 4, 4), CHANCE + rounding)
+    permuted = [np.full((70, 4, 4), CHANCE)] * 6
+    asked = GroupSettings(null=null)
+    result = group_statistics(observed, permuted, chance=CHANCE, settings=asked)
+    assert (result.t == 0).all()
+    assert (result.p_max == 1).all()
+    assert not result.significant.any()
+
+
+def test_input_is_left_as_it_was() -> None:
+    observed, permuted = noise(3, 5, (4, 4), 7)
+    copies = observed.copy(), [m.copy() for m in permuted]
+    group_statistics(observed, permuted, chance=CHANCE, settings=GroupSettings())
+    np.testing.assert_array_equal(observed, copies[0])
+    np.testing.assert_array_equal(permuted, copies[1])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("participants", [1, 4])
+@pytest.mark.parametrize("where", ["observed", "permuted"])
+def test_scores_that_are_not_finite_are_refused(bad: float, participants: int, where: str) -> None:
+    observed, permuted = noise(participants, 5, (4, 4), 8)
+    if where == "observed":
+        observed[-1, 2, 2] = bad
+    else:
+        permuted[-1][3, 2, 2] = bad
+    with pytest.raises(ValueError, match=f"{where}.*not finite"):
+        group_statistics(observed, permuted, chance=CHANCE, settings=GroupSettings())
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    observed, permuted = noise(3, 5, (4, 4), 9)
+    flips = GroupSettings(null="sign-flips")
+    with pytest.raises(ValueError, match="2 participants"):
+        group_statistics(observed, permuted[:2], chance=CHANCE, settings=PLAIN)
+    with pytest.raises(ValueError, match="participant 2"):
+        group_statistics(observed, [*permuted[:2], permuted[2][:4]], chance=CHANCE, settings=PLAIN)
+    with pytest.raises(ValueError, match="participant 0"):
+        group_statistics(observed, [m[:, :3] for m in permuted], chance=CHANCE, settings=PLAIN)
+    with pytest.raises(ValueError, match="permutations"):
+        group_statistics(observed, [m[:0] for m in permuted], chance=CHANCE, settings=PLAIN)
+    for empty in (observed[:0], observed[:, :0], observed[0, 0]):
+        with pytest.raises(ValueError, match="curves or planes"):
+            group_statistics(empty, permuted, chance=CHANCE, settings=PLAIN)
+    with pytest.raises(ValueError, match="seed"):
+        group_statistics(observed, [m[:3] for m in permuted], chance=CHANCE, settings=flips)

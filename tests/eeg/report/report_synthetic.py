@@ -1,0 +1,116 @@
+"""Results with a known truth, for the tests of the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats as scipy_stats
+
+from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.report.content import KindResult, ReportContent, Source
+
+CHANCE = 100 / 3
+
+
+def statistics(
+    truth: NDArray[np.bool_], participants: int = 8, seed: int = 0, note: str = "", effect: float = 9.0
+) -> MapStatistics:
+    """Scores at chance but where `truth` is true; there, one significant cluster for each run of cells."""
+    from scipy.ndimage import label
+
+    rng = np.random.default_rng(seed)
+    scores = CHANCE + effect * truth + rng.normal(0, 1.5, (participants, *truth.shape))
+    alone = participants == 1
+    t = (scores[0] - CHANCE) / 1.5 if alone else scipy_stats.ttest_1samp(scores, CHANCE, axis=0).statistic
+    clusters, count = label(truth)
+    if effect < 0:
+        clusters = -clusters
+    p = np.ones(truth.shape)
+    for number in range(1, count + 1):
+        p[np.abs(clusters) == number] = 0.002 * number
+    null = np.sort(rng.gumbel(3, 0.7, 499).clip(0.1))
+    return MapStatistics(
+        scores=scores,
+        mean=scores.mean(axis=0),
+        t=t,
+        p_max=np.where(truth, 0.004, 0.8),
+        p_cluster=p,
+        clusters=clusters,
+        significant=truth.copy(),
+        null_max=null,
+        null_mass=null * 4,
+        threshold=2.36,
+        chance=CHANCE,
+        alpha=0.05,
+        level="participant" if alone else "group",
+        note=note,
+    )
+
+
+def kind_result(
+    kind: str = "amplitude",
+    participants: int | tuple[str, ...] = 8,
+    bins: int = 12,
+    test_bins: int | None = 10,
+    unit: str = "s",
+    effect: float = 9.0,
+    note: str = "",
+    **fields: Any,
+) -> KindResult:
+    """Bins every 50 ms from 0; decodable from 100 to 400 ms, generalizing at 150 to 300 ms."""
+    if isinstance(participants, int):
+        participants = tuple(f"s{number:02d}" for number in range(1, participants + 1))
+    names = participants
+    step = 0.05 if unit == "s" else 1.0
+    number = np.arange(bins)
+    curve = (number >= 2) & (number <= 8)
+    plane = None
+    if test_bins is not None:
+        test = np.arange(test_bins)[:, np.newaxis]
+        plane = curve[np.newaxis] & (test >= 3) & (test <= 6)
+    given: dict[str, Any] = {
+        "kind": kind,
+        "participants": names,
+        "train_times": number * step,
+        "test_times": None if test_bins is None else np.arange(test_bins) * step,
+        "time_unit": unit,
+        "curve": statistics(curve, len(names), 1, note, effect),
+        "generalization": None if plane is None else statistics(plane, len(names), 2, note, effect),
+        "sources": sources(kind, names),
+        "left_out": 0,
+        "train_phase": "study",
+        "test_phase": "test",
+    }
+    return KindResult(**{**given, **fields})
+
+
+def sources(kind: str, names: tuple[str, ...]) -> tuple[Source, ...]:
+    """A chain of jobs for each participant, and one of the group."""
+    versions = {"numpy": "2.0.0"}
+    chain = [
+        Source(f"main-{10 * step + index}", stage, name, kind, {"folds": 10, "C": [0.001, 0.01]}, versions)
+        for step, stage in enumerate(("features", "train", "apply"))
+        for index, name in enumerate(names)
+    ]
+    return (*chain, Source("main-99", "group", "", kind, {"smooth": 1.0}, versions))
+
+
+def report_content(*kinds: KindResult, **fields: Any) -> ReportContent:
+    """A report of a study of three classes."""
+    given: dict[str, Any] = {
+        "study": "recall",
+        "settings": {
+            "name": "recall",
+            "classes": ["face", "landmark", "object"],
+            "decoding": {"folds": 10},
+            "permutations": {"null": "test-labels"},
+            "group": {"null": "permutations", "smooth": 1.0},
+            "features": {"power": None},
+        },
+        "kinds": kinds,
+        "versions": {"numpy": "2.0.0", "shortloop": "0.1.0"},
+        "thread_note": "Every process used 1 thread.",
+    }
+    return ReportContent(**{**given, **fields})

@@ -1,0 +1,130 @@
+"""Two jobs beside each other: their scores, the differences of their arrays, the figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shortloop.eeg.report.comparison import ArrayDifference, array_differences, comparison_figure, scores_in
+from shortloop.worker.results import Result
+
+TIMES = np.array([-0.1, 0.0, 0.1])
+
+
+def result(folder: Path, facts: dict[str, Any] | None = None, **arrays: Any) -> Result:
+    folder.mkdir(exist_ok=True)
+    described = {}
+    for name, values in arrays.items():
+        values = np.asarray(values)
+        np.save(folder / f"{name}.npy", values)
+        described[name] = {"shape": list(values.shape), "dtype": str(values.dtype), "unit": "s"}
+    record = {"stage": "any", "participant": None, "arrays": described, "facts": facts or {}}
+    return Result(folder.name, folder, record)
+
+
+def permuted(folder: Path, shift: float = 0.0, bins: int = 3) -> Result:
+    facts = {"score": "balanced-accuracy", "time_unit": "s", "chance": {"curve": 50.0, "plane": 50.0}}
+    times = np.linspace(-0.1, 0.1, bins)
+    return result(
+        folder,
+        facts,
+        train_times=times,
+        test_times=times + 1,
+        curve_scores=50 + shift + 100 * times,
+        plane_scores=50 + shift + 100 * times[:, None] * times,
+    )
+
+
+def test_scores_of_a_participant(tmp_path: Path) -> None:
+    found = scores_in(permuted(tmp_path / "a"))
+    assert list(found) == ["curve", "plane"]
+    assert found["curve"].values.tolist() == [40, 50, 60]
+    assert (found["curve"].label, found["curve"].chance) == ("Balanced accuracy (%)", 50.0)
+    assert found["plane"].test_times is not None
+    assert found["curve"].scale.unit == "ms"
+
+
+def test_scores_of_a_group_are_its_means(tmp_path: Path) -> None:
+    facts = {
+        "score": "auc",
+        "time_unit": "s",
+        "statistics": {"curve": {"chance": 0.5}},
+    }
+    group = result(tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3)))
+    (curve,) = scores_in(group).values()
+    assert curve.values.tolist() == TIMES.tolist()
+    assert (curve.label, curve.chance) == ("AUC", 0.5)
+
+
+def test_scores_of_confusions_are_mean_recall(tmp_path: Path) -> None:
+    counts = np.array([[[8, 2], [5, 5]]] * 3)
+    found = scores_in(result(tmp_path / "a", {"time_unit": "s"}, confusions=counts, times=TIMES))
+    assert found["curve"].values.tolist() == [65.0] * 3
+    assert found["curve"].chance == 50.0
+    plane = result(
+        tmp_path / "b", {}, confusions=np.array([counts] * 2), train_times=TIMES, test_times=TIMES[:2]
+    )
+    assert scores_in(plane)["plane"].values.shape == (2, 3)
+
+
+def test_a_job_without_scores_has_none(tmp_path: Path) -> None:
+    assert scores_in(result(tmp_path / "a", data=np.zeros((3, 2)))) == {}
+
+
+def test_differences_of_arrays(tmp_path: Path) -> None:
+    nan = np.nan
+    one = result(
+        tmp_path / "a", same=[1.0, nan], numbers=[[1, 2], [3, 4]], words=["a", "b"], shape=[1], gone=[1]
+    )
+    other = result(
+        tmp_path / "b", same=[1.0, nan], numbers=[[1, 2], [3, 9]], words=["a", "c"], shape=[1, 2], more=[1.0]
+    )
+    assert list(array_differences(one, other)) == [
+        ArrayDifference("same", "2 float64", "2 float64", 0, None),
+        ArrayDifference("numbers", "2 × 2 int64", "2 × 2 int64", 1, 5.0),
+        ArrayDifference("words", "2 <U1", "2 <U1", 1, None),
+        ArrayDifference("shape", "1 int64", "2 int64", None, None),
+        ArrayDifference("gone", "1 int64", "", None, None),
+        ArrayDifference("more", "", "1 float64", None, None),
+    ]
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_number_that_became_none_differs(tmp_path: Path, value: float) -> None:
+    one, other = result(tmp_path / "a", x=[1.0, 2.0]), result(tmp_path / "b", x=[1.0, value])
+    (found,) = array_differences(one, other)
+    assert found.differ == 1
+
+
+def panels(one: Result, other: Result) -> list[str]:
+    scores = scores_in(one), scores_in(other)
+    pairs = {shape: (scores[0][shape], scores[1][shape]) for shape in scores[0]}
+    figure = comparison_figure("any", ("main-1", "main-2"), pairs)
+    return [axes.get_title(loc="left") for part in figure.subfigs for axes in part.axes]
+
+
+def test_the_figure_shows_both_and_the_difference(tmp_path: Path) -> None:
+    drawn = panels(permuted(tmp_path / "a"), permuted(tmp_path / "b", 3.0))
+    assert [title for title in drawn if title] == [
+        "Over time",
+        "main-2 − main-1",
+        "main-1",
+        "main-2",
+        "main-2 − main-1",
+    ]
+
+
+def test_jobs_of_different_bins_have_no_difference(tmp_path: Path) -> None:
+    drawn = panels(permuted(tmp_path / "a"), permuted(tmp_path / "b", bins=5))
+    assert [title for title in drawn if title] == ["Over time", "main-1", "main-2"]
+
+
+def test_the_difference_is_drawn(tmp_path: Path) -> None:
+    one, other = (scores_in(permuted(tmp_path / name, shift)) for name, shift in (("a", 0.0), ("b", 3.0)))
+    figure = comparison_figure("any", ("a", "b"), {"curve": (one["curve"], other["curve"])})
+    line = figure.subfigs[0].axes[1].lines[1]
+    assert np.allclose(np.asarray(line.get_xdata()), [-100, 0, 100])
+    assert np.allclose(np.asarray(line.get_ydata()), 3)

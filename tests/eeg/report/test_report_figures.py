@@ -1,0 +1,234 @@
+"""Every figure, for every size of study: all text legible and inside, and the data drawn where they are."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from PIL import Image
+from report_synthetic import CHANCE, kind_result
+
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.figures import (
+    decoding_over_time,
+    generalization_map,
+    null_distribution,
+    participant_maps,
+)
+from shortloop.report.style import DPI, WIDTH, save, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NOTE = "With one participant nothing is said of others. " * 3
+CASES: dict[str, dict[str, Any]] = {
+    "group": {},
+    "one participant": {"participants": ("sub-with-a-very-long-name-000123",), "note": NOTE},
+    "4 participants": {"participants": 4, "test_phase": "a-very-long-name-of-a-phase"},
+    "18 participants": {"participants": 18},
+    "31 participants": {"participants": 31, "bins": 30},
+    "18 curves": {"participants": 18, "test_bins": None, "bins": 41},
+    "no generalization": {"participants": 5, "test_bins": None},
+    "bins": {"unit": "bin", "participants": 3},
+    "one bin": {"bins": 1, "test_bins": 1, "participants": 2},
+    "odd names": {"participants": ("a$b", "x_y^z$"), "train_phase": "st$dy", "test_phase": "phase of words"},
+    "long test": {"bins": 6, "test_bins": 30, "participants": 6},
+}
+DRAW: tuple[Callable[[KindResult], Figure], ...] = (
+    decoding_over_time,
+    generalization_map,
+    participant_maps,
+    null_distribution,
+)
+
+
+def texts(figure: Figure) -> list[Any]:
+    """All texts that are really drawn: not the labels of ticks beyond the limits."""
+    from matplotlib.text import Text
+
+    drawn: list[Any] = []
+    draw = Text.draw
+
+    def record(text: Text, *args: Any) -> None:
+        if text.get_visible() and text.get_text().strip():
+            drawn.append(text)
+        draw(text, *args)
+
+    with styled(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Text, "draw", record)
+        figure.draw_without_rendering()
+    return drawn
+
+
+@pytest.mark.parametrize("draw", DRAW, ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("case", CASES)
+def test_text_is_legible_inside_and_apart(case: str, draw: Callable[[KindResult], Figure]) -> None:
+    result = kind_result(**CASES[case])
+    if draw is generalization_map and result.generalization is None:
+        with pytest.raises(ValueError, match="no generalization map"):
+            draw(result)
+        return
+    figure = draw(result)
+    drawn = texts(figure)
+    boxes = [(text.get_text(), text.get_window_extent()) for text in drawn]
+    assert len(boxes) > 8
+    assert min(text.get_fontsize() for text in drawn) >= 9
+    page = figure.bbox
+    for index, (words, box) in enumerate(boxes):
+        inside = box.x0 >= page.x0 and box.x1 <= page.x1 and box.y0 >= page.y0 and box.y1 <= page.y1
+        assert inside, words
+        crossed = [other for other, place in boxes[:index] if box.overlaps(place)]
+        assert crossed == [], words
+
+
+def test_the_mean_chance_and_bars_are_where_they_are() -> None:
+    result = kind_result()
+    axes = decoding_over_time(result).axes[0]
+    thick = max(axes.lines, key=lambda line: line.get_linewidth())
+    np.testing.assert_allclose(np.asarray(thick.get_xdata(), float), result.train_times * 1000)
+    np.testing.assert_allclose(np.asarray(thick.get_ydata(), float), result.curve.mean)
+    assert [line for line in axes.lines if np.allclose(np.asarray(line.get_ydata(), float), CHANCE)]
+    bars = [item for item in axes.collections if str(item.get_label()).endswith("clusters")]
+    spans = np.concatenate([np.asarray(path.vertices, float)[:, 0] for path in bars[0].get_paths()])
+    # Bins 2 to 8, to the edges of their cells.
+    np.testing.assert_allclose([spans.min(), spans.max()], [75, 425])
+
+
+def test_bars_lie_below_all_data() -> None:
+    result = kind_result()
+    axes = decoding_over_time(result).axes[0]
+    low, high = axes.get_ylim()
+    assert low + 0.105 * (high - low) < result.curve.scores.min()
+
+
+def test_nothing_significant_draws_no_bar_and_no_outline() -> None:
+    result = kind_result(bins=2, test_bins=2)
+    labels = [str(item.get_label()) for item in decoding_over_time(result).axes[0].collections]
+    assert not any("p ≤" in label for label in labels)
+    assert not _outlines(generalization_map(result))
+
+
+def test_the_outline_runs_along_the_right_cells() -> None:
+    segments = _outlines(generalization_map(kind_result()))
+    points = np.array(segments).reshape(-1, 2)
+    # Training bins 2 to 8 (100 to 400 ms), test bins 3 to 6 (150 to 300 ms), 50 ms wide.
+    np.testing.assert_allclose([points[:, 0].min(), points[:, 0].max()], [75, 425])
+    np.testing.assert_allclose([points[:, 1].min(), points[:, 1].max()], [125, 325])
+    assert len(segments) == 2 * (7 + 4)
+
+
+def test_maps_are_centred_at_chance_and_not_transposed() -> None:
+    result = kind_result()
+    assert result.generalization is not None
+    image = generalization_map(result).axes[0].images[0]
+    low, high = image.get_clim()
+    assert low is not None
+    assert high is not None
+    assert (low + high) / 2 == pytest.approx(CHANCE)
+    np.testing.assert_array_equal(np.asarray(image.get_array()), result.generalization.mean)
+
+
+def test_participants_share_one_scale_and_keep_their_order() -> None:
+    result = kind_result(participants=18)
+    page = participant_maps(result).axes[0]
+    names = [text.get_text() for text in page.texts if text.get_text() in result.participants]
+    assert names == list(result.participants)
+    assert len({image.get_clim() for image in page.images}) == 1
+
+
+def test_each_map_is_below_its_name_and_not_transposed() -> None:
+    result = kind_result(participants=7)
+    assert result.generalization is not None
+    page = participant_maps(result).axes[0]
+    names = {text.get_text(): text.get_position() for text in page.texts}
+    for name, image, scores in zip(
+        result.participants, page.images, result.generalization.scores, strict=True
+    ):
+        left, right, _, top = image.get_extent()
+        assert left <= names[name][0] < right
+        assert 0 < names[name][1] - top < 0.1
+        np.testing.assert_array_equal(np.asarray(image.get_array()), scores)
+        assert image.origin == "lower"
+
+
+def test_curves_are_drawn_on_the_scale_of_their_labels() -> None:
+    result = kind_result(participants=3, test_bins=None)
+    page = participant_maps(result).axes[0]
+    ticks = [text for text in page.texts if text.get_horizontalalignment() == "right"]
+    at, shown = [text.get_position()[1] for text in ticks], [float(text.get_text()) for text in ticks]
+    lines = [[np.asarray(path.vertices) for path in item.get_paths()] for item in page.collections]
+    (curves,) = (points for points in lines if len(points[0]) == len(result.train_times))
+    scores = [np.polyval(np.polyfit(at, shown, 1), points[:, 1]) for points in curves]
+    np.testing.assert_allclose(scores, result.curve.scores, rtol=1e-6)
+
+
+def test_one_participant_is_named_and_the_note_is_shown() -> None:
+    result = kind_result(participants=("P7",), note="One is not many.")
+    for figure in (decoding_over_time(result), generalization_map(result)):
+        words = " ".join(text.get_text() for text in texts(figure))
+        assert "participant P7" in words
+        assert "group" not in words
+        assert "One is not many." in words
+
+
+def test_files_open_and_have_their_size(tmp_path: Path) -> None:
+    png, pdf = save(decoding_over_time(kind_result()), tmp_path, "curve")
+    with Image.open(png) as image:
+        image.load()
+        assert image.width == round(WIDTH * DPI)
+        assert image.convert("L").getextrema() == (0, 255)
+    written = pdf.read_bytes()
+    assert written.startswith(b"%PDF-")
+    assert written.rstrip().endswith(b"%%EOF")
+    assert b"/FontFile2" in written  # TrueType
+    assert b"/Type3" not in written
+
+
+def test_fonts_in_a_pdf_are_letters_only(tmp_path: Path) -> None:
+    load = subset.load_font
+    _, pdf = save(decoding_over_time(kind_result()), tmp_path, "curve")
+    assert subset.load_font is load
+    fonts = []
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL):
+        with contextlib.suppress(zlib.error):
+            content = zlib.decompress(stream)
+            if content.startswith(b"\0\1\0\0"):
+                fonts.append(TTFont(io.BytesIO(content)))
+    assert len(fonts) >= 2  # the title is bold
+    for font in fonts:
+        assert 1 < len(font.getGlyphOrder()) < 100
+        assert {"glyf", "loca", "hmtx"} <= set(font.keys())
+        assert not {"GSUB", "GPOS", "kern"} & set(font.keys())
+
+
+def test_settings_of_the_user_are_neither_used_nor_changed() -> None:
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9}):
+        figure = decoding_over_time(kind_result())
+        assert matplotlib.rcParams["font.size"] == 30
+    assert max(text.get_fontsize() for text in texts(figure)) < 12
+
+
+def _outlines(figure: Figure) -> list[Any]:
+    lines = [item for item in figure.axes[0].collections if item.get_gid() == "outline"]
+    return [] if not lines else [np.asarray(path.vertices) for path in lines[0].get_paths()]
+
+
+def test_a_null_of_one_value_can_be_drawn() -> None:
+    # Of two participants, the largest |t| may be the same in every permutation, but for rounding.
+    result = kind_result(participants=2)
+    null = np.where(np.arange(39) % 2, 1.0, 1.0 - 2e-16)
+    curve = dataclasses.replace(result.curve, null_max=null, null_mass=np.zeros(39))
+    figure = null_distribution(dataclasses.replace(result, curve=curve))
+    assert figure.axes

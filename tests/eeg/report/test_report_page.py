@@ -1,0 +1,173 @@
+"""The page: whole, valid, self-contained, and with the provenance of each figure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report_synthetic import kind_result, report_content, sources
+
+from shortloop.eeg.report.content import Source
+from shortloop.eeg.report.page import write_report
+from shortloop.eeg.report.provenance import flat, provenance_rows, shown
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask for, and sees that every element is closed in its turn."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for found, attributes in self.attributes if found == tag]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report")
+    write_report(report_content(kind_result(left_out=3), kind_result("power", test_bins=None)), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path) -> str:
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_all_files_are_written_and_listed(tmp_path: Path) -> None:
+    written = write_report(report_content(kind_result(test_bins=None, participants=1)), tmp_path / "new")
+    assert written[0] == tmp_path / "new" / "report.html"
+    assert sorted(written) == sorted(path for path in (tmp_path / "new").rglob("*") if path.is_file())
+    assert {path.suffix for path in written} == {".html", ".png", ".pdf"}
+
+
+def test_the_page_needs_nothing_else(html: str) -> None:
+    page = Page(html)
+    assert html.startswith("<!DOCTYPE html>")
+    for _, attributes in page.attributes:
+        for name in ("src", "href", "srcset", "action"):
+            value = attributes.get(name) or ""
+            assert value == "" or value.startswith(("data:image/png;base64,", "#"))
+    assert not re.search(r"https?:|@import|url\(", re.sub(r"base64,[^\"]+", "", html))
+    assert page.all("script") == page.all("link") == []
+
+
+def test_links_lead_somewhere_and_ids_are_unique(html: str) -> None:
+    page = Page(html)
+    ids = [attributes["id"] for _, attributes in page.attributes if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {str(link["href"])[1:] for link in page.all("a")} <= set(ids)
+
+
+def test_every_figure_has_words_and_provenance(html: str) -> None:
+    figures = re.findall(r"<figure.*?</figure>", html, re.DOTALL)
+    assert len(figures) == 4 + 3
+    for figure in figures:
+        page = Page(figure)
+        (image,) = page.all("img")
+        assert len(image["alt"] or "") > 20
+        assert "Where this comes from" in page.text
+        assert "main-99" in page.text
+        assert "C = 0.001, 0.01" in page.text
+        assert "numpy 2.0.0" in page.text
+    assert [int(number) for number in re.findall(r"Figure (\d+)\.", html)] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_the_findings_are_told_in_words(html: str) -> None:
+    text = Page(html).text.replace("\u00a0", " ")
+    assert "8 participants was decoded into 3 classes (face, landmark and object); chance is 33.3 %" in text
+    assert "within study: decoding was significantly above chance from 100 to 400 ms (p = 0.002)" in text
+    assert "above chance for training from 100 to 400 ms and testing from 150 to 300 ms (p = 0.002)" in text
+    assert "3 folds kept no feature" in text
+    assert "Power: the classifiers were not applied to test" in text
+
+
+def test_settings_versions_and_participants_are_there(html: str) -> None:
+    text = Page(html).text
+    for expected in ("decoding.folds", "features.power", "0.1.0", "Every process used 1 thread.", "s08"):
+        assert expected in text
+
+
+def test_names_cannot_become_markup(tmp_path: Path) -> None:
+    evil = '<script>alert("x")</script>&'
+    versions = {evil: evil}
+    result = replace(
+        kind_result(participants=(evil, "b"), test_bins=None),
+        sources=(Source(evil, evil, evil, evil, {evil: evil + "2"}, versions),),
+        train_phase=evil,
+    )
+    content = report_content(
+        result, study=evil, settings={evil: evil, "classes": [evil, "b"]}, versions=versions, thread_note=evil
+    )
+    write_report(content, tmp_path)
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert page.all("script") == []
+    assert page.text.count(evil) > 10
+
+
+def test_one_participant_is_no_group(tmp_path: Path) -> None:
+    write_report(report_content(kind_result(participants=("P7",), note="One is not many.")), tmp_path)
+    text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+    assert "EEG of participant P7 was decoded" in text
+    assert "One is not many." in text
+    assert "Mean, smoothed" not in text
+    assert "mean over participants" not in text
+
+
+def test_nothing_significant_and_sign_flips(tmp_path: Path) -> None:
+    content = report_content(kind_result(bins=2, test_bins=2), settings={"group": {"null": "sign-flips"}})
+    write_report(content, tmp_path)
+    text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text.replace("\u00a0", " ")
+    assert text.count("did not differ significantly from chance anywhere (smallest corrected p = 1.000)") == 2
+    assert "499 sign flips" in text
+    assert "Its edges" not in text
+
+
+def test_participants_of_one_stage_share_a_row() -> None:
+    rows = provenance_rows(sources("power", ("a", "b")))
+    stages = [row["stage"] for row in rows]
+    assert stages == ["features, power", "train, power", "apply, power", "group, power"]
+    assert rows[0]["jobs"] == [("a", "main-0"), ("b", "main-1")]
+
+
+def test_jobs_with_other_options_or_versions_have_their_own_row() -> None:
+    base = Source("main-1", "train", "a", "power", {"participant": "a", "folds": 10}, {"numpy": "2.0"})
+    others = [
+        replace(base, job="main-2", participant="b", options={"participant": "b", "folds": 10}),
+        replace(base, job="main-3", participant="c", options={"participant": "c", "folds": 5}),
+        replace(base, job="main-4", participant="d", versions={"numpy": "2.1"}, options={"folds": 10}),
+    ]
+    rows = provenance_rows((base, *others))
+    assert [[job for _, job in row["jobs"]] for row in rows] == [["main-1", "main-2"], ["main-3"], ["main-4"]]
+    assert sum(len(row["jobs"]) for row in rows) == 4
+
+
+def test_settings_are_laid_flat() -> None:
+    settings = {"a": {"b": {"c": 1.0}, "d": None}, "e": True, "f": [1, 2.5, "x"], "g": {}, "h": []}
+    assert flat(settings) == [
+        ("a.b.c", "1"), ("a.d", "none"), ("e", "yes"), ("f", "1, 2.5, x"), ("g", "none"), ("h", "none")
+    ]  # fmt: skip
+    assert shown(False) == "no"

@@ -11,7 +11,7 @@ from shortloop.jobs.keys.code import code_of
 
 description = "In development: ridge classifier for each bin, cross-validated"
 depend_extra = code_of(__file__)
-options: dict[str, Any] = {"participant": "", "phase": "", "folds": 10, "seed": 0, "alpha": 100.0}
+options: dict[str, Any] = {"partition": "", "phase": "", "folds": 10, "seed": 0, "alpha": 100.0}
 jobs = ("features",)
 
 
@@ -61,7 +61,7 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     save_array("times", features.times)
     write_record(
         "ridge",
-        options["participant"],
+        options["partition"],
         {
             "scores": Array("bins", "cross-validated mean recall", "%"),
             "predicted": Array("bins × trials", "class predicted by the fold that held the trial out"),

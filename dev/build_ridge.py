@@ -39,4 +39,4 @@ def show(run: Run, last: Built, seconds: float) -> None:
             arrays = job.result().arrays
             best = int(arrays["scores"].argmax())
             peak, time = arrays["scores"][best], arrays["times"][best]
-            print(f"{job.participant:<12} {job.job:<10} peak {peak:.1f} % in the bin at {time:g}")
+            print(f"{job.partition:<12} {job.job:<10} peak {peak:.1f} % in the bin at {time:g}")

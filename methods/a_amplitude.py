@@ -8,7 +8,7 @@ from shortloop.jobs.keys.code import code_of
 
 description = "Features: baseline-corrected, low-passed amplitude in time bins"
 depend_extra = code_of(__file__)
-options: dict[str, Any] = {"participant": "", "settings": {}, "phases": []}
+options: dict[str, Any] = {"partition": "", "settings": {}, "phases": []}
 jobs = ("epochs",)
 
 
@@ -28,4 +28,4 @@ def analysis(sliceno: int, prepare_res: Any) -> Any:
 def synthesis(prepare_res: Any, analysis_res: Any) -> None:
     from shortloop.worker.threads import threads_of
 
-    prepare_res.finish("amplitude", options["participant"], threads_of(analysis_res))
+    prepare_res.finish("amplitude", options["partition"], threads_of(analysis_res))

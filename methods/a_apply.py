@@ -8,7 +8,7 @@ from shortloop.jobs.keys.code import code_of
 
 description = "Apply: all classifiers on all bins of the decoded phase"
 depend_extra = code_of(__file__)
-options: dict[str, Any] = {"participant": "", "phase": ""}
+options: dict[str, Any] = {"partition": "", "phase": ""}
 jobs = ("features", "models")
 
 
@@ -25,7 +25,7 @@ def prepare() -> Any:
     from shortloop.eeg.decoding.train import warm_up
     from shortloop.eeg.stages.feature_files import load_features
     from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
-    from shortloop.engines.checkpoints import Blocks
+    from shortloop.engines.checkpoints import Checkpoint
     from shortloop.worker.results import open_result
 
     source, models = open_result(jobs.features.path), open_result(jobs.models.path)  # type: ignore[attr-defined]
@@ -38,7 +38,7 @@ def prepare() -> Any:
     shape = (len(test.times), len(train.times), len(test.labels))
     n_classes = len(test.classes)
     linear = "weights" in models.arrays
-    bins = Blocks(len(test.times) if linear else len(train.times))
+    bins = Checkpoint(len(test.times) if linear else len(train.times))
     votes = bins.create_array("votes", (*shape, n_classes), np.uint8)
     ranks, odds = None, False
     if "decisions" in models.arrays:
@@ -125,7 +125,7 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
         )
     write_record(
         "apply",
-        options["participant"],
+        options["partition"],
         arrays,
         facts={
             "classes": list(test.classes),

@@ -62,7 +62,7 @@ def synthesis() -> None:
         arrays,
         facts={
             **{name: value for name, value in facts.items() if name != "chance"},
-            "participants": [result.participant for result in each],
+            "participants": [result.partition for result in each],
             "left_out": sum(result.facts["left_out"] for result in each),
             "statistics": statistics,
         },

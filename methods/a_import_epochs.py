@@ -9,7 +9,7 @@ from shortloop.jobs.keys.code import code_of
 description = "Import: recordings of one participant to checked epochs of each phase"
 depend_extra = code_of(__file__)
 options: dict[str, Any] = {
-    "participant": "",
+    "partition": "",
     "settings": {},  # of the format; where the files are is no part of it
     "files": {},  # content of the files of each phase
     "phases": [],  # the training phase first
@@ -30,7 +30,7 @@ def synthesis() -> None:
     from shortloop.worker.records import noted, reject, write_record
     from shortloop.worker.threads import check_single_thread
 
-    participant = options["participant"]
+    participant = options["partition"]
     files_of = {"files": options["files"]} if options["files"] else {}
     settings = TypeAdapter(InputSettings).validate_python({**options["settings"], **files_of})
     arrays, phases, recordings, sources = {}, {}, [], {}

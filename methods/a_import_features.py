@@ -9,7 +9,7 @@ from shortloop.jobs.keys.code import code_of
 description = "Import: ready-made features of one participant, checked"
 depend_extra = code_of(__file__)
 options: dict[str, Any] = {
-    "participant": "",
+    "partition": "",
     "kind": "",  # amplitude or power
     "files": {},  # content of the file of each phase
     "classes": [],
@@ -26,7 +26,7 @@ def synthesis() -> None:
     from shortloop.worker.records import Outside, reject, save_array, write_record
     from shortloop.worker.threads import check_single_thread
 
-    participant = options["participant"]
+    participant = options["partition"]
     arrays: dict[str, Any] = {}
     facts: dict[str, Any] = {}
     recordings, sources = [], {}
@@ -70,7 +70,7 @@ def _begun(phase: str) -> Any:
         ThesisInput(format="thesis"),
         locate(options["files"][phase]),
         kind=options["kind"],
-        participant=options["participant"],
+        participant=options["partition"],
         phase=phase,
         classes=options["classes"],
         allocate=partial(create_array, f"data_{phase}", dtype="f8"),

@@ -9,7 +9,7 @@ from shortloop.jobs.keys.code import code_of
 description = "Permute: scores, and the same scores under shuffled labels"
 depend_extra = code_of(__file__)
 options: dict[str, Any] = {
-    "participant": "",
+    "partition": "",
     "seed": 0,
     "count": 1000,
     "null": "test-labels",  # or training-labels: everything is trained again
@@ -29,13 +29,13 @@ def prepare(job: Any) -> Any:
     from shortloop.eeg.decoding.apply import cross_validated_votes
     from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
     from shortloop.eeg.decoding.permute import permuted_labels
-    from shortloop.engines.checkpoints import Blocks
+    from shortloop.engines.checkpoints import Checkpoint
     from shortloop.worker.records import save_array
     from shortloop.worker.results import open_result
 
     models = open_result(jobs.models.path)  # type: ignore[attr-defined]
     applied = open_result(jobs.applied.path) if jobs.applied else None  # type: ignore[attr-defined]
-    count, seed, who, score = options["count"], options["seed"], options["participant"], options["score"]
+    count, seed, who, score = options["count"], options["seed"], options["partition"], options["score"]
     ranked = score == "auc"
     phase = models.facts["phase"]
     folds = np.asarray(models.arrays["folds"])
@@ -77,7 +77,7 @@ def prepare(job: Any) -> Any:
     else:
         size = PER_UNIT if options["null"] == "test-labels" else 1
         parts = [slice(first, min(first + size, count)) for first in range(have, count, size)]
-    units = Blocks(len(parts) * (n_bins if at_once else 1))
+    units = Checkpoint(len(parts) * (n_bins if at_once else 1))
     null, chance = {}, {}
     for shape, each in evidence.items():
         labels = truth[shape]
@@ -133,7 +133,7 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
         }
     write_record(
         "permute",
-        options["participant"],
+        options["partition"],
         arrays,
         facts={
             "classes": models.facts["classes"],

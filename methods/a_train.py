@@ -9,7 +9,7 @@ from shortloop.jobs.keys.code import code_of
 description = "Train: a classifier for each bin and fold, and its predictions of held-out trials"
 depend_extra = code_of(__file__)
 options: dict[str, Any] = {
-    "participant": "",
+    "partition": "",
     "phase": "",
     "seed": 0,  # of the folds
     "decoding": {},
@@ -29,7 +29,7 @@ def prepare(job: Any) -> Any:
     from shortloop.eeg.decoding.train import warm_up
     from shortloop.eeg.stages.feature_files import load_features
     from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
-    from shortloop.engines.checkpoints import Blocks
+    from shortloop.engines.checkpoints import Checkpoint
     from shortloop.errors import InputError
     from shortloop.worker.records import reject, save_array
     from shortloop.worker.results import open_result
@@ -42,13 +42,13 @@ def prepare(job: Any) -> Any:
         if options["decisions"]:
             check_decisions(estimator, len(features.classes))
     except InputError as error:
-        reject("train", options["participant"], error)
+        reject("train", options["partition"], error)
         job.finish_early()
     folds = stratified_folds(features.labels, decoding.folds, options["seed"])
     save_array("folds", folds)
     n_bins, n_trials, n_features = features.data.shape
     n_classes = len(features.classes)
-    bins = Blocks(n_bins)
+    bins = Checkpoint(n_bins)
     out = {
         "predicted": bins.create_array("predicted", (n_bins, n_trials), np.int8),
         "kept": bins.create_array("kept", (n_bins, decoding.folds, n_features), bool),
@@ -121,7 +121,7 @@ def synthesis(prepare_res: Any, analysis_res: Any) -> None:
         del arrays["decisions"]
     write_record(
         "train",
-        options["participant"],
+        options["partition"],
         arrays,
         facts={
             "classes": list(features.classes),

@@ -14,27 +14,29 @@ class InputError(ValueError):
     ----------
     problem : str
         What is wrong, in a few words, e.g. ``"samples that are not numbers"``.
-    participant, file, field : str, optional
+    file, field : str, optional
         Where it was found.
     found, expected : object, optional
         What was found and what was expected instead.
     hint : str, optional
         What to do about it.
+    **where : str, optional
+        In which part of the data, by the name that the analysis has for its parts, e.g. ``sensor="A3"``.
     """
 
     def __init__(
         self,
         problem: str,
         *,
-        participant: str | None = None,
         file: object = None,
         field: str | None = None,
         found: object = None,
         expected: object = None,
         hint: str | None = None,
+        **where: str | None,
     ) -> None:
         self.problem = problem
-        self.participant = participant
+        self.where = where
         self.file = None if file is None else str(file)
         self.field = field
         self.found = found
@@ -47,7 +49,7 @@ class InputError(ValueError):
         """The whole story in one paragraph, a line for each fact."""
         lines = [printable(self.problem)]
         for label, value in [
-            ("participant", _line(self.participant)),
+            *((part, _line(name)) for part, name in self.where.items()),
             ("file", _line(self.file)),
             ("field", _line(self.field)),
             ("found", self.found),

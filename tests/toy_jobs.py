@@ -17,13 +17,13 @@ from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.project import DELETED, FINISHED
 from shortloop.jobs.store.manifest import (
-    SEAL,
-    Seal,
+    MANIFEST,
+    Manifest,
     content_of_job,
     hash_files,
     output_files,
     states_of,
-    write_seal,
+    write_manifest,
 )
 from shortloop.jobs.store.store import Store
 
@@ -69,11 +69,11 @@ class ToyJobs:
 
     def make(
         self,
-        participant: str | None = "A",
+        partition: str | None = "A",
         *,
         method: str = "scores",
         options: Mapping[str, Any] | None = None,
-        above: Mapping[str, Seal | list[Seal]] | None = None,
+        above: Mapping[str, Manifest | list[Manifest]] | None = None,
         code: Mapping[str, str] = CODE,
         left: float = 0.0,
         age: float = 0.0,
@@ -83,12 +83,12 @@ class ToyJobs:
         facts: Mapping[str, Any] | None = None,
         arrays: Mapping[str, Any] | None = None,
         large: int = 0,
-    ) -> Seal:
-        """A sealed job, which the index knows, in its place in the pipeline's last run."""
+    ) -> Manifest:
+        """A recorded job, which the index knows, in its place in the pipeline's last run."""
         job, above = f"main-{self.number}", above or {}
-        options = {**(options or {}), **({} if participant is None else {"participant": participant})}
+        options = {**(options or {}), **({} if partition is None else {"partition": partition})}
         folder = self._folder(job, method, options, above, age)
-        self._results(folder, method, participant, left, facts or {}, arrays or {})
+        self._results(folder, method, partition, left, facts or {}, arrays or {})
         (folder / "large.bin").write_bytes(bytes(large))
         keep_code(folder, method, code)
         parts = Parts(
@@ -100,24 +100,24 @@ class ToyJobs:
         )
         files = hash_files(folder, output_files(folder))
         content, _ = content_of_job(folder, files)
-        seal = Seal(
+        manifest = Manifest(
             job=job,
             key=parts.key(),
             parts=parts,
             content=content,
             files=files,
-            participant=participant,
+            partition=partition,
             pipeline=pipeline,
             reason=reason,
             previous=previous,
             cost={"seconds": 1.5, "cpu_seconds": 2.25, "peak_bytes": 3_400_000, "utilisation": 0.75},
         )
-        self.slots[f"{pipeline}|{method}|{participant or ''}|1"] = job
+        self.slots[f"{pipeline}|{method}|{partition or ''}|1"] = job
         with Store() as store:
-            seal = replace(seal, project=store.index.name_for(job))
-            write_seal(folder, seal)
-            store.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
-        return seal
+            manifest = replace(manifest, project=store.index.name_for(job))
+            write_manifest(folder, manifest)
+            store.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+        return manifest
 
     def ended(self, pipeline: str = PIPELINE) -> None:
         """The last jobs made are those of the last run."""
@@ -125,8 +125,8 @@ class ToyJobs:
             store.index.put_in_slots(self.slots)
             store.index.ended(pipeline, self.slots)
 
-    def unsealed(self, *, finished: bool, script: bool = False) -> str:
-        """A job that exax knows, and nobody sealed; perhaps of a build script."""
+    def unrecorded(self, *, finished: bool, script: bool = False) -> str:
+        """A job that exax knows, and nobody recorded; perhaps of a build script."""
         job = f"main-{self.number}"
         folder = self._folder(job, "build_scripts.build_toy" if script else "scores", {}, {}, 0)
         if script:
@@ -148,7 +148,7 @@ class ToyJobs:
         job: str,
         method: str,
         options: Mapping[str, Any],
-        above: Mapping[str, Seal | list[Seal]],
+        above: Mapping[str, Manifest | list[Manifest]],
         age: float,
     ) -> Path:
         folder = self.folder(job)
@@ -171,7 +171,7 @@ class ToyJobs:
     def _results(
         folder: Path,
         method: str,
-        participant: str | None,
+        partition: str | None,
         left: float,
         facts: Mapping[str, Any],
         arrays: Mapping[str, Any],
@@ -182,7 +182,7 @@ class ToyJobs:
         array = {"axes": "bins", "description": "", "shape": [4], "dtype": "float64"}
         record: dict[str, Any] = {
             "stage": method,
-            "participant": participant,
+            "partition": partition,
             "arrays": {"scores": {**array, "unit": "%"}, "times": {**array, "unit": "s"}, **arrays},
             "facts": dict(facts),
             "threads": [],
@@ -205,7 +205,7 @@ def keep_code(folder: Path, method: str, code: Mapping[str, str]) -> None:
 
 
 def is_deleted(folder: Path) -> bool:
-    return {file.name for file in folder.iterdir()} == {"setup.json", SEAL, DELETED}
+    return {file.name for file in folder.iterdir()} == {"setup.json", MANIFEST, DELETED}
 
 
 def with_code(**texts: str) -> dict[str, str]:
@@ -213,5 +213,5 @@ def with_code(**texts: str) -> dict[str, str]:
     return {**CODE, **{f"shortloop.{name}": text for name, text in texts.items()}}
 
 
-def _each(made: Seal | list[Seal], what: str) -> Any:
+def _each(made: Manifest | list[Manifest], what: str) -> Any:
     return [getattr(each, what) for each in made] if isinstance(made, list) else getattr(made, what)

@@ -46,10 +46,10 @@ def compare_jobs(first: str, second: str, figure: Path | None) -> None:
             hint="`shortloop jobs --stage …` lists them",
         )
     rows = [
-        (each.job, each.stage, each.participant or "", f"{each.made:%Y-%m-%d %H:%M}", f"{each.seconds:.1f}")
+        (each.job, each.stage, each.partition or "", f"{each.made:%Y-%m-%d %H:%M}", f"{each.seconds:.1f}")
         for each in (one, other)
     ]
-    print_table(("job", "stage", "participant", "made", "seconds"), rows, right=("seconds",))
+    print_table(("job", "stage", "partition", "made", "seconds"), rows, right=("seconds",))
     _print_parts(one, other)
     _print_arrays(one, other)
     found = scores_in(one), scores_in(other)
@@ -68,8 +68,8 @@ def _print_parts(one: Result, other: Result) -> None:
 
     print_lines("")
     with Store() as store:
-        if store.seal_of(one.job) is None or store.seal_of(other.job) is None:
-            print_lines("what they were made of is not known, as one of them is not sealed")
+        if store.manifest_of(one.job) is None or store.manifest_of(other.job) is None:
+            print_lines("what they were made of is not known, as one of them is not recorded")
             return
         causes = explain(store, other.job, against=one.job).causes
     print_lines("made of the same" if not causes else f"from {one.job} to {other.job}:")
@@ -119,7 +119,7 @@ def _draw(one: Result, other: Result, pairs: dict[str, tuple[Scores, Scores]], f
     from shortloop.eeg.report.comparison import comparison_figure
     from shortloop.report.style import styled
 
-    who = {result.participant for result in (one, other)} - {None}
+    who = {result.partition for result in (one, other)} - {None}
     kind = str(one.facts.get("kind", "")).capitalize()
     title = ", ".join(filter(None, [kind, one.stage, *sorted(map(str, who))]))
     with styled():

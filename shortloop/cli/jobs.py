@@ -17,8 +17,8 @@ ORDERS = {
     "made": lambda each: each.made,
     "seconds": lambda each: each.seconds,
     "size": lambda each: each.size,
-    "stage": lambda each: (each.stage, each.participant),
-    "participant": lambda each: (each.participant, each.stage),
+    "stage": lambda each: (each.stage, each.partition),
+    "partition": lambda each: (each.partition, each.stage),
 }
 STYLES = {"current": "", "damaged": "red"}
 
@@ -29,7 +29,7 @@ class Filter:
 
     Parameters
     ----------
-    stage, participant, study, state : str or None
+    stage, partition, study, state : str or None
         As they are called.
     older, newer : str or None
         Ages, e.g. ``"2d"``.
@@ -40,7 +40,7 @@ class Filter:
     """
 
     stage: str | None = None
-    participant: str | None = None
+    partition: str | None = None
     study: str | None = None
     state: str | None = None
     older: str | None = None
@@ -77,7 +77,7 @@ class Filter:
             and each.size >= smallest
             and (self.scripts or not each.script)
             and self.stage in (None, each.stage)
-            and self.participant in (None, each.participant)
+            and self.partition in (None, each.partition)
             and self.state in (None, each.state)
             and (self.study is None or any(self.study in (of.pipeline, of.study) for of in each.pipelines))
         ]
@@ -105,7 +105,7 @@ def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
     with Store() as store:
         entries = wanted.apply(inventory(store))
     entries.sort(key=ORDERS[order], reverse=reverse)
-    columns = ("job", "stage", "participant", "study", "made", "seconds", "size", "state")
+    columns = ("job", "stage", "partition", "study", "made", "seconds", "size", "state")
     print_table(
         columns,
         [_row(each) for each in entries],
@@ -125,7 +125,7 @@ def _row(each: Entry) -> tuple[str, ...]:
     return (
         each.job,
         each.stage,
-        each.participant,
+        each.partition,
         studies,
         made,
         f"{each.seconds:.1f}",

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from shortloop.errors import InputError
-from shortloop.jobs.system_errors import fault_of, need_files
+from shortloop.jobs.system_errors import need_files, system_error
 
 __all__ = ["app", "main"]
 
@@ -63,7 +63,7 @@ def main() -> None:
     except Exception as error:
         if interrupted:  # of which some libraries make something else while they are imported
             raise SystemExit(130) from None
-        known = error if isinstance(error, InputError) else fault_of(error)
+        known = error if isinstance(error, InputError) else system_error(error)
         if known is None:
             raise
         print(f"shortloop: {known.message}", file=sys.stderr)
@@ -194,20 +194,20 @@ def compare(
 @app.command()
 def jobs(
     stage: Annotated[str | None, typer.Option(help="Only jobs of this stage.")] = None,
-    participant: Annotated[str | None, typer.Option(help="Only jobs of this participant.")] = None,
+    partition: Annotated[str | None, typer.Option(help="Only jobs of this partition.")] = None,
     study: StudyName = None,
     state: Annotated[str | None, typer.Option(help="Only jobs in this state, e.g. superseded.")] = None,
     older: Older = None,
     newer: Annotated[str | None, typer.Option(help="Only jobs younger than this, e.g. 2h.")] = None,
     larger: Annotated[str | None, typer.Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
     scripts: Annotated[bool, typer.Option("--scripts", help="Also jobs of build scripts.")] = False,
-    sort: Annotated[str, typer.Option(help="id, made, seconds, size, stage or participant.")] = "id",
+    sort: Annotated[str, typer.Option(help="id, made, seconds, size, stage or partition.")] = "id",
     reverse: Annotated[bool, typer.Option("--reverse", help="The other way round.")] = False,
 ) -> None:
-    """List jobs: which stage and participant, what they took, whether anybody needs them."""
+    """List jobs: which stage and partition, what they took, whether anybody needs them."""
     from shortloop.cli.jobs import Filter, print_jobs
 
-    print_jobs(Filter(stage, participant, study, state, older, newer, larger, scripts), sort, reverse)
+    print_jobs(Filter(stage, partition, study, state, older, newer, larger, scripts), sort, reverse)
 
 
 @app.command()

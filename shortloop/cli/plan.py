@@ -26,18 +26,18 @@ def print_plan(script: str, every: bool) -> None:
     InputError
         If it cannot be planned.
     """
-    from shortloop.jobs.dry_run import rehearse
+    from shortloop.jobs.dry_run import dry_run
 
-    rehearsal = rehearse(script)
-    for plan in rehearsal.plans:
-        _print(plan, rehearsal.seconds, every)
+    planned = dry_run(script)
+    for plan in planned.plans:
+        _print(plan, planned.seconds, every)
 
 
 def _print(plan: Plan, means: dict[str, float], every: bool) -> None:
     if every:
         print_table(
-            ("plan", "stage", "participant", "job", "reason"),
-            [(job.plan, job.stage, job.participant or "", job.job, job.reason) for job in plan.jobs],
+            ("plan", "stage", "partition", "job", "reason"),
+            [(job.plan, job.stage, job.partition or "", job.job, job.reason) for job in plan.jobs],
         )
         print_lines("")
     rows = []

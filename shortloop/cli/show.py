@@ -11,7 +11,7 @@ from shortloop.cli.tables import amount
 from shortloop.errors import InputError
 from shortloop.jobs.explain.differences import option_rows
 from shortloop.jobs.project import job_directory
-from shortloop.jobs.store.manifest import Seal, read_seal
+from shortloop.jobs.store.manifest import Manifest, read_manifest
 from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory, setup_of, sources_of
@@ -42,12 +42,12 @@ def show_job(job: str) -> None:
     with Store() as store:
         (state,) = [each.state for each in inventory(store) if each.folder == folder]
     result = None if state == "deleted" else load(job)
-    setup, seal = setup_of(folder), read_seal(folder)
+    setup, manifest = setup_of(folder), read_manifest(folder)
     if not setup:
         raise InputError("exax's record of the job cannot be read", file=folder / "setup.json")
     # No markup: names of files and values of options may have brackets.
     console = Console(highlight=False, markup=False)
-    who = setup.get("options", {}).get("participant") if result is None else result.participant
+    who = setup.get("options", {}).get("partition") if result is None else result.partition
     stage = setup.get("method") if result is None else result.stage
     heading = one_line(f"{folder.name}: {stage}{f' of {who}' if who else ''}")
     console.print(heading, style="bold", soft_wrap=True)
@@ -60,7 +60,7 @@ def show_job(job: str) -> None:
     made = datetime.fromtimestamp(setup["starttime"]).astimezone()
     facts.add_row("made", f"{made:%Y-%m-%d %H:%M:%S}, in {setup['exectime']['total']:.2f} s")
     facts.add_row("state", f"{state}: {STATES[state]}")
-    for rows in (_made_by(setup, seal, folder), _from(setup, result), _how(setup, result)):
+    for rows in (_made_by(setup, manifest, folder), _from(setup, result), _how(setup, result)):
         for row in rows:
             facts.add_row(*map(one_line, row))
     console.print(facts)
@@ -85,7 +85,7 @@ def cost_rows(cost: dict[str, Any]) -> Rows:
     Parameters
     ----------
     cost : dict
-        As of its seal.
+        As of its manifest.
 
     Yields
     ------
@@ -108,18 +108,18 @@ def cost_rows(cost: dict[str, Any]) -> Rows:
             yield words, f"{value:g}"
 
 
-def _made_by(setup: dict[str, Any], seal: Seal | None, folder: Path) -> Rows:
+def _made_by(setup: dict[str, Any], manifest: Manifest | None, folder: Path) -> Rows:
     yield "by", f"{setup['package']}.a_{setup['method']}, code {setup['hash']}"
-    if seal is not None:
-        yield "for", seal.pipeline
-        previous = f" (in its place before: {seal.previous})" if seal.previous else ""
-        yield "because", f"{seal.reason or 'no reason is kept'}{previous}"
-        yield "cost", ", ".join(f"{name} {value}" for name, value in cost_rows(seal.cost))
-        parts = seal.parts
-        yield "key", f"{seal.key}, of {len(parts.code)} modules and {len(parts.versions)} versions"
-        yield "content", seal.content
-        if seal.opened:
-            yield "has read", f"{', '.join(seal.opened)}, which its key does not see"
+    if manifest is not None:
+        yield "for", manifest.pipeline
+        previous = f" (in its place before: {manifest.previous})" if manifest.previous else ""
+        yield "because", f"{manifest.reason or 'no reason is kept'}{previous}"
+        yield "cost", ", ".join(f"{name} {value}" for name, value in cost_rows(manifest.cost))
+        parts = manifest.parts
+        yield "key", f"{manifest.key}, of {len(parts.code)} modules and {len(parts.versions)} versions"
+        yield "content", manifest.content
+        if manifest.opened:
+            yield "has read", f"{', '.join(manifest.opened)}, which its key does not see"
     yield "folder", str(folder)
 
 
@@ -152,4 +152,4 @@ def _source(job: str) -> str:
         source = setup_of(job_directory(job))
     except InputError as error:
         return f"{job}: {error.problem}"
-    return f"{job}: {source['method']} {source['options'].get('participant') or ''}".rstrip()
+    return f"{job}: {source['method']} {source['options'].get('partition') or ''}".rstrip()

@@ -51,13 +51,13 @@ def verify_jobs(set_aside: bool) -> int:
                 else:
                     store.index.forget(each.job)
     if problems or inputs:
-        columns = ("job", "stage", "participant", "what")
+        columns = ("job", "stage", "partition", "what")
         print_table(columns, [_row(each) for each in [*problems, *inputs]])
     read = sum(each.size for each in entries if each.state in ("current", "needed", "superseded"))
-    sealed = sum(not each.script and each.state in ("current", "needed", "superseded") for each in entries)
+    recorded = sum(not each.script and each.state in ("current", "needed", "superseded") for each in entries)
     took = duration(time.monotonic() - started)
-    verdict = f"{len(wrong)} damaged or missing" if wrong else "all are as they were sealed"
-    print_lines(f"{counted(sealed, 'job')}, {amount(read)}, read in {took}: {verdict}")
+    verdict = f"{len(wrong)} damaged or missing" if wrong else "all are as they were recorded"
+    print_lines(f"{counted(recorded, 'job')}, {amount(read)}, read in {took}: {verdict}")
     if wrong and set_aside:
         print_lines("these are not used any more; the next run builds what it needs of them again")
     elif wrong:
@@ -71,7 +71,7 @@ def verify_jobs(set_aside: bool) -> int:
 
 
 def _row(each: Problem) -> tuple[str, ...]:
-    return each.job, each.stage, each.participant, each.what
+    return each.job, each.stage, each.partition, each.what
 
 
 class _Bar:

@@ -82,18 +82,18 @@ class _Printer:
 
     def group(self, group: list[Explained]) -> None:
         first = group[0]
-        seal = first.seal
+        manifest = first.manifest
         stage = _stage(first)
         if len(group) == 1:
-            print_lines(f"{seal.job}: {stage} {seal.participant or ''}".rstrip())
+            print_lines(f"{manifest.job}: {stage} {manifest.partition or ''}".rstrip())
         else:
             print_lines(f"{len(group)} × {stage}: {', '.join(_of_whom(each) for each in group)}")
-        print_lines(f"  built for {seal.pipeline}: {seal.reason}")
+        print_lines(f"  built for {manifest.pipeline}: {manifest.reason}")
         if not first.before:
             print_lines("  there is no older job of its kind to compare it with")
             return
         how = "in its place before" if first.in_place else "the most similar older one"
-        of = "" if len(group) == 1 else f"{seal.job} is "
+        of = "" if len(group) == 1 else f"{manifest.job} is "
         print_lines(f"  {of}compared with {first.before}, {how}")
         if not first.causes:
             print_lines("  both were made of the same")
@@ -107,7 +107,7 @@ class _Printer:
                 self._diff(cause.diff, f"{indent}    ")
             for each, number in zip(cause.above, cause.alike):
                 more = f", and {number - 1} more like it" if number > 1 else ""
-                again = self._again((each.seal.job, each.before))
+                again = self._again((each.manifest.job, each.before))
                 end = again if each.causes else f", made of the same as {each.before}, and yet different"
                 print_lines(f"{indent}    {_of_whom(each)} ({_stage(each)}){more}{end}")
                 if not again:
@@ -127,8 +127,8 @@ class _Printer:
 
 
 def _stage(each: Explained) -> str:
-    return each.seal.parts.method.rpartition(".")[2]
+    return each.manifest.parts.method.rpartition(".")[2]
 
 
 def _of_whom(each: Explained) -> str:
-    return f"{each.seal.job} {each.seal.participant}" if each.seal.participant else each.seal.job
+    return f"{each.manifest.job} {each.manifest.partition}" if each.manifest.partition else each.manifest.job

@@ -24,13 +24,13 @@ from shortloop.worker.records import take_space
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BLOCKS", "Blocks", "clear_blocks"]
+__all__ = ["CHECKPOINTS", "Checkpoint", "clear_checkpoint"]
 
-BLOCKS = ".blocks"
+CHECKPOINTS = ".checkpoints"
 """Folder of a workdir with a folder for each job that was not finished."""
 
 
-class Blocks:
+class Checkpoint:
     """Units of work of one job, and the arrays that they fill; made in ``prepare``, before the slices fork.
 
     Iterating hands out the units that are left, as `Units`; a unit counts as done when the next one is
@@ -111,7 +111,7 @@ class Blocks:
             here.hardlink_to(self._folder / f"{name}.npy")
 
 
-def clear_blocks(job: Path) -> None:
+def clear_checkpoint(job: Path) -> None:
     """Drop the blocks of a finished job, which has its own links to what they hold.
 
     Parameters
@@ -119,7 +119,7 @@ def clear_blocks(job: Path) -> None:
     job : Path
         The job's folder.
     """
-    above = job.parent / BLOCKS
+    above = job.parent / CHECKPOINTS
     for folder in above.iterdir() if above.is_dir() else ():
         if _text(folder / "job") == job.name:
             shutil.rmtree(folder, ignore_errors=True)
@@ -130,7 +130,7 @@ def _open_folder() -> tuple[Path, Any]:
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
     name = digest([setup["method"], setup["hash"], setup["options"], setup["jobs"]])
-    folder = job.parent / BLOCKS / name
+    folder = job.parent / CHECKPOINTS / name
     folder.mkdir(parents=True, exist_ok=True)
     lock = (folder / "lock").open("w")
     try:

@@ -1,4 +1,4 @@
-"""Making one job: exax builds it, its files are hashed, and a seal says what it is."""
+"""Making one job: exax builds it, its files are hashed, and a manifest says what it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shortloop.engines.checkpoints import clear_blocks
+from shortloop.engines.checkpoints import clear_checkpoint
 from shortloop.engines.units import PROGRESS
 from shortloop.jobs.exax import client
 from shortloop.jobs.exax.cost import Meter
@@ -18,9 +18,9 @@ from shortloop.jobs.keys.code import Code, code_state
 from shortloop.jobs.keys.file_state import CHANGED
 from shortloop.jobs.keys.key import Parts, find_method
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.store.manifest import SEAL, Seal, content_of_job, hash_files, output_files
+from shortloop.jobs.store.manifest import MANIFEST, Manifest, content_of_job, hash_files, output_files
 from shortloop.jobs.store.store import Store
-from shortloop.jobs.store.stored_job import Found
+from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.text import one_line
 
 __all__ = ["Order", "make"]
@@ -44,7 +44,7 @@ class Order:
         What its key is made of.
     base : str
         Its key without the option in which it can grow; empty if there is none.
-    participant : str or None
+    partition : str or None
         Whose data; None: everybody's.
     pipeline : str
         What it is for: the build script and the study.
@@ -62,7 +62,7 @@ class Order:
     caption: str
     parts: Parts
     base: str = ""
-    participant: str | None = None
+    partition: str | None = None
     pipeline: str = ""
     reason: str = ""
     previous: str = ""
@@ -82,8 +82,8 @@ class Order:
         return code_state(find_method(self.method)[1], self.modules)
 
 
-def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tuple[Found, bool] | None:
-    """Make a job, or take over one that was finished but not sealed, as a run was cut off.
+def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tuple[StoredJob, bool] | None:
+    """Make a job, or take over one that was finished but not recorded, as a run was cut off.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tu
 
     Returns
     -------
-    found : Found
+    found : StoredJob
         The job.
     fresh : bool
         Whether it was made now.
@@ -124,7 +124,7 @@ def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tu
     if not evidence.changed and not evidence.unseen:
         if evidence.opened:
             print(one_line(evidence.warning(folder.name, order.method)), flush=True)
-        return store.add(folder, _seal(order, folder, cost, evidence)), True
+        return store.add(folder, _manifest(order, folder, cost, evidence)), True
     (folder / FINISHED).replace(folder / SET_ASIDE)
     if not evidence.changed:
         evidence.check(order.method)
@@ -145,12 +145,16 @@ def _build(urd: Any, order: Order, force: bool, meter: Meter) -> tuple[Path, boo
     return folder, finished and _post(folder)["starttime"] >= before, cost
 
 
-def _take_over(store: Store, order: Order, folder: Path) -> Found | None:
+def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     """A job that exax knows and the index does not, if it can be trusted."""
-    seal = store.whole(folder)
-    if seal is not None:
-        return store.note(folder, seal) if seal.key == order.key else None
-    if (folder / SEAL).exists() or not (folder / FINISHED).is_file() or not client.made_since_boot(folder):
+    manifest = store.whole(folder)
+    if manifest is not None:
+        return store.note(folder, manifest) if manifest.key == order.key else None
+    if (
+        (folder / MANIFEST).exists()
+        or not (folder / FINISHED).is_file()
+        or not client.made_since_boot(folder)
+    ):
         return None
     now, started = order.code(), _post(folder)["starttime"]
     if any(state[CHANGED] > 1e9 * started for _, state in now.watched):
@@ -158,22 +162,22 @@ def _take_over(store: Store, order: Order, folder: Path) -> Found | None:
     evidence = evidence_of(folder, order.parts, now)
     if evidence.changed or evidence.unseen:
         return None
-    return store.add(folder, _seal(order, folder, {}, evidence))
+    return store.add(folder, _manifest(order, folder, {}, evidence))
 
 
-def _seal(order: Order, folder: Path, cost: dict[str, Any], evidence: Evidence) -> Seal:
-    clear_blocks(folder)
+def _manifest(order: Order, folder: Path, cost: dict[str, Any], evidence: Evidence) -> Manifest:
+    clear_checkpoint(folder)
     files = hash_files(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
     seconds = round(_post(folder)["exectime"]["total"], 6)
-    return Seal(
+    return Manifest(
         job=folder.name,
         key=order.key,
         parts=order.parts,
         content=content,
         files=files,
         base=order.base,
-        participant=order.participant,
+        partition=order.partition,
         rejected=rejected,
         pipeline=order.pipeline,
         reason=order.reason,

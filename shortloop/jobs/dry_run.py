@@ -18,10 +18,10 @@ from shortloop.jobs.store.store import Store
 if TYPE_CHECKING:
     from shortloop.eeg.study.schema import Study
 
-__all__ = ["Rehearsal", "rehearse"]
+__all__ = ["DryRun", "dry_run"]
 
 
-class Rehearsal:
+class DryRun:
     """Given to a build script in place of exax's ``urd``: a pipeline that is run with it is only planned."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Rehearsal:
         )
 
 
-def rehearse(script: str) -> Rehearsal:
+def dry_run(script: str) -> DryRun:
     """What a build script would do.
 
     Parameters
@@ -71,7 +71,7 @@ def rehearse(script: str) -> Rehearsal:
 
     Returns
     -------
-    Rehearsal
+    DryRun
         With a plan for each pipeline that it runs.
 
     Raises
@@ -101,13 +101,13 @@ def rehearse(script: str) -> Rehearsal:
             found=f"{type(error).__name__}: {error}",
             hint="mend it",
         ) from error
-    rehearsal = Rehearsal()
-    status = main(**dict.fromkeys(inspect.signature(main).parameters, rehearsal))
+    dry_run = DryRun()
+    status = main(**dict.fromkeys(inspect.signature(main).parameters, dry_run))
     if status:
         raise SystemExit(status)
-    if not rehearsal.plans:
+    if not dry_run.plans:
         raise InputError("the build script runs no pipeline", found=script)
-    return rehearsal
+    return dry_run
 
 
 def _said_of(store: Store, study: Study, file: Path) -> str:

@@ -59,14 +59,14 @@ class Estimate:
         """How many jobs there will be."""
         return self.done + len(self._left) + (self._running is not None)
 
-    def begin(self, stage: str, participant: str | None) -> Built:
+    def begin(self, stage: str, partition: str | None) -> Built:
         """A job is asked for.
 
         Parameters
         ----------
         stage : str
             Its stage.
-        participant : str or None
+        partition : str or None
             Whose data; None: everybody's.
 
         Returns
@@ -74,9 +74,9 @@ class Estimate:
         Built
             The job as it was planned.
         """
-        self._running = Built("", stage, participant)
+        self._running = Built("", stage, partition)
         for place, job in enumerate(self._left):  # the first one, if the pipeline does as it planned
-            if (job.stage, job.participant) == (stage, participant):
+            if (job.stage, job.partition) == (stage, partition):
                 self._running = self._left.pop(place)
                 break
         self._began = self._clock()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.build import Order, make
-from shortloop.jobs.dry_run import Rehearsal
+from shortloop.jobs.dry_run import DryRun
 from shortloop.jobs.exax import client, preload
 from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.listener import answers, watched
@@ -23,7 +23,7 @@ from shortloop.jobs.project import configuration
 from shortloop.jobs.settings_files import note_study_file, take_over_study
 from shortloop.jobs.store.locks import only_run
 from shortloop.jobs.store.store import Store
-from shortloop.jobs.system_errors import fault_of
+from shortloop.jobs.system_errors import system_error
 from shortloop.jobs.termination import explained, say_why, signals_raise
 from shortloop.text import one_line
 
@@ -57,7 +57,7 @@ class Run(Plan):
     def build(
         self,
         method: str,
-        participant: str | None = None,
+        partition: str | None = None,
         *,
         options: Mapping[str, Any] | None = None,
         jobs: Mapping[str, Any] | None = None,
@@ -70,8 +70,8 @@ class Run(Plan):
         ----------
         method : str
             Name of the exax method.
-        participant : str, optional
-            Whose data; becomes the option ``participant``. Default: everybody's.
+        partition : str, optional
+            Whose data; becomes the option ``partition``. Default: everybody's.
         options : mapping, optional
             The method's options, plain data: None, bool, int, finite float, str, and lists, tuples and dicts
             (whose keys are str) of these; a tuple is a list to the job. A path is refused, as a job must
@@ -95,9 +95,9 @@ class Run(Plan):
         InputError
             If the job rejected its input, or an option is not plain data.
         """
-        self.progress.begin(method, participant)
-        built = super().build(method, participant, options=options, jobs=jobs, grows=grows, modules=modules)
-        who = participant or ""
+        self.progress.begin(method, partition)
+        built = super().build(method, partition, options=options, jobs=jobs, grows=grows, modules=modules)
+        who = partition or ""
         line = f"built {method:<19} {who:<12} {built.job:<10} {built.seconds:6.1f} s" if built.fresh else None
         if line is not None and built.reason:
             line += f"  {built.reason}"
@@ -109,21 +109,21 @@ class Run(Plan):
     def _get(
         self,
         method: str,
-        participant: str | None,
+        partition: str | None,
         options: dict[str, Any],
         jobs: Mapping[str, Any],
         grows: str,
         modules: tuple[str, ...],
     ) -> Built:
         assert self.store is not None
-        slot = self._slot(method, participant)
+        slot = self._slot(method, partition)
         for _ in range(ATTEMPTS):
             parts = parts_of(method, options, contents(jobs), modules)
             found = self._find(parts, slot)
             if found is not None:
-                return reused(found, method, participant)
+                return reused(found, method, partition)
             preload.announce(method)
-            order = self._order(method, participant, options, jobs, parts, slot, grows)
+            order = self._order(method, partition, options, jobs, parts, slot, grows)
             order = replace(order, modules=modules)
             made = make(self._urd, self.store, order, self._meter)
             if made is not None and parts_of(method, options, contents(jobs), modules) != parts:
@@ -132,7 +132,7 @@ class Run(Plan):
             elif made is not None:
                 self.slots[slot] = made[0].job
                 reason = order.reason if made[1] else ""
-                return replace(reused(made[0], method, participant), fresh=made[1], plan="", reason=reason)
+                return replace(reused(made[0], method, partition), fresh=made[1], plan="", reason=reason)
         raise InputError(
             "the code goes on changing while a job runs",
             file=find_method(method)[1],
@@ -143,7 +143,7 @@ class Run(Plan):
     def _order(
         self,
         method: str,
-        participant: str | None,
+        partition: str | None,
         options: dict[str, Any],
         jobs: Mapping[str, Any],
         parts: Parts,
@@ -156,15 +156,15 @@ class Run(Plan):
         alike = [each for each in self.store.find_alike(base) if not each.rejected] if grows else []
         if alike:
             ids["before"] = max(alike, key=lambda each: self._amount(each.job, grows)).job
-        previous = self.store.seal_of(self.store.index.in_slot(slot))
+        previous = self.store.manifest_of(self.store.index.in_slot(slot))
         return Order(
             method=method,
             options=options,
             jobs=ids,
-            caption=one_line(f"{method} {participant}" if participant else method),
+            caption=one_line(f"{method} {partition}" if partition else method),
             parts=parts,
             base=base,
-            participant=participant,
+            partition=partition,
             pipeline=self.name,
             reason=self.store.why(parts, previous, jobs),
             previous="" if previous is None else previous.job,
@@ -172,8 +172,8 @@ class Run(Plan):
 
     def _amount(self, job: str, grows: str) -> float:
         assert self.store is not None
-        seal = self.store.seal_of(job)
-        return -1 if seal is None else float(seal.parts.options[grows])
+        manifest = self.store.manifest_of(job)
+        return -1 if manifest is None else float(manifest.parts.options[grows])
 
 
 def run_pipeline(
@@ -209,7 +209,7 @@ def run_pipeline(
     """
     started = time.time()
     file = study_file or Path()
-    if isinstance(urd, Rehearsal):
+    if isinstance(urd, DryRun):
         return urd.plan(pipeline, study, file, name)
     try:
         with explained(), signals_raise(), only_run(name), watched(), Store() as store:
@@ -270,10 +270,10 @@ def run_study(urd: Any, pipeline: Pipeline, finish: Callable[[Run, Built, float]
 
         from shortloop.eeg.study.load import read_study, study_path
 
-        file = study_path(base=Path.cwd() if isinstance(urd, Rehearsal) else Path(cfg.user_cwd))
+        file = study_path(base=Path.cwd() if isinstance(urd, DryRun) else Path(cfg.user_cwd))
         study = read_study(file)
     except Exception as error:
-        known = error if isinstance(error, InputError) else fault_of(error)
+        known = error if isinstance(error, InputError) else system_error(error)
         if known is None:
             raise
         say_why(known)

@@ -12,9 +12,9 @@ from shortloop.errors import InputError
 from shortloop.jobs.explain.differences import differences
 from shortloop.jobs.keys.key import Parts, parts_of
 from shortloop.jobs.keys.options import check_options
-from shortloop.jobs.store.manifest import Seal
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.store import Store
-from shortloop.jobs.store.stored_job import Found
+from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.worker.results import Result, open_result
 
 if TYPE_CHECKING:  # a run without a study needs none of it
@@ -36,7 +36,7 @@ class Built:
         Job id; empty in a plan if the job is still to be built.
     stage : str
         The stage's name.
-    participant : str or None
+    partition : str or None
         Whose data; None: everybody's.
     path : Path
         Folder of the job.
@@ -56,7 +56,7 @@ class Built:
 
     job: str
     stage: str
-    participant: str | None
+    partition: str | None
     path: Path = NO_RESULT
     fresh: bool = False
     seconds: float = 0.0
@@ -123,7 +123,7 @@ class Plan:
     def build(
         self,
         method: str,
-        participant: str | None = None,
+        partition: str | None = None,
         *,
         options: Mapping[str, Any] | None = None,
         jobs: Mapping[str, Any] | None = None,
@@ -134,48 +134,48 @@ class Plan:
 
         Parameters
         ----------
-        method, participant, options, jobs, grows, modules
+        method, partition, options, jobs, grows, modules
             As of `Run.build`.
 
         Returns
         -------
         Built
         """
-        everything = dict(options or {}) | ({} if participant is None else {"participant": participant})
+        everything = dict(options or {}) | ({} if partition is None else {"partition": partition})
         check_options(method, everything)
-        built = self._get(method, participant, everything, jobs or {}, grows, tuple(modules))
+        built = self._get(method, partition, everything, jobs or {}, grows, tuple(modules))
         self.jobs.append(built)
         return built
 
     def _get(
         self,
         method: str,
-        participant: str | None,
+        partition: str | None,
         options: dict[str, Any],
         jobs: Mapping[str, Any],
         grows: str,
         modules: tuple[str, ...],
     ) -> Built:
         if self.store is None:
-            return Built("", method, participant)
+            return Built("", method, partition)
         parts = parts_of(method, options, contents(jobs), modules)
-        slot = self._slot(method, participant)
+        slot = self._slot(method, partition)
         found = self._find(parts, slot)
         if found is not None:
-            return reused(found, method, participant)
-        previous = self.store.seal_of(self.store.index.in_slot(slot))
+            return reused(found, method, partition)
+        previous = self.store.manifest_of(self.store.index.in_slot(slot))
         found_out = [] if previous is None else differences(previous.parts, parts)
         unread = any(each.kind == "file" and not each.known for each in found_out)
         waits_for = " or ".join(sorted({each.stage for each in above(jobs) if not each.content}))
         if previous is None or any(each.known for each in found_out) or not (unread or waits_for):
             reason = self.store.why(parts, previous, jobs)
-            return Built("", method, participant, seconds=_seconds(previous), plan=BUILD, reason=reason)
+            return Built("", method, partition, seconds=_seconds(previous), plan=BUILD, reason=reason)
         reason = f"if {waits_for} comes out different"
         if unread:
             reason = "if its files, which are not read yet, hold something else"
-        return Built("", method, participant, seconds=_seconds(previous), plan=PERHAPS, reason=reason)
+        return Built("", method, partition, seconds=_seconds(previous), plan=PERHAPS, reason=reason)
 
-    def _find(self, parts: Parts, slot: str) -> Found | None:
+    def _find(self, parts: Parts, slot: str) -> StoredJob | None:
         assert self.store is not None
         if not all(parts.inputs.values()):  # what is unknown is empty
             return None
@@ -184,26 +184,26 @@ class Plan:
             self.slots[slot] = found.job
         return found
 
-    def _slot(self, method: str, participant: str | None) -> str:
-        place = f"{self.name}|{method}|{participant or ''}"
+    def _slot(self, method: str, partition: str | None) -> str:
+        place = f"{self.name}|{method}|{partition or ''}"
         self._seen[place] += 1
         return f"{place}|{self._seen[place]}"
 
 
-def _seconds(seal: Seal | None) -> float:
-    return 0.0 if seal is None else float(seal.cost.get("seconds", 0))
+def _seconds(manifest: Manifest | None) -> float:
+    return 0.0 if manifest is None else float(manifest.cost.get("seconds", 0))
 
 
-def reused(found: Found, method: str, participant: str | None) -> Built:
+def reused(found: StoredJob, method: str, partition: str | None) -> Built:
     """A job that is there.
 
     Parameters
     ----------
-    found : Found
+    found : StoredJob
         The job.
     method : str
         Its method.
-    participant : str or None
+    partition : str or None
         Whose data.
 
     Returns
@@ -213,7 +213,7 @@ def reused(found: Found, method: str, participant: str | None) -> Built:
     return Built(
         found.job,
         method,
-        participant,
+        partition,
         found.path,
         seconds=found.seconds,
         content=found.content,

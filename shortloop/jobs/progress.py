@@ -86,18 +86,18 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def begin(self, stage: str, participant: str | None) -> None:
+    def begin(self, stage: str, partition: str | None) -> None:
         """A job is asked for.
 
         Parameters
         ----------
         stage : str
             Its stage.
-        participant : str or None
+        partition : str or None
             Whose data; None: everybody's.
         """
-        job = self._estimate.begin(stage, participant)
-        self._what = one_line(f"{stage} {participant}" if participant else stage)
+        job = self._estimate.begin(stage, partition)
+        self._what = one_line(f"{stage} {partition}" if partition else stage)
         self._reading = ""
         if job.plan != REUSE:  # a run that builds nothing draws nothing
             self._show()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.errors import InputError
-from shortloop.jobs.system_errors import fault_of, if_writable, unreadable
+from shortloop.jobs.system_errors import if_writable, system_error, unreadable
 
 __all__ = [
     "DELETED",
@@ -52,7 +52,7 @@ def project_directory() -> Path:
     try:
         here = Path.cwd()
     except FileNotFoundError as error:
-        raise fault_of(error) or error from None
+        raise system_error(error) or error from None
     code = Path(__file__).resolve().parents[2]
     for folder in (*_paths_of_exax(), here, *here.parents, *map(Path, sys.path[:1]), code):
         if (folder / CONFIGURATION).is_file():

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from shortloop.errors import InputError
 
-__all__ = ["READ_ONLY", "fault_in", "fault_of", "if_writable", "need_files", "unreadable"]
+__all__ = ["READ_ONLY", "if_writable", "need_files", "system_error", "system_error_in", "unreadable"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -63,7 +63,7 @@ OF_INDEX = {
 }
 
 
-def fault_of(error: BaseException) -> InputError | None:
+def system_error(error: BaseException) -> InputError | None:
     """What the machine lacks or does not allow, if that is what an error came from.
 
     Parameters
@@ -92,7 +92,7 @@ def fault_of(error: BaseException) -> InputError | None:
     return None
 
 
-def fault_in(traceback: str) -> InputError | None:
+def system_error_in(traceback: str) -> InputError | None:
     """The same from the text of a traceback, of a process that is gone; and an `InputError` that was its end.
 
     Parameters

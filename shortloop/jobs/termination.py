@@ -15,7 +15,7 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration
-from shortloop.jobs.system_errors import fault_of
+from shortloop.jobs.system_errors import system_error
 
 __all__ = ["explained", "need_room", "say_why", "signals_raise"]
 
@@ -52,7 +52,7 @@ def explained() -> Iterator[None]:
         full = _full_disk(error)
         if full is not None:
             raise _no_room(full) from error
-        fault = None if isinstance(error, InputError) else fault_of(error)
+        fault = None if isinstance(error, InputError) else system_error(error)
         if fault is None:
             raise
         raise fault from error

@@ -10,7 +10,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.explain.code_changes import changed_names, kept_code, text_diff
 from shortloop.jobs.explain.differences import Difference, differences
 from shortloop.jobs.explain.reasons import code_words, file_words
-from shortloop.jobs.store.manifest import Seal
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import setup_of, sources_of
 
@@ -50,7 +50,7 @@ class Explained:
 
     Parameters
     ----------
-    seal : Seal
+    manifest : Manifest
         Of the job.
     before : str
         The job that it is compared with; empty if there is none.
@@ -60,7 +60,7 @@ class Explained:
         Empty if both were made of the same.
     """
 
-    seal: Seal
+    manifest: Manifest
     before: str = ""
     in_place: bool = False
     causes: list[Cause] = field(default_factory=list)
@@ -97,23 +97,23 @@ def explain(store: Store, job: str, against: str = "") -> Explained:
     Raises
     ------
     InputError
-        If the job has no seal.
+        If the job has no manifest.
     """
-    seal = store.seal_of(job)
-    if seal is None:
+    manifest = store.manifest_of(job)
+    if manifest is None:
         raise InputError(
             "nothing is known of how the job was made",
             found=job,
             expected="the id of a finished job of a pipeline",
             hint="`shortloop jobs` lists them",
         )
-    before = store.seal_of(against or seal.previous)
+    before = store.manifest_of(against or manifest.previous)
     if before is None:
-        before = _most_similar(store, seal)
+        before = _most_similar(store, manifest)
     if before is None:
-        return Explained(seal)
-    causes = [_cause(store, seal, before, each) for each in differences(before.parts, seal.parts)]
-    return Explained(seal, before.job, bool(against) or before.job == seal.previous, causes)
+        return Explained(manifest)
+    causes = [_cause(store, manifest, before, each) for each in differences(before.parts, manifest.parts)]
+    return Explained(manifest, before.job, bool(against) or before.job == manifest.previous, causes)
 
 
 def same_cause(explained: list[Explained]) -> list[list[Explained]]:
@@ -129,17 +129,17 @@ def same_cause(explained: list[Explained]) -> list[list[Explained]]:
     """
     found: dict[tuple[str, frozenset[str]], list[Explained]] = {}
     for each in explained:
-        found.setdefault((each.seal.parts.method, each.roots()), []).append(each)
+        found.setdefault((each.manifest.parts.method, each.roots()), []).append(each)
     return list(found.values())
 
 
-def _cause(store: Store, seal: Seal, before: Seal, each: Difference) -> Cause:
+def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
     if each.kind == "file":
         return Cause(each, file_words(each))
     if each.kind == "code":
-        return _code_cause(_folder(store, before), _folder(store, seal), each)
+        return _code_cause(_folder(store, before), _folder(store, manifest), each)
     if each.kind == "input":
-        return _input_cause(store, seal, before, each)
+        return _input_cause(store, manifest, before, each)
     return Cause(each, f"{each.kind} {each.name}: {_whole(each.old)} → {_whole(each.new)}")
 
 
@@ -151,8 +151,8 @@ def _code_cause(before: Path, folder: Path, each: Difference) -> Cause:
     return Cause(each, code_words(each, changed_names(old, new)), diff)
 
 
-def _input_cause(store: Store, seal: Seal, before: Seal, each: Difference) -> Cause:
-    old, new = _sources(store, before, each.name), _sources(store, seal, each.name)
+def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
+    old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
     contents_old, contents_new = _listed(each.old), _listed(each.new)
     if each.old is None or each.new is None:
         return Cause(each, f"{each.name} is {'given now' if each.old is None else 'not given any more'}")
@@ -164,7 +164,7 @@ def _input_cause(store: Store, seal: Seal, before: Seal, each: Difference) -> Ca
     pairs = [
         (one, other)
         for one, other, was, now in zip(old, new, contents_old, contents_new)
-        if was != now and store.seal_of(one) is not None and store.seal_of(other) is not None
+        if was != now and store.manifest_of(one) is not None and store.manifest_of(other) is not None
     ]
     groups = same_cause([explain(store, other, against=one) for one, other in pairs])
     differ = sum(was != now for was, now in zip(contents_old, contents_new))
@@ -175,32 +175,32 @@ def _input_cause(store: Store, seal: Seal, before: Seal, each: Difference) -> Ca
     return Cause(each, words, above=[group[0] for group in groups], alike=[len(group) for group in groups])
 
 
-def _most_similar(store: Store, seal: Seal) -> Seal | None:
-    """The older job of the same method and participant that differs in the fewest things."""
-    jobs = store.index.of_method(seal.parts.method, seal.participant)
-    number = _number(seal.job)
+def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:
+    """The older job of the same method and partition that differs in the fewest things."""
+    jobs = store.index.of_method(manifest.parts.method, manifest.partition)
+    number = _number(manifest.job)
     older = sorted((job for job in jobs if _number(job) < number), key=_number, reverse=True)[:RECENT]
-    found = [each for job in older if (each := store.seal_of(job)) is not None]
-    kin = _kin(store, seal)
+    found = [each for job in older if (each := store.manifest_of(job)) is not None]
+    kin = _kin(store, manifest)
     return min(
         found,
-        key=lambda each: (_kin(store, each) != kin, len(differences(each.parts, seal.parts))),
+        key=lambda each: (_kin(store, each) != kin, len(differences(each.parts, manifest.parts))),
         default=None,
     )
 
 
-def _kin(store: Store, seal: Seal) -> list[str]:
+def _kin(store: Store, manifest: Manifest) -> list[str]:
     """Methods of the jobs that a job was made from: amplitude or power, say."""
-    sources = [job for _, job in sources_of(setup_of(_folder(store, seal)))]
+    sources = [job for _, job in sources_of(setup_of(_folder(store, manifest)))]
     return sorted({str(setup_of(folder).get("method")) for job in sources if (folder := store.folder(job))})
 
 
-def _sources(store: Store, seal: Seal, name: str) -> list[str]:
-    return [job for of, job in sources_of(setup_of(_folder(store, seal))) if of == name]
+def _sources(store: Store, manifest: Manifest, name: str) -> list[str]:
+    return [job for of, job in sources_of(setup_of(_folder(store, manifest))) if of == name]
 
 
-def _folder(store: Store, seal: Seal) -> Path:
-    return store.folder(seal.job) or Path()
+def _folder(store: Store, manifest: Manifest) -> Path:
+    return store.folder(manifest.job) or Path()
 
 
 def _listed(contents: object) -> list[str]:

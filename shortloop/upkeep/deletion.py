@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shortloop.engines.checkpoints import BLOCKS
+from shortloop.engines.checkpoints import CHECKPOINTS
 from shortloop.errors import InputError
 from shortloop.jobs.exax.client import is_idle
 from shortloop.jobs.exax.listener import answers
 from shortloop.jobs.project import DELETED, FINISHED, cache_directory, configuration
 from shortloop.jobs.store.leftovers import foreign_server
 from shortloop.jobs.store.locks import only_run
-from shortloop.jobs.store.manifest import SEAL
+from shortloop.jobs.store.manifest import MANIFEST
 from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.workdir import is_gone
@@ -27,7 +27,7 @@ from shortloop.upkeep.inventory import Entry
 
 __all__ = ["deletable", "delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
 
-KEPT = {"setup.json", SEAL, DELETED}
+KEPT = {"setup.json", MANIFEST, DELETED}
 OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
 
 
@@ -136,7 +136,7 @@ def old_parts() -> list[Path]:
     before = time.time() - OLD_PARTS
     found = [file for file in cache.glob("*/.*") if file.is_file() and file.stat().st_mtime < before]
     for workdir in configuration().workdirs.values():
-        for folder in Path(workdir).glob(f"{BLOCKS}/*"):
+        for folder in Path(workdir).glob(f"{CHECKPOINTS}/*"):
             files = list(folder.iterdir())
             if all(file.stat().st_mtime < before for file in files):
                 found += files

@@ -12,7 +12,7 @@ from typing import Any
 
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.jobs.store.leftovers import BROKEN
-from shortloop.jobs.store.manifest import SEAL
+from shortloop.jobs.store.manifest import MANIFEST
 from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
 
@@ -22,7 +22,7 @@ STATES = {
     "current": "in the last run of a pipeline",
     "needed": "a current job was made from it, or its pipeline has not run to its end yet",
     "superseded": "nothing rests on it",
-    "unsealed": "finished, but not sealed: its run was cut off, or did not go through Shortloop",
+    "unrecorded": "finished, but not recorded: its run was cut off, or did not go through Shortloop",
     "damaged": "was found damaged, and is not used",
     "unfinished": "did not finish, or still runs",
     "deleted": "only what it was made of is left",
@@ -42,7 +42,7 @@ class Entry:
         Its folder.
     stage : str
         Its method; of a build script its name.
-    participant : str
+    partition : str
         Whose data; empty: everybody's.
     pipelines : tuple of Purpose
         Whose last run it is part of; else what it was built for.
@@ -65,7 +65,7 @@ class Entry:
     job: str
     folder: Path
     stage: str = "?"
-    participant: str = ""
+    partition: str = ""
     pipelines: tuple[Purpose, ...] = ()
     made: float = 0.0
     seconds: float = 0.0
@@ -134,7 +134,7 @@ def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Pur
     unknown = {
         job
         for job, each in known.items()
-        if each.state == "unsealed" or not (each.script or ended.issuperset(each.pipelines))
+        if each.state == "unrecorded" or not (each.script or ended.issuperset(each.pipelines))
     }
     scripts = {each.stage: each.job for each in known.values() if each.script}
     waiting = [*current, *unknown, *scripts.values()]
@@ -178,14 +178,14 @@ def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose,
     elif current:
         state = "current"
     else:
-        state = "superseded" if SEAL in names or script else "unsealed"
-    if not made_for.pipeline and SEAL in names:
-        made_for = Purpose(str(_read(f"{folder}/{SEAL}").get("pipeline", "")))
+        state = "superseded" if MANIFEST in names or script else "unrecorded"
+    if not made_for.pipeline and MANIFEST in names:
+        made_for = Purpose(str(_read(f"{folder}/{MANIFEST}").get("pipeline", "")))
     return Entry(
         job=folder.name,
         folder=folder,
         stage=str(setup.get("method", "?")).rpartition(".")[2],
-        participant=str(setup.get("options", {}).get("participant", "")),
+        partition=str(setup.get("options", {}).get("partition", "")),
         pipelines=current or ((made_for,) if made_for.pipeline else ()),
         made=float(setup.get("starttime", 0)),
         seconds=float(setup.get("exectime", {}).get("total", 0)),

@@ -1,4 +1,4 @@
-"""Checking that every job still is what it was when it was sealed, by reading all of it."""
+"""Checking that every job still is what it was when it was recorded, by reading all of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.project import FINISHED
 from shortloop.jobs.store.inputs import changed_unseen, locate
 from shortloop.jobs.store.integrity import added_files, damage
-from shortloop.jobs.store.manifest import SEAL, Seal, read_seal, seal_problem
+from shortloop.jobs.store.manifest import MANIFEST, Manifest, manifest_problem, read_manifest
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import Entry
 from shortloop.worker.records import RECORD
@@ -26,26 +26,26 @@ class Problem:
     ----------
     job : str
         Job id.
-    stage, participant : str
+    stage, partition : str
         Whose result it is.
     what : str
         What is wrong.
     damaged : bool
-        Whether its results can't be used; else it only has no seal, or a file more that nobody reads.
+        Whether its results can't be used; else it only has no manifest, or a file more that nobody reads.
     key : str
         Its key; empty if that is not known.
     """
 
     job: str
     stage: str
-    participant: str
+    partition: str
     what: str
     damaged: bool = True
     key: str = ""
 
 
 def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:
-    """Read all bytes of all sealed jobs.
+    """Read all bytes of all recorded jobs.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda e
     Returns
     -------
     list of Problem
-        Also jobs that are not sealed or did not finish.
+        Also jobs that are not recorded or did not finish.
     """
     found = []
     for each in entries:
@@ -99,8 +99,8 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
     places = {job: slot.split("|") for _, slot, job in store.index.all_slots() if job}
     found = []
     for job in sorted(store.index.sizes().keys() - there):
-        _, stage, participant, *_ = places.get(job, ["", "?", ""])
-        found.append(Problem(job, stage, participant, "its folder is gone"))
+        _, stage, partition, *_ = places.get(job, ["", "?", ""])
+        found.append(Problem(job, stage, partition, "its folder is gone"))
     return found
 
 
@@ -113,24 +113,24 @@ def _check(each: Entry) -> Problem | None:
         return _problem(each, "did not finish, or still runs", damaged=False)
     if each.state == "damaged":
         return _problem(each, "was set aside", damaged=False)
-    seal = read_seal(each.folder)
-    if seal is None:
-        if (each.folder / SEAL).exists():
-            return _problem(each, str(seal_problem(each.folder)))
-        return _problem(each, "is not sealed", damaged=False)
+    manifest = read_manifest(each.folder)
+    if manifest is None:
+        if (each.folder / MANIFEST).exists():
+            return _problem(each, str(manifest_problem(each.folder)))
+        return _problem(each, "is not recorded", damaged=False)
     if not (each.folder / FINISHED).is_file():
         return None  # it was deleted while this went on
-    what = damage(each.folder, seal) or _outside(each, seal)
+    what = damage(each.folder, manifest) or _outside(each, manifest)
     if what is not None:
-        return _problem(each, what, key=seal.key)
-    added = added_files(each.folder, seal)
+        return _problem(each, what, key=manifest.key)
+    added = added_files(each.folder, manifest)
     words = f"has {'a file' if len(added) == 1 else 'files'} that it did not leave: {', '.join(added)}"
     return _problem(each, words, damaged=False) if added else None
 
 
-def _outside(each: Entry, seal: Seal) -> str | None:
+def _outside(each: Entry, manifest: Manifest) -> str | None:
     """What is wrong with files of the input that hold data of a job."""
-    if RECORD not in seal.files:
+    if RECORD not in manifest.files:
         return None
     record = json.loads((each.folder / RECORD).read_text(encoding="utf-8"))
     for array in record["arrays"].values():
@@ -143,4 +143,4 @@ def _outside(each: Entry, seal: Seal) -> str | None:
 
 
 def _problem(each: Entry, what: str, damaged: bool = True, key: str = "") -> Problem:
-    return Problem(each.job, each.stage, each.participant, what, damaged, key)
+    return Problem(each.job, each.stage, each.partition, what, damaged, key)

@@ -137,7 +137,7 @@ def save_array(name: str, values: Any) -> None:
 
 def write_record(
     stage: str,
-    participant: str | None,
+    partition: str | None,
     arrays: Mapping[str, Array],
     *,
     facts: Mapping[str, Any] | None = None,
@@ -150,7 +150,7 @@ def write_record(
     ----------
     stage : str
         Name of the stage.
-    participant : str or None
+    partition : str or None
         Whose data; None for all.
     arrays : mapping of str to Array
         What each ``.npy`` file is, and each array outside the job.
@@ -171,7 +171,7 @@ def write_record(
     check_located()
     record = {
         "stage": stage,
-        "participant": participant,
+        "partition": partition,
         "arrays": {name: _described(name, array) for name, array in arrays.items()},
         "facts": dict(facts or {}),
         "threads": [dict(pool) for pool in threads],
@@ -194,14 +194,14 @@ def _described(name: str, array: Array) -> dict[str, Any]:
     return {**described, "shape": list(shape), "dtype": str(dtype)}
 
 
-def reject(stage: str, participant: str | None, error: InputError) -> None:
+def reject(stage: str, partition: str | None, error: InputError) -> None:
     """End a job whose input is bad: all that it leaves is the message.
 
     The job is complete, so that the same bytes give the same answer at once, and nothing is half-made.
 
     Parameters
     ----------
-    stage, participant
+    stage, partition
         As of `write_record`.
     error : InputError
         What is wrong.
@@ -216,7 +216,7 @@ def reject(stage: str, participant: str | None, error: InputError) -> None:
     if Path("setup.json").is_file():  # so this is the folder of a job
         for array in Path().glob("*.npy"):  # of phases that were fine
             array.unlink()
-    write_record(stage, participant, {}, problem=error.message)
+    write_record(stage, partition, {}, problem=error.message)
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Result:
     path : Path
         Its folder.
     record : dict
-        What the job wrote of itself: stage, participant, arrays, facts, threads, versions, problem.
+        What the job wrote of itself: stage, partition, arrays, facts, threads, versions, problem.
     """
 
     job: str
@@ -80,10 +80,10 @@ class Result:
         return str(self.record["stage"])
 
     @property
-    def participant(self) -> str | None:
+    def partition(self) -> str | None:
         """Whose data it holds; None: everybody's."""
-        participant = self.record["participant"]
-        return None if participant is None else str(participant)
+        partition = self.record["partition"]
+        return None if partition is None else str(partition)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Result:
         return float(self.setup["exectime"]["total"])
 
     def __repr__(self) -> str:
-        who = f" of {self.participant}" if self.participant else ""
+        who = f" of {self.partition}" if self.partition else ""
         return one_line(f"<{self.job}: {self.stage}{who}, arrays {', '.join(self.arrays) or 'none'}>")
 
 
@@ -191,7 +191,7 @@ def load_ancestor(job: str) -> Result | None:
         return open_result(folder)
     except InputError:
         result = Result(folder.name, folder, {})
-        known = {"stage": result.method, "participant": result.options.get("participant")}
+        known = {"stage": result.method, "partition": result.options.get("partition")}
         empty: dict[str, Any] = {"arrays": {}, "facts": {}, "threads": [], "versions": {}}
         return Result(folder.name, folder, {**known, **empty})
 

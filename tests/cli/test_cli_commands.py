@@ -68,14 +68,14 @@ def make_job(project: Path, job: str, **changes: object) -> Path:
         "package": "methods",
         "hash": "0123abcd",
         "starttime": 1_700_000_000.0,
-        "options": {"participant": "S01", "settings": {"drop": ["[EOG]", "[/x]"], "empty": {}}},
+        "options": {"partition": "S01", "settings": {"drop": ["[EOG]", "[/x]"], "empty": {}}},
         "jobs": {},
         "exectime": {"total": 1.5},
     }
     array = {"axes": "a × b", "description": "[red]it[/red]", "unit": "V"}
     record: dict[str, object] = {
         "stage": "import_epochs",
-        "participant": "S01",
+        "partition": "S01",
         "arrays": {
             "data": {**array, "shape": [2, 3], "dtype": "float64"},
         },

@@ -26,7 +26,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         jobs.make("B", age=5 * 86_400, large=200_000)
         jobs.make("A", options={"x": 1})
         jobs.make("A", method="other", age=86_400)
-        jobs.unsealed(finished=True, script=True)
+        jobs.unrecorded(finished=True, script=True)
         jobs.ended()
         jobs.slots.clear()
         jobs.make("C", pipeline="build_toy big")
@@ -43,7 +43,7 @@ def listed(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         print_jobs(wanted, order, reverse)
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].split() == [
-            *("job", "stage", "participant", "study", "made", "seconds", "size", "state"),
+            *("job", "stage", "partition", "study", "made", "seconds", "size", "state"),
         ]
         assert re.match(rf"{len(lines) - 2} jobs?, ", lines[-1])
         return [line.split()[0] for line in lines[1:-1]]
@@ -55,7 +55,7 @@ def test_a_row_says_what_a_job_is(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project)
-    print_jobs(Filter(participant="B"), "id", False)
+    print_jobs(Filter(partition="B"), "id", False)
     row = capsys.readouterr().out.splitlines()[1].split()
     assert row[:4] == ["main-1", "scores", "B", "small"]
     assert row[6] == "1.5"
@@ -69,7 +69,7 @@ def test_a_row_says_what_a_job_is(
         ({}, [0, 1, 2, 3, 5]),
         ({"scripts": True}, [0, 1, 2, 3, 4, 5]),
         ({"stage": "scores"}, [0, 1, 2, 5]),
-        ({"participant": "A"}, [0, 2, 3]),
+        ({"partition": "A"}, [0, 2, 3]),
         ({"study": "big"}, [5]),
         ({"study": "build_toy small"}, [0, 1, 2, 3]),
         ({"state": "superseded"}, [0]),
@@ -77,7 +77,7 @@ def test_a_row_says_what_a_job_is(
         ({"newer": "3d"}, [2, 3, 5]),
         ({"older": "3d", "newer": "7d"}, [1]),
         ({"larger": "100KB"}, [1]),
-        ({"stage": "scores", "participant": "A", "state": "current"}, [2]),
+        ({"stage": "scores", "partition": "A", "state": "current"}, [2]),
         ({"stage": "none"}, []),
     ],
 )
@@ -87,7 +87,7 @@ def test_filters(listed: Listed, wanted: dict[str, Any], jobs: list[int]) -> Non
 
 @pytest.mark.parametrize(
     ("order", "jobs"),
-    [("made", [0, 1, 3, 2, 5]), ("stage", [3, 0, 2, 1, 5]), ("participant", [3, 0, 2, 1, 5])],
+    [("made", [0, 1, 3, 2, 5]), ("stage", [3, 0, 2, 1, 5]), ("partition", [3, 0, 2, 1, 5])],
 )
 def test_orders(listed: Listed, order: str, jobs: list[int]) -> None:
     assert listed(Filter(), order) == [f"main-{number}" for number in jobs]
@@ -108,5 +108,5 @@ def test_a_filter_that_makes_no_sense_is_named(
     monkeypatch.chdir(project)
     with pytest.raises(InputError, match=words):
         print_jobs(Filter(**wanted), "id", False)
-    with pytest.raises(InputError, match="participant"):
+    with pytest.raises(InputError, match="partition"):
         print_jobs(Filter(), "colour", False)

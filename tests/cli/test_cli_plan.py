@@ -8,7 +8,7 @@ import pytest
 
 from shortloop.cli import plan as room
 from shortloop.jobs import dry_run
-from shortloop.jobs.dry_run import Rehearsal
+from shortloop.jobs.dry_run import DryRun
 from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Built, Plan
 
 JOBS = [
@@ -28,10 +28,10 @@ def said(
     every: bool = False,
     unread: int = 0,
 ) -> list[str]:
-    rehearsed = Rehearsal()
+    rehearsed = DryRun()
     rehearsed.plans = [Plan(None, Path(), jobs=jobs, unread=unread)]
     rehearsed.seconds = {"train": 30.0, "import": 9.0}
-    monkeypatch.setattr(dry_run, "rehearse", lambda script: rehearsed)
+    monkeypatch.setattr(dry_run, "dry_run", lambda script: rehearsed)
     room.print_plan("build_pipeline", every)
     return capsys.readouterr().out.splitlines()
 

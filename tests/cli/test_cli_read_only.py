@@ -137,7 +137,7 @@ def closed_with_damage(folder: Path) -> Iterator[Path]:
     (folder / "workdirs/main/main-1/scores.npy").write_bytes(b"cut")
     code = (
         "from shortloop.jobs.store.store import Store; s = Store();"
-        "s.index.insert(s.seal_of('main-1'), [['scores.npy', 0, 0, 0, 0, 0]]); s.close()"
+        "s.index.insert(s.manifest_of('main-1'), [['scores.npy', 0, 0, 0, 0, 0]]); s.close()"
     )
     assert shortloop(folder, "-c", code).returncode == 0
     with only_readable(folder):
@@ -181,7 +181,7 @@ def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
     assert len(list((folder / "workdirs/main").glob("main-*"))) == 2
 
 
-@pytest.mark.parametrize("name", ["record.json", "setup.json", "seal.json", "post.json", "scores.npy"])
+@pytest.mark.parametrize("name", ["record.json", "setup.json", "manifest.json", "post.json", "scores.npy"])
 def test_a_file_of_a_job_that_may_not_be_read(folder: Path, name: str) -> None:
     file = folder / "workdirs/main/main-1" / name
     file.chmod(0)

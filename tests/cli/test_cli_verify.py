@@ -30,7 +30,7 @@ def test_whole_jobs(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("3 jobs, 3")
     assert "KB, read in " in text
-    assert text.splitlines()[0].endswith("all are as they were sealed")
+    assert text.splitlines()[0].endswith("all are as they were recorded")
     assert "OUTPUT/" in text.splitlines()[-1]  # what is left out
 
 
@@ -51,7 +51,7 @@ def test_a_damaged_job_is_set_aside(jobs: ToyJobs, capsys: pytest.CaptureFixture
     assert {file.name for file in jobs.folder("main-1").iterdir()} >= {SET_ASIDE, "scores.npy"}
     capsys.readouterr()
     assert verify_jobs(False) == 0
-    assert "main-1  scores  B            was set aside" in capsys.readouterr().out
+    assert "main-1  scores  B          was set aside" in capsys.readouterr().out
 
 
 def test_a_job_that_is_gone_is_named_until_it_is_known(
@@ -78,11 +78,11 @@ def test_an_input_file_that_changed_unnoticed_is_named(
     said = capsys.readouterr().out
     assert f"{file} holds something else than when it was read" in said
     assert "1 input file changed unnoticed: the next run reads what it needs again" in said
-    assert "all are as they were sealed" in said
+    assert "all are as they were recorded" in said
     assert verify_jobs(False) == 0
 
 
 def test_what_did_not_finish_is_no_damage(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
-    jobs.unsealed(finished=False)
+    jobs.unrecorded(finished=False)
     assert verify_jobs(False) == 0
     assert "did not finish, or still runs" in capsys.readouterr().out

@@ -70,7 +70,7 @@ class Exax:
         (folder / "setup.json").write_text(json.dumps({**setup, "hash": loaded}), encoding="utf-8")
         record: dict[str, Any] = {
             "stage": method,
-            "participant": options.get("participant"),
+            "partition": options.get("partition"),
             "arrays": {},
             "facts": {"recordings": [], "options": options, "of": [self._left(each) for each in _ids(jobs)]},
             "problem": self.problems.get(caption),

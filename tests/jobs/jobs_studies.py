@@ -46,7 +46,7 @@ def expected_jobs(participants: int, kinds: int) -> int:
 
 def thesis_files(project: Path) -> Path:
     """A project with files of ready-made features; tests make a fixture of it."""
-    for participant in "ABC":
+    for partition in "ABC":
         for name in ("amp_study", "study", "test"):
-            (project / f"{participant}_{name}.mat").write_bytes(b"not read by a plan")
+            (project / f"{partition}_{name}.mat").write_bytes(b"not read by a plan")
     return project

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from shortloop.engines import checkpoints as room
-from shortloop.engines.checkpoints import Blocks, clear_blocks
+from shortloop.engines.checkpoints import Checkpoint, clear_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 SETUP: dict[str, Any] = {
@@ -38,7 +38,7 @@ def work(
 ) -> list[int]:
     """Run the units of a job in a folder; which ones it ran."""
     monkeypatch.chdir(folder)
-    found = Blocks(n)
+    found = Checkpoint(n)
     out = found.create_array("squares", (n,), np.int64)
     found.start()
     ran: list[int] = []
@@ -55,8 +55,8 @@ def test_all_units_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     folder = job_folder(tmp_path, 7)
     assert work(folder, monkeypatch) == list(range(6))
     assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
-    clear_blocks(folder)
-    assert not list((tmp_path / ".blocks").iterdir())
+    clear_checkpoint(folder)
+    assert not list((tmp_path / ".checkpoints").iterdir())
     assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
 
 
@@ -86,21 +86,21 @@ def test_arrays_of_another_shape_begin_anew(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_damaged_array_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
-    (array,) = tmp_path.glob(".blocks/*/squares.npy")
+    (array,) = tmp_path.glob(".checkpoints/*/squares.npy")
     array.write_bytes(array.read_bytes()[:90])
     assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
 
 
 def test_after_a_power_cut_it_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
-    (boot,) = tmp_path.glob(".blocks/*/boot")
+    (boot,) = tmp_path.glob(".checkpoints/*/boot")
     boot.write_text("another boot")
     assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
 
 
 def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(job_folder(tmp_path, 7))
-    running = Blocks(6)
+    running = Checkpoint(6)
     out = running.create_array("squares", (6,), np.int64)
     running.start()
     drawn = iter(running)
@@ -108,15 +108,15 @@ def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch:
     folder = job_folder(tmp_path, 8)
     assert work(folder, monkeypatch) == list(range(6))
     assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
-    clear_blocks(folder)
-    assert len(list((tmp_path / ".blocks").iterdir())) == 1
+    clear_checkpoint(folder)
+    assert len(list((tmp_path / ".checkpoints").iterdir())) == 1
 
 
 SLOW = """
 import os, sys, time
 import numpy as np
-from shortloop.engines.checkpoints import Blocks
-found = Blocks(40)
+from shortloop.engines.checkpoints import Checkpoint
+found = Checkpoint(40)
 out = found.create_array("squares", (40, 1000), np.int64)
 found.start()
 children = [os.fork() for _ in range(1)]
@@ -162,5 +162,5 @@ def test_killed_processes_lose_only_what_they_were_at(tmp_path: Path) -> None:
 
 
 def test_no_file_of_a_job_is_needed_to_clear(tmp_path: Path) -> None:
-    clear_blocks(tmp_path / "main-1")
-    assert room.BLOCKS not in os.listdir(tmp_path)
+    clear_checkpoint(tmp_path / "main-1")
+    assert room.CHECKPOINTS not in os.listdir(tmp_path)

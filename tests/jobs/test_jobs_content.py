@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from jobs_project import empty_project
-from jobs_sealed import finished_job
+from jobs_recorded import finished_job
 
 from shortloop.jobs.store.manifest import content_of_job, hash_files, output_files
 
@@ -45,7 +45,7 @@ def test_how_it_was_made_does_not_count(project: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"facts": {"a": 1}}, {"arrays": {"x": {"shape": [2]}}}, {"stage": "other"}, {"participant": "S01"}],
+    [{"facts": {"a": 1}}, {"arrays": {"x": {"shape": [2]}}}, {"stage": "other"}, {"partition": "S01"}],
 )
 def test_what_its_record_says_counts(folder: Path, changes: dict[str, Any]) -> None:
     before = content_of(folder)

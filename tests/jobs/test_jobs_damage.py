@@ -1,4 +1,4 @@
-"""A whole job is what its seal says, in more than the hashes of its files."""
+"""A whole job is what its manifest says, in more than the hashes of its files."""
 
 from __future__ import annotations
 
@@ -11,65 +11,65 @@ from typing import Any
 
 import pytest
 from jobs_project import empty_project
-from jobs_sealed import parts_with, sealed_job
+from jobs_recorded import parts_with, recorded_job
 
 from shortloop.jobs.store.integrity import added_files, damage
 from shortloop.jobs.store.manifest import (
-    Seal,
+    Manifest,
     content_of_job,
     hash_files,
     output_files,
-    read_seal,
-    write_seal,
+    read_manifest,
+    write_manifest,
 )
 
 project = pytest.fixture(empty_project)
 
-TYPICAL = {"number": 1, "settings": {"C": [0.1, 1]}, "classes": ["left", "right"], "participant": "A"}
+TYPICAL = {"number": 1, "settings": {"C": [0.1, 1]}, "classes": ["left", "right"], "partition": "A"}
 
 
 @pytest.fixture
 def folder(project: Path) -> Path:
-    sealed_job(project, "main-3", parts_with(options=TYPICAL))
+    recorded_job(project, "main-3", parts_with(options=TYPICAL))
     return project / "workdirs/main/main-3"
 
 
-def seal_of(folder: Path) -> Seal:
-    seal = read_seal(folder)
-    assert seal is not None
-    return seal
+def manifest_of(folder: Path) -> Manifest:
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    return manifest
 
 
 def forge(folder: Path, **changes: Any) -> str | None:
-    """What is wrong with a job whose seal says something else, and whose hashes all agree."""
-    seal = replace(seal_of(folder), **changes)
-    write_seal(folder, replace(seal, key=seal.parts.key()))
-    return damage(folder, seal_of(folder))
+    """What is wrong with a job whose manifest says something else, and whose hashes all agree."""
+    manifest = replace(manifest_of(folder), **changes)
+    write_manifest(folder, replace(manifest, key=manifest.parts.key()))
+    return damage(folder, manifest_of(folder))
 
 
-def reseal(folder: Path) -> None:
+def rewrite_manifest(folder: Path) -> None:
     """Bring the hashes up to date."""
     files = hash_files(folder, output_files(folder))
-    write_seal(folder, replace(seal_of(folder), files=files))
+    write_manifest(folder, replace(manifest_of(folder), files=files))
 
 
-def test_a_job_as_it_was_sealed(folder: Path) -> None:
-    assert damage(folder, seal_of(folder)) is None
+def test_a_job_as_it_was_recorded(folder: Path) -> None:
+    assert damage(folder, manifest_of(folder)) is None
 
 
 def test_another_content(folder: Path) -> None:
-    assert forge(folder, content="0" * 40) == "its seal names another content than its files have"
+    assert forge(folder, content="0" * 40) == "its manifest names another content than its files have"
 
 
 def test_another_result_with_its_hash_and_not_its_content(folder: Path) -> None:
     (folder / "x.npy").write_bytes(b"better results")
-    reseal(folder)
-    assert damage(folder, seal_of(folder)) == "its seal names another content than its files have"
+    rewrite_manifest(folder)
+    assert damage(folder, manifest_of(folder)) == "its manifest names another content than its files have"
 
 
-def test_a_result_that_the_seal_leaves_out(folder: Path) -> None:
+def test_a_result_that_the_manifest_leaves_out(folder: Path) -> None:
     """It would not be checked any more."""
-    files = {name: found for name, found in seal_of(folder).files.items() if name != "x.npy"}
+    files = {name: found for name, found in manifest_of(folder).files.items() if name != "x.npy"}
     content, _ = content_of_job(folder, files)
     assert forge(folder, files=files, content=content) == "has a file that it did not leave: x.npy"
 
@@ -80,15 +80,17 @@ def test_a_rejection_that_was_none_and_one_that_was(
 ) -> None:
     record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     (folder / "record.json").write_text(json.dumps({**record, "problem": problem}), encoding="utf-8")
-    reseal(folder)
-    content, _ = content_of_job(folder, seal_of(folder).files)
+    rewrite_manifest(folder)
+    content, _ = content_of_job(folder, manifest_of(folder).files)
     said = forge(folder, content=content, rejected=rejected)
-    assert said == f"its seal says that it {'' if rejected else 'did not '}reject{'ed' * rejected} its input"
+    assert (
+        said == f"its manifest says that it {'' if rejected else 'did not '}reject{'ed' * rejected} its input"
+    )
 
 
 def test_another_method(folder: Path) -> None:
     said = forge(folder, parts=parts_with(options=TYPICAL, method="methods.other"))
-    assert said == "its seal says methods.other, and setup.json methods.toy"
+    assert said == "its manifest says methods.other, and setup.json methods.toy"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_another_method(folder: Path) -> None:
         {"settings": {}},
         {"settings": {"C": [0.1, 1], "D": 1}},
         {"classes": ["left", "up"]},
-        {"participant": "B"},
+        {"partition": "B"},
         {"more": 1},
     ],
 )
@@ -110,7 +112,7 @@ def test_other_options(folder: Path, change: dict[str, Any]) -> None:
     said = forge(folder, parts=parts_with(options={**TYPICAL, **change}))
     (name,) = change
     assert said is not None
-    assert said.startswith(f"its seal says {name} = ")
+    assert said.startswith(f"its manifest says {name} = ")
 
 
 @pytest.mark.parametrize(
@@ -132,22 +134,22 @@ def test_options_that_exax_notes_in_the_type_of_the_default(folder: Path, given:
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
     setup["options"] = {"x": noted, "default": 3}
     (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
-    reseal(folder)
+    rewrite_manifest(folder)
     assert forge(folder, parts=parts_with(options={"x": given})) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"method": "toy"}', "\0"])
 def test_notes_of_exax_that_cannot_be_read(folder: Path, text: str) -> None:
     (folder / "setup.json").write_text(text, encoding="utf-8")
-    reseal(folder)
-    assert "cannot be read" in str(damage(folder, seal_of(folder)))
+    rewrite_manifest(folder)
+    assert "cannot be read" in str(damage(folder, manifest_of(folder)))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "\0"])
 def test_a_record_that_cannot_be_read(folder: Path, text: str) -> None:
     (folder / "record.json").write_text(text, encoding="utf-8")
-    reseal(folder)
-    assert damage(folder, seal_of(folder)) is not None
+    rewrite_manifest(folder)
+    assert damage(folder, manifest_of(folder)) is not None
 
 
 def add_a_note(folder: Path) -> None:
@@ -167,12 +169,12 @@ def lose_what_was_printed(folder: Path) -> None:
 @pytest.mark.parametrize("change", [add_a_note, add_a_hidden_file, lose_what_was_printed])
 def test_what_nobody_reads_does_no_damage(folder: Path, change: Callable[[Path], None]) -> None:
     change(folder)
-    assert damage(folder, seal_of(folder)) is None
-    assert added_files(folder, seal_of(folder)) == (["notes.txt"] if change is add_a_note else [])
+    assert damage(folder, manifest_of(folder)) is None
+    assert added_files(folder, manifest_of(folder)) == (["notes.txt"] if change is add_a_note else [])
 
 
 @pytest.mark.parametrize("name", ["more.npy", "below/x.npy", "x.npz", "result.pickle"])
 def test_a_file_that_would_be_taken_for_a_result_is_damage(folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_bytes(b"x")
-    assert damage(folder, seal_of(folder)) == f"has a file that it did not leave: {name}"
+    assert damage(folder, manifest_of(folder)) == f"has a file that it did not leave: {name}"

@@ -20,7 +20,7 @@ class Run:
 
     def begin(self) -> None:
         job = self.jobs.pop(0)
-        self.estimate.begin(job.stage, job.participant)
+        self.estimate.begin(job.stage, job.partition)
 
     def job(self, seconds: float, built: bool = True) -> None:
         self.begin()
@@ -33,8 +33,8 @@ class Run:
         return seconds
 
 
-def planned(stage: str, plan: str = BUILD, participant: str | None = None, seconds: float = 0.0) -> Built:
-    return Built("", stage, participant, plan=plan, seconds=seconds)
+def planned(stage: str, plan: str = BUILD, partition: str | None = None, seconds: float = 0.0) -> Built:
+    return Built("", stage, partition, plan=plan, seconds=seconds)
 
 
 def test_before_the_first_job_all_take_what_they_took_before() -> None:
@@ -133,7 +133,7 @@ def test_units_are_enough_without_history() -> None:
 
 
 def test_a_pipeline_may_do_what_it_did_not_plan() -> None:
-    run = Run(planned("features", participant="A"), planned("features", participant="B"), planned("train"))
+    run = Run(planned("features", partition="A"), planned("features", partition="B"), planned("train"))
     run.estimate.begin("features", "B")  # another order
     run.now = 8
     run.estimate.end(True)

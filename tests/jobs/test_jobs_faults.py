@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shortloop.errors import InputError, TransientError
-from shortloop.jobs.system_errors import fault_in, fault_of, if_writable, unreadable
+from shortloop.jobs.system_errors import if_writable, system_error, system_error_in, unreadable
 
 
 def caused(error: Exception, *, known: bool) -> Exception:
@@ -41,7 +41,7 @@ LACKS: list[tuple[Exception, str]] = [
 @pytest.mark.parametrize(("error", "hint"), LACKS)
 def test_what_the_machine_lacks_counts_wherever_it_is_in_a_chain(error: Exception, hint: str) -> None:
     for each in (error, caused(error, known=True), caused(error, known=False)):
-        found = fault_of(each)
+        found = system_error(each)
         assert found is not None
         assert hint in str(found.hint)
 
@@ -65,12 +65,12 @@ def test_what_the_machine_lacks_counts_wherever_it_is_in_a_chain(error: Exceptio
 def test_what_a_disk_does_not_allow(code: str) -> None:
     number = getattr(errno, code)
     error = OSError(number, os.strerror(number), "/x\x1by")
-    found = fault_of(error)
+    found = system_error(error)
     assert found is not None
     assert r"/x\x1by" in found.message
     assert os.strerror(number) in found.message
     assert found.hint
-    assert fault_of(caused(error, known=False)) is None  # it was handled
+    assert system_error(caused(error, known=False)) is None  # it was handled
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_a_disk_does_not_allow(code: str) -> None:
     [ValueError("x"), OSError("x"), OSError(errno.ENOENT, "No such file"), KeyError("x"), ImportError("x")],
 )
 def test_what_may_be_a_mistake(error: Exception) -> None:
-    assert fault_of(error) is None
+    assert system_error(error) is None
 
 
 def test_an_index_that_is_held(tmp_path: Path) -> None:
@@ -87,21 +87,21 @@ def test_an_index_that_is_held(tmp_path: Path) -> None:
     holder.execute("begin exclusive")
     with pytest.raises(sqlite3.OperationalError) as caught:
         sqlite3.connect(tmp_path / "x", timeout=0).execute("create table t (x)")
-    found = fault_of(caught.value)
+    found = system_error(caught.value)
     assert found is not None
     assert "held by another program" in found.problem
     with pytest.raises(sqlite3.Error) as wrong:
         sqlite3.connect(":memory:").execute("nonsense")
-    assert fault_of(wrong.value) is None
+    assert system_error(wrong.value) is None
 
 
 def test_a_current_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     error = FileNotFoundError(errno.ENOENT, "No such file")
     (tmp_path / "x").mkdir()
     monkeypatch.chdir(tmp_path / "x")
-    assert fault_of(error) is None
+    assert system_error(error) is None
     (tmp_path / "x").rmdir()
-    found = fault_of(error)
+    found = system_error(error)
     assert found is not None
     assert "current folder was deleted" in found.problem
 
@@ -112,8 +112,8 @@ def test_the_end_of_a_job(error: Exception) -> None:
     try:
         raise error
     except Exception:
-        found = fault_in(traceback.format_exc())
-    known = fault_of(error)
+        found = system_error_in(traceback.format_exc())
+    known = system_error(error)
     assert found is not None
     assert known is not None
     assert (found.problem, found.hint) == (known.problem, known.hint)
@@ -122,7 +122,7 @@ def test_the_end_of_a_job(error: Exception) -> None:
 def test_the_end_of_a_job_with_a_message() -> None:
     for kind in (InputError, TransientError):
         error = kind("a file changed", file="x y", found="Cz\nFz\nValueError: x", hint="run again")
-        found = fault_in(f"Status:\n{''.join(traceback.format_exception(error))}")
+        found = system_error_in(f"Status:\n{''.join(traceback.format_exception(error))}")
         assert found is not None
         assert found.message == error.message
 
@@ -131,7 +131,7 @@ def test_the_end_of_a_job_with_a_message() -> None:
     "last", ["ValueError: MemoryError", "OSError: [Errno 2] No such file: 'x'", "x", "", "  MemoryError: x"]
 )
 def test_the_end_of_a_job_that_may_be_a_mistake(last: str) -> None:
-    assert fault_in(f"Traceback (most recent call last):\n  x\n{last}") is None
+    assert system_error_in(f"Traceback (most recent call last):\n  x\n{last}") is None
 
 
 def test_a_write_that_is_not_allowed_is_left_out() -> None:

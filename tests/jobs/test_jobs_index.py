@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from jobs_project import ROOT, empty_project
-from jobs_sealed import parts_with, sealed_job
+from jobs_recorded import parts_with, recorded_job
 
 from shortloop.jobs.store.database import Database
 from shortloop.jobs.store.index import LAYOUT, PROBES
@@ -33,9 +33,9 @@ def found() -> list[str | None]:
 
 @pytest.fixture
 def jobs(project: Path) -> list[str | None]:
-    """Ids of sealed jobs, one for each key."""
+    """Ids of recorded jobs, one for each key."""
     for number, parts in enumerate(PARTS):
-        sealed_job(project, f"main-{number}", parts, left=b"%d" % number)
+        recorded_job(project, f"main-{number}", parts, left=b"%d" % number)
     made: list[str | None] = [f"main-{number}" for number in range(len(PARTS))]
     assert found() == made
     return made
@@ -111,8 +111,8 @@ def test_flipped_bits_make_no_job_another(jobs: list[str | None], places: list[t
 def test_a_stale_index_knows_neither_too_much_nor_too_little(project: Path, jobs: list[str | None]) -> None:
     """An index that was put back from an older copy."""
     old = INDEX.read_bytes()
-    sealed_job(project, "main-99", PARTS[0], left=b"newer")
-    for name in ("x.npy", "record.json", "seal.json", "setup.json", "post.json"):
+    recorded_job(project, "main-99", PARTS[0], left=b"newer")
+    for name in ("x.npy", "record.json", "manifest.json", "setup.json", "post.json"):
         (project / "workdirs/main/main-7" / name).unlink()
     (project / "workdirs/main/main-7").rmdir()
     INDEX.unlink()
@@ -167,8 +167,8 @@ def test_places_of_a_pipeline(project: Path) -> None:
 
 def test_how_long_jobs_take_is_known_by_method(project: Path) -> None:
     for number, seconds in enumerate([1.0, 2.0, 6.0]):
-        seal = sealed_job(project, f"main-{number}", PARTS[number])
-        seal.cost["seconds"] = seconds
+        manifest = recorded_job(project, f"main-{number}", PARTS[number])
+        manifest.cost["seconds"] = seconds
         with Store() as store:
-            store.index.insert(seal, [])
+            store.index.insert(manifest, [])
             assert store.index.seconds() == {"toy": pytest.approx([1.0, 1.5, 3.0][number])}

@@ -14,7 +14,7 @@ from toy_jobs import ToyJobs, toy_project
 
 from shortloop.jobs.store import index_file
 from shortloop.jobs.store.index import Index
-from shortloop.jobs.system_errors import fault_of
+from shortloop.jobs.system_errors import system_error
 
 LOOKING = [("jobs",), ("show", "main-0"), ("why", "main-0"), ("verify",), ("gc",)]
 
@@ -93,7 +93,7 @@ def test_one_that_another_program_holds(held: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(index_file, "PATIENCE", 0.2)
     with pytest.raises(sqlite3.OperationalError) as caught:
         index_in(held)
-    found = fault_of(caught.value)
+    found = system_error(caught.value)
     assert found is not None
     assert "held by another program" in found.problem
     code = (

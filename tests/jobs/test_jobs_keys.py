@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jobs_project import ROOT, empty_project, own_package, write
-from jobs_sealed import parts_with
+from jobs_recorded import parts_with
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys import code

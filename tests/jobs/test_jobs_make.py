@@ -19,7 +19,7 @@ from shortloop.jobs.executor import Run
 from shortloop.jobs.planner import Built, Plan
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.store.manifest import SEAL, read_seal
+from shortloop.jobs.store.manifest import MANIFEST, read_manifest
 from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -41,12 +41,12 @@ class Toy:
             run = Run(self.exax, None, Path(), Progress([], {}), store, "toy")
             return run.build("toy", options=options or {})
 
-    def forget(self, *, seals: bool) -> None:
+    def forget(self, *, manifests: bool) -> None:
         """As if the last run had been cut off before all was written."""
         for file in (self.project / "workdirs/main/.shortloop").glob("*.sqlite*"):
             file.unlink()
-        if seals:
-            for file in (self.project / "workdirs/main").glob(f"*/{SEAL}"):
+        if manifests:
+            for file in (self.project / "workdirs/main").glob(f"*/{MANIFEST}"):
                 file.unlink()
                 (file.parent / NOTED).write_text(self.exax.notes[file.parent], encoding="utf-8")
 
@@ -57,21 +57,21 @@ def toy(package: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     return Toy(package)
 
 
-def test_a_sealed_job_that_the_index_lost_is_reused(toy: Toy) -> None:
+def test_a_recorded_job_that_the_index_lost_is_reused(toy: Toy) -> None:
     first = toy.build()
-    toy.forget(seals=False)
+    toy.forget(manifests=False)
     again = toy.build()
     assert (again.job, again.fresh, again.content) == (first.job, False, first.content)
 
 
-def test_a_finished_job_that_was_not_sealed_is_taken_over(toy: Toy) -> None:
+def test_a_finished_job_that_was_not_recorded_is_taken_over(toy: Toy) -> None:
     first = toy.build()
-    toy.forget(seals=True)
+    toy.forget(manifests=True)
     again = toy.build()
     assert (again.job, again.fresh, again.content) == (first.job, False, first.content)
-    seal = read_seal(again.path)
-    assert seal is not None
-    assert seal.content == first.content
+    manifest = read_manifest(again.path)
+    assert manifest is not None
+    assert manifest.content == first.content
     assert len(toy.exax.made) == 1
 
 
@@ -87,7 +87,7 @@ def test_not_if_it_was_made_before_the_machine_started(toy: Toy, monkeypatch: py
     assert not client.made_since_boot(first.path)
     post.write_text(json.dumps(loaded), encoding="utf-8")  # its code is newer than that
     monkeypatch.setattr(client, "made_since_boot", lambda folder: False)
-    toy.forget(seals=True)
+    toy.forget(manifests=True)
     again = toy.build()
     assert again.fresh
     assert again.job != first.job
@@ -96,30 +96,30 @@ def test_not_if_it_was_made_before_the_machine_started(toy: Toy, monkeypatch: py
 def test_also_if_a_file_of_its_code_was_written_since(toy: Toy) -> None:
     """What it has loaded is known."""
     first = toy.build()
-    toy.forget(seals=True)
+    toy.forget(manifests=True)
     write(toy.project, "shortloop/a.py", "x = 1\n")
     assert toy.build().job == first.job
 
 
 def test_not_if_nobody_knows_what_it_has_loaded(toy: Toy) -> None:
     first = toy.build()
-    toy.forget(seals=True)
+    toy.forget(manifests=True)
     (first.path / NOTED).unlink()
     assert toy.build().job != first.job
 
 
-def test_not_if_its_seal_is_damaged(toy: Toy) -> None:
+def test_not_if_its_manifest_is_damaged(toy: Toy) -> None:
     first = toy.build()
-    toy.forget(seals=False)
-    os.truncate(first.path / SEAL, 50)
+    toy.forget(manifests=False)
+    os.truncate(first.path / MANIFEST, 50)
     again = toy.build()
     assert again.fresh
     assert again.job != first.job
 
 
-def test_not_if_it_was_sealed_and_damaged_since(toy: Toy) -> None:
+def test_not_if_it_was_recorded_and_damaged_since(toy: Toy) -> None:
     first = toy.build()
-    toy.forget(seals=False)
+    toy.forget(manifests=False)
     (first.path / "record.json").write_text("{}", encoding="utf-8")
     assert toy.build().job != first.job
 
@@ -127,7 +127,7 @@ def test_not_if_it_was_sealed_and_damaged_since(toy: Toy) -> None:
 def test_a_set_aside_job_that_a_running_exax_still_hands_out(toy: Toy) -> None:
     first = toy.build()
     (first.path / FINISHED).rename(first.path / SET_ASIDE)
-    toy.forget(seals=False)
+    toy.forget(manifests=False)
     again = toy.build()
     assert again.fresh
     assert again.job != first.job
@@ -165,7 +165,7 @@ def test_code_that_is_loaded_after_it_changed(toy: Toy) -> None:
     assert toy.build().job == "main-1"
     mixed = toy.project / "workdirs/main/main-0"
     assert (mixed / SET_ASIDE).is_file()
-    assert not (mixed / SEAL).exists()
+    assert not (mixed / MANIFEST).exists()
 
 
 def test_code_that_goes_on_changing(toy: Toy) -> None:
@@ -197,13 +197,13 @@ def test_a_job_of_methods_that_exax_had_not_loaded_again(toy: Toy) -> None:
 
 def test_every_job_is_kept_with_what_made_it(toy: Toy) -> None:
     built = toy.build({"b": 2, "a": 1})
-    seal = read_seal(built.path)
-    assert seal is not None
-    assert (seal.job, seal.reason, seal.pipeline) == (built.job, "new", "toy")
-    assert seal.parts.options == {"a": 1, "b": 2}
-    assert seal.cost["seconds"] == 0.25
-    assert seal.cost["bytes"] == sum(size for size, _ in seal.files.values())
-    assert seal.key == seal.parts.key()
+    manifest = read_manifest(built.path)
+    assert manifest is not None
+    assert (manifest.job, manifest.reason, manifest.pipeline) == (built.job, "new", "toy")
+    assert manifest.parts.options == {"a": 1, "b": 2}
+    assert manifest.cost["seconds"] == 0.25
+    assert manifest.cost["bytes"] == sum(size for size, _ in manifest.files.values())
+    assert manifest.key == manifest.parts.key()
 
 
 def test_a_plan_makes_nothing(toy: Toy) -> None:

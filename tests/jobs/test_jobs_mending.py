@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from jobs_project import ROOT, empty_project, make_job
-from jobs_sealed import sealed_job
+from jobs_recorded import recorded_job
 
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE
 from shortloop.jobs.store.leftovers import BROKEN, UNFINISHED, mend, tidy
@@ -31,8 +31,8 @@ DAMAGE = {
 def workdirs(project: Path) -> dict[str, Path]:
     found = {"main": project / "workdirs/main", "other": project / "elsewhere/other", "none": project / "x"}
     for number in (1, 2):
-        sealed_job(project, f"main-{number}")
-    sealed_job(project, "other-1")
+        recorded_job(project, f"main-{number}")
+    recorded_job(project, "other-1")
     return found
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from jobs_project import empty_project
-from jobs_sealed import finished_job, seal_for
+from jobs_recorded import finished_job, manifest_for
 
 from shortloop.errors import InputError
 from shortloop.jobs.store.integrity import damage
-from shortloop.jobs.store.manifest import hash_files, output_files, write_seal
+from shortloop.jobs.store.manifest import hash_files, output_files, write_manifest
 
 project = pytest.fixture(empty_project)
 
@@ -60,8 +60,8 @@ def test_a_job_that_leaves_one(project: Path, kind: str) -> None:
 def test_a_file_that_became_one(project: Path, kind: str) -> None:
     make, words = KINDS[kind]
     folder = finished_job(project, "main-3", left=b"")  # of the size that a pipe has
-    seal = seal_for(folder)
-    write_seal(folder, seal)
+    manifest = manifest_for(folder)
+    write_manifest(folder, manifest)
     (folder / "x.npy").unlink()
     make(folder / "x.npy")
-    assert damage(folder, seal) == f"x.npy is {words} now"
+    assert damage(folder, manifest) == f"x.npy is {words} now"

@@ -1,4 +1,4 @@
-"""What a job left that the system could not put on disk is not known any more; what has no seal is."""
+"""What a job left that the system could not put on disk is not known any more; what has no manifest is."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from jobs_project import empty_project
-from jobs_sealed import finished_job, seal_for
+from jobs_recorded import finished_job, manifest_for
 
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.store import manifest as sealing
-from shortloop.jobs.store.manifest import SEAL
+from shortloop.jobs.store import manifest as manifests
+from shortloop.jobs.store.manifest import MANIFEST
 from shortloop.jobs.store.store import Store
 from shortloop.worker.records import create_array
 
@@ -34,24 +34,24 @@ def failing(name: str) -> Callable[[int], None]:
 
 def test_a_job_that_is_not_on_disk_is_set_aside(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = finished_job(project, "main-1")
-    monkeypatch.setattr(sealing.os, "fsync", failing("x.npy"))
+    monkeypatch.setattr(manifests.os, "fsync", failing("x.npy"))
     store = Store()
-    store.add(folder, seal_for(folder))
+    store.add(folder, manifest_for(folder))
     with pytest.raises(OSError, match="Input/output error"):
         store.close()
-    assert not (folder / SEAL).exists()
+    assert not (folder / MANIFEST).exists()
     assert not (folder / FINISHED).exists()
     assert (folder / SET_ASIDE).exists()
 
 
-def test_a_job_whose_seal_is_not_on_disk_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_whose_manifest_is_not_on_disk_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = finished_job(project, "main-1")
-    monkeypatch.setattr(sealing.os, "fsync", failing(f".{SEAL}"))
+    monkeypatch.setattr(manifests.os, "fsync", failing(f".{MANIFEST}"))
     store = Store()
-    store.add(folder, seal_for(folder))
+    store.add(folder, manifest_for(folder))
     with pytest.raises(OSError, match="Input/output error"):
         store.close()
-    assert not (folder / SEAL).exists()
+    assert not (folder / MANIFEST).exists()
     assert (folder / FINISHED).exists()
 
 

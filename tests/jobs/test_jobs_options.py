@@ -129,6 +129,6 @@ def test_names_of_options_and_participants() -> None:
     plan.build("toy", "A", options={"number": 1})
     with pytest.raises(InputError, match="a key of type int"):
         plan.build("toy", options={1: 2})  # type: ignore[dict-item]
-    with pytest.raises(InputError, match=r"option participant\n(.|\n)*numpy.str_"):
+    with pytest.raises(InputError, match=r"option partition\n(.|\n)*numpy.str_"):
         plan.build("toy", np.str_("A"))
     assert len(plan.jobs) == 1

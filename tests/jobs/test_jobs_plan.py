@@ -50,7 +50,7 @@ def test_the_default_study() -> None:
     }
     assert plan.jobs[0] == Built("", "import_epochs", "S01")
     assert plan.jobs[-1] == Built("", "report", None)
-    assert {job.participant for job in plan.jobs} == {*study.participants, None}
+    assert {job.partition for job in plan.jobs} == {*study.participants, None}
 
 
 @pytest.mark.parametrize("features", [AMPLITUDE, POWER])
@@ -93,7 +93,7 @@ def test_a_missing_file_stops_the_plan(thesis: Path) -> None:
     (thesis / "B_test.mat").unlink()
     with pytest.raises(InputError) as caught:
         plan_of(thesis, THESIS, POWER)
-    assert caught.value.participant == "B"
+    assert caught.value.where["participant"] == "B"
     assert "B_test.mat" in caught.value.message
 
 

@@ -22,13 +22,13 @@ package = pytest.fixture(own_package)
 METHOD = """\
 from shortloop.{name} import f
 
-options = {{"participant": "", "count": 0}}
+options = {{"partition": "", "count": 0}}
 jobs = ("above", "before")
 """
 
 
 class Chain:
-    """One job of each participant in each of two stages, and one of all; run without a server."""
+    """One job of each partition in each of two stages, and one of all; run without a server."""
 
     def __init__(self, project: Path) -> None:
         for name in ("first", "second", "last"):
@@ -48,7 +48,7 @@ class Chain:
         return run.build("last", options=self.options["last"], jobs={"above": seconds})
 
     def plan(self) -> dict[str, tuple[str, str]]:
-        """What would be done, and why, by stage and participant."""
+        """What would be done, and why, by stage and partition."""
         with Store() as store:
             plan = Plan(None, Path(), store, "chain")
             self.pipeline(plan)
@@ -64,7 +64,7 @@ class Chain:
 
 
 def _name(job: Built) -> str:
-    return f"{job.stage} {job.participant or ''}".strip()
+    return f"{job.stage} {job.partition or ''}".strip()
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_an_edit_there_and_back_builds_nothing_again(chain: Chain) -> None:
     assert chain.run() == {}
 
 
-def test_one_participant_more_and_one_less(chain: Chain) -> None:
+def test_one_partition_more_and_one_less(chain: Chain) -> None:
     chain.participants = ["A", "B", "C"]
     plan = chain.plan()
     assert plan["first A"] == plan["second B"] == (REUSE, "")
@@ -180,8 +180,12 @@ def test_a_job_grows_from_the_largest_that_is_there(chain: Chain) -> None:
 
 def _made(chain: Chain) -> list[tuple[str, dict[str, Any]]]:
     with Store() as store:
-        seals = [store.seal_of(job) for job in chain.exax.made.values()]
-    return [(seal.job, seal.parts.options) for seal in seals if seal and seal.parts.method.endswith("second")]
+        manifests = [store.manifest_of(job) for job in chain.exax.made.values()]
+    return [
+        (manifest.job, manifest.parts.options)
+        for manifest in manifests
+        if manifest and manifest.parts.method.endswith("second")
+    ]
 
 
 def test_a_job_grows_from_none_that_rejected_its_input(package: Path) -> None:

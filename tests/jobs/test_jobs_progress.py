@@ -67,7 +67,7 @@ jobs = [Built("", "train", f"[S{number}]", plan=BUILD, seconds=70.0) for number 
 jobs.append(Built("", "group", None, plan=BUILD, seconds=50.0))
 with Progress(jobs, {}, lambda: 0.25) as progress:
     for number, job in enumerate(jobs):
-        progress.begin(job.stage, job.participant)
+        progress.begin(job.stage, job.partition)
         time.sleep(0.15)
         progress._bar.refresh()
         progress.end(f"built job [no{number}] because" + " of this" * 30)

@@ -15,7 +15,7 @@ from shortloop.jobs.explain.reasons import code_words, one_line
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.planner import Built
 from shortloop.jobs.store.inputs import register
-from shortloop.jobs.store.manifest import Seal
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.store import Store
 
 NOW = with_code(steps="def step(x):\n    return x + 2\n\ndef other():\n    pass", more="LIMIT = 1")
@@ -37,12 +37,14 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
     return ToyJobs(tmp_path)
 
 
-def reason(jobs: ToyJobs, old: Seal, new: Seal, **above: Built | list[Built]) -> str:
+def reason(jobs: ToyJobs, old: Manifest, new: Manifest, **above: Built | list[Built]) -> str:
     return one_line(old.parts, new.parts, jobs.folder(old.job), above)
 
 
-def built(seal: Seal) -> Built:
-    return Built(seal.job, seal.parts.method.rpartition(".")[2], seal.participant, content=seal.content)
+def built(manifest: Manifest) -> Built:
+    return Built(
+        manifest.job, manifest.parts.method.rpartition(".")[2], manifest.partition, content=manifest.content
+    )
 
 
 def test_without_a_job_before_it_is_new(jobs: ToyJobs) -> None:
@@ -133,11 +135,11 @@ def test_an_input_is_named_by_both_jobs(jobs: ToyJobs) -> None:
     assert reason(jobs, one, two, scores=built(new)) == "scores main-0 → main-1 came out different"
 
 
-def test_inputs_of_many_participants_are_counted(jobs: ToyJobs) -> None:
+def test_inputs_of_many_partitions_are_counted(jobs: ToyJobs) -> None:
     old = [jobs.make(name, left=1) for name in "ABC"]
     new = [jobs.make(name, left=2) for name in "ABC"]
 
-    def said(*now: Seal) -> str:
+    def said(*now: Manifest) -> str:
         two = jobs.make(None, above={"all": list(now)})
         return reason(jobs, one, two, all=[built(each) for each in now])
 
@@ -164,8 +166,8 @@ def test_what_is_not_known_yet_is_no_reason(jobs: ToyJobs) -> None:
 
 
 def test_a_damaged_job_is_the_reason(jobs: ToyJobs) -> None:
-    seal = jobs.make()
-    jobs.damage(seal.job)
+    manifest = jobs.make()
+    jobs.damage(manifest.job)
     with Store() as store:
-        assert store.find(seal.key) is None
-        assert store.why(seal.parts, seal, {}) == "main-0 was damaged: scores.npy was altered"
+        assert store.find(manifest.key) is None
+        assert store.why(manifest.parts, manifest, {}) == "main-0 was damaged: scores.npy was altered"

@@ -128,14 +128,14 @@ def test_facts_threads_and_versions_come_back(job: Path) -> None:
     pools = [{"library": "blas", "threads": 1}]
     write_record("train", "S01", {}, facts=facts, threads=iter(pools))
     result = open_result(job)
-    assert (result.stage, result.participant, result.problem) == ("train", "S01", None)
+    assert (result.stage, result.partition, result.problem) == ("train", "S01", None)
     assert result.facts == facts
     assert result.record["threads"] == pools
     assert result.record["versions"] == versions()
     assert versions()["numpy"] == np.__version__
     assert set(result.record) == {
         "stage",
-        "participant",
+        "partition",
         "arrays",
         "facts",
         "threads",
@@ -159,7 +159,7 @@ def test_an_array_that_was_not_written_is_noticed(job: Path) -> None:
 
 def test_a_rejected_job_leaves_the_message_and_nothing_else(job: Path) -> None:
     save_array("data_study", np.zeros(3))  # of a phase before the bad one
-    error = InputError("no labels", participant="S01", file="a.npz", hint="look [there]")
+    error = InputError("no labels", partition="S01", file="a.npz", hint="look [there]")
     reject("import_epochs", "S01", error)
     result = open_result(job)
     assert result.problem == error.message

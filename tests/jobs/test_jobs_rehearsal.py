@@ -12,7 +12,7 @@ from jobs_project import own_package, write
 from toy_jobs import CONFIGURATION
 
 from shortloop.errors import InputError
-from shortloop.jobs.dry_run import Rehearsal, rehearse
+from shortloop.jobs.dry_run import DryRun, dry_run
 from shortloop.jobs.planner import BUILD
 
 NUMBERS = itertools.count()
@@ -58,20 +58,20 @@ def write_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
 
 
 def test_a_pipeline_is_planned(write_script: Callable[[str], str]) -> None:
-    rehearsal = rehearse(write_script(SCRIPT))
-    (plan,) = rehearsal.plans
-    assert [(job.stage, job.participant, job.plan, job.reason) for job in plan.jobs] == [
+    planned = dry_run(write_script(SCRIPT))
+    (plan,) = planned.plans
+    assert [(job.stage, job.partition, job.plan, job.reason) for job in plan.jobs] == [
         ("first", "A", BUILD, "new"),
         ("second", "A", BUILD, "new"),
     ]
-    assert rehearsal.seconds == {}
+    assert planned.seconds == {}
 
 
 def test_several_pipelines_are_planned(write_script: Callable[[str], str]) -> None:
     twice = SCRIPT.replace(
         "return run_pipeline", "run_pipeline(urd, pipeline, name='one')\n    return run_pipeline"
     )
-    assert [plan.name for plan in rehearse(write_script(twice)).plans] == ["one", "chain"]
+    assert [plan.name for plan in dry_run(write_script(twice)).plans] == ["one", "chain"]
 
 
 @pytest.mark.parametrize(
@@ -90,28 +90,28 @@ def test_a_script_that_does_more_cannot_be_planned(
 ) -> None:
     script = write_script(SCRIPT.replace(old, new))
     with pytest.raises(InputError) as caught:
-        rehearse(script)
+        dry_run(script)
     for word in words:
         assert word in caught.value.message
 
 
 def test_a_missing_script_is_named(write_script: Callable[[str], str]) -> None:
     with pytest.raises(InputError, match="no such build script"):
-        rehearse("nothing_of_the_kind")
+        dry_run("nothing_of_the_kind")
 
 
 def test_a_script_that_fails_fails(write_script: Callable[[str], str]) -> None:
     script = write_script(SCRIPT.replace("return run_pipeline", "return 3 or run_pipeline"))
     with pytest.raises(SystemExit) as caught:
-        rehearse(script)
+        dry_run(script)
     assert caught.value.code == 3
 
 
 def test_mistakes_of_a_pipeline_are_the_users(write_script: Callable[[str], str]) -> None:
     with pytest.raises(InputError, match="no such method"):
-        rehearse(write_script(SCRIPT.replace('"second"', '"third"')))
+        dry_run(write_script(SCRIPT.replace('"second"', '"third"')))
 
 
 def test_a_rehearsal_says_what_it_cannot_do() -> None:
     with pytest.raises(InputError, match="run_pipeline"):
-        Rehearsal().build("train")
+        DryRun().build("train")

@@ -23,7 +23,7 @@ def job(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = make_job(
         project,
         "main-3",
-        options={"participant": "S01", "decoding": {"folds": 3}},
+        options={"partition": "S01", "decoding": {"folds": 3}},
         jobs={"features": "main-2", "applied": None, "permuted": ["main-1", "other-7"], "none": []},
     )
     with monkeypatch.context() as inside:
@@ -37,7 +37,7 @@ def job(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_load_gives_what_was_written(job: Path) -> None:
     result = load("main-3")
-    assert (result.job, result.path, result.stage, result.participant) == ("main-3", job, "train", "S01")
+    assert (result.job, result.path, result.stage, result.partition) == ("main-3", job, "train", "S01")
     assert set(result.arrays) == {"weights", "labels"}
     np.testing.assert_array_equal(result.arrays["weights"], np.arange(6.0).reshape(2, 3))
     assert isinstance(result.arrays["weights"], np.memmap)
@@ -48,7 +48,7 @@ def test_load_gives_what_was_written(job: Path) -> None:
 def test_load_gives_what_exax_wrote(job: Path) -> None:
     result = load("main-3")
     assert result.method == "train"
-    assert result.options == {"participant": "S01", "decoding": {"folds": 3}}
+    assert result.options == {"partition": "S01", "decoding": {"folds": 3}}
     assert result.inputs == {"features": "main-2", "permuted": ["main-1", "other-7"]}
     assert result.sources() == [("features", "main-2"), ("permuted", "main-1"), ("permuted", "other-7")]
     assert result.seconds == 1.5
@@ -77,7 +77,7 @@ def test_a_job_of_another_workdir_is_found(job: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(made)
     write_record("group", None, {})
     assert load("other-7").path == made
-    assert load("other-7").participant is None
+    assert load("other-7").partition is None
     assert len(load("other-7").arrays) == 0
 
 
@@ -146,7 +146,7 @@ def test_an_array_that_is_cut_short_is_never_returned(job: Path) -> None:
 
 def test_a_rejected_job_says_why(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(make_job(project, "main-8"))
-    reject("import_epochs", "S02", InputError("no labels", file="b.npz", participant="S02"))
+    reject("import_epochs", "S02", InputError("no labels", file="b.npz", partition="S02"))
     result = load("main-8")
     assert result.problem is not None
     assert result.problem.splitlines()[0] == "no labels"

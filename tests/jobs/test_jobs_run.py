@@ -46,8 +46,8 @@ def test_a_run_builds_what_the_plan_counts(
     pipeline(plan)
     exax = Exax(project, {})
     run = run_with(exax, study)
-    assert [(job.stage, job.participant) for job in run.jobs] == [
-        (job.stage, job.participant) for job in plan.jobs
+    assert [(job.stage, job.partition) for job in run.jobs] == [
+        (job.stage, job.partition) for job in plan.jobs
     ]
     assert len(exax.asked) == expected_jobs(2, 2)
     assert all(job.fresh and job.seconds == 0.25 for job in run.jobs)
@@ -76,12 +76,12 @@ def test_jobs_get_the_ids_of_what_they_are_made_from(project: Path, study: Study
     by_id = {job.job: job for job in run.jobs}
     for (method, options, jobs), built in zip(exax.asked, run.jobs):
         assert method == built.stage
-        assert options.get("participant") == built.participant
+        assert options.get("partition") == built.partition
         above = [by_id[one] for each in jobs.values() for one in (each if isinstance(each, list) else [each])]
         if method in ("group", "report"):
-            assert {job.participant for job in above if job.stage != "group"} == {"S01", "S02"}
+            assert {job.partition for job in above if job.stage != "group"} == {"S01", "S02"}
         else:
-            assert {job.participant for job in above} <= {built.participant}
+            assert {job.partition for job in above} <= {built.partition}
     permuted = [jobs for method, _, jobs in exax.asked if method == "permute"]
     assert all(set(jobs) == {"models", "applied"} for jobs in permuted)
 

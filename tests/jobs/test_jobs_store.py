@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from jobs_project import empty_project
-from jobs_sealed import finished_job, parts_with, seal_for, sealed_job
+from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 
 from shortloop.jobs.project import FINISHED, SET_ASIDE
 from shortloop.jobs.store import store as room
-from shortloop.jobs.store.manifest import SEAL, read_seal, write_seal
+from shortloop.jobs.store.manifest import MANIFEST, read_manifest, write_manifest
 from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -33,7 +33,7 @@ def find(key: str = KEY) -> str | None:
 @pytest.fixture
 def folder(project: Path) -> Path:
     """A job that was found before, so that the index knows the states of its files."""
-    sealed_job(project, "main-1", ONE)
+    recorded_job(project, "main-1", ONE)
     assert find() == "main-1"
     return project / "workdirs/main/main-1"
 
@@ -47,10 +47,15 @@ def test_a_job_is_found_by_its_key_alone(folder: Path) -> None:
     assert find(TWO.key()) is None
     with Store() as store:
         found = store.find(KEY)
-    seal = read_seal(folder)
+    manifest = read_manifest(folder)
     assert found is not None
-    assert seal is not None
-    assert (found.path, found.content, found.seconds, found.rejected) == (folder, seal.content, 1.5, False)
+    assert manifest is not None
+    assert (found.path, found.content, found.seconds, found.rejected) == (
+        folder,
+        manifest.content,
+        1.5,
+        False,
+    )
 
 
 def test_what_is_as_it_was_is_not_read_again(folder: Path, no_reading: None) -> None:
@@ -59,7 +64,7 @@ def test_what_is_as_it_was_is_not_read_again(folder: Path, no_reading: None) -> 
 
 def test_the_newest_of_many_is_found(project: Path) -> None:
     for number in (3, 10, 2):
-        sealed_job(project, f"main-{number}", ONE)
+        recorded_job(project, f"main-{number}", ONE)
     assert find() == "main-10"
     (project / "workdirs/main/main-10/x.npy").write_bytes(b"damaged")
     assert find() == "main-3"
@@ -101,50 +106,50 @@ def test_a_damaged_job_is_set_aside_for_good(folder: Path, name: str) -> None:
     assert find() is None
 
 
-@pytest.mark.parametrize("name", [FINISHED, SEAL])
+@pytest.mark.parametrize("name", [FINISHED, MANIFEST])
 def test_a_job_without_what_says_that_it_is_whole(folder: Path, name: str) -> None:
     (folder / name).unlink()
     assert find() is None
     assert not (folder / FINISHED).exists()
 
 
-def test_a_damaged_seal(folder: Path) -> None:
-    os.truncate(folder / SEAL, 100)
+def test_a_damaged_manifest(folder: Path) -> None:
+    os.truncate(folder / MANIFEST, 100)
     with Store() as store:
         assert store.find(KEY) is None
-        assert store.damaged == {KEY: ("main-1", "seal.json is damaged")}
+        assert store.damaged == {KEY: ("main-1", "manifest.json is damaged")}
 
 
-def test_the_seal_of_another_job(project: Path, folder: Path) -> None:
+def test_the_manifest_of_another_job(project: Path, folder: Path) -> None:
     """All of another job was copied over it."""
-    other = sealed_job(project, "main-5", TWO, left=b"another result")
+    other = recorded_job(project, "main-5", TWO, left=b"another result")
     with Store() as store:
         store.index.insert(other, [])
     shutil.rmtree(folder)
     shutil.copytree(folder.with_name("main-5"), folder)
     with Store() as store:
         assert store.find(KEY) is None
-        assert store.damaged == {KEY: ("main-1", "seal.json is that of main-5")}
+        assert store.damaged == {KEY: ("main-1", "manifest.json is that of main-5")}
     assert (folder / SET_ASIDE).is_file()
     assert find(TWO.key()) == "main-5"
 
 
-def test_a_seal_of_another_key_that_was_made_to_fit(folder: Path) -> None:
+def test_a_manifest_of_another_key_that_was_made_to_fit(folder: Path) -> None:
     """Its job, key and hashes all agree with one another, and its content does not."""
-    seal = read_seal(folder)
-    assert seal is not None
-    write_seal(folder, replace(seal, content="0" * 40))
-    assert read_seal(folder) is not None
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    write_manifest(folder, replace(manifest, content="0" * 40))
+    assert read_manifest(folder) is not None
     with Store() as store:
         assert store.find(KEY) is None
-        assert store.why(ONE, None, {}).endswith("its seal names another content than its files have")
+        assert store.why(ONE, None, {}).endswith("its manifest names another content than its files have")
 
 
-def test_a_lost_index_believes_no_seal_without_reading(project: Path, folder: Path) -> None:
-    seal = read_seal(folder)
-    assert seal is not None
-    forged = replace(seal, parts=TWO, key=TWO.key())
-    write_seal(folder, forged)
+def test_a_lost_index_believes_no_manifest_without_reading(project: Path, folder: Path) -> None:
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    forged = replace(manifest, parts=TWO, key=TWO.key())
+    write_manifest(folder, forged)
     shutil.rmtree(project / "workdirs/main/.shortloop")
     assert find(TWO.key()) is None
     assert not (folder / FINISHED).exists()
@@ -158,63 +163,63 @@ def test_a_deleted_job_is_made_again_though_exax_knows_it(folder: Path) -> None:
     assert find() is None
 
 
-def empty_and_fill(project: Path, number: int, *, sealed: bool) -> Path:
+def empty_and_fill(project: Path, number: int, *, recorded: bool) -> Path:
     shutil.rmtree(project / "workdirs/main")
     time.sleep(0.02)  # a tick of the file system's clock
     folder = finished_job(project, f"main-{number}", b"another result")
-    if sealed:
+    if recorded:
         with Store() as store:
-            store.add(folder, seal_for(folder, TWO))
+            store.add(folder, manifest_for(folder, TWO))
     return folder
 
 
 def test_an_emptied_and_refilled_workdir_has_other_jobs_of_the_same_names(
     project: Path, folder: Path
 ) -> None:
-    empty_and_fill(project, 1, sealed=True)
+    empty_and_fill(project, 1, recorded=True)
     assert find() is None
     assert find(TWO.key()) == "main-1"
     assert (folder / FINISHED).exists()
 
 
 def test_a_new_job_of_an_old_name_is_not_taken_for_the_old_one_damaged(project: Path, folder: Path) -> None:
-    """The index knows an older job of that name; the new one is finished, and its seal not written yet."""
-    empty_and_fill(project, 1, sealed=False)
+    """The index knows an older job of that name; the new one is finished, and not recorded yet."""
+    empty_and_fill(project, 1, recorded=False)
     with Store() as store:
         assert store.find(KEY) is None
         assert store.damaged == {}
     assert (folder / FINISHED).exists()
 
 
-def test_jobs_are_found_at_once_and_sealed_in_the_background(project: Path) -> None:
+def test_jobs_are_found_at_once_and_recorded_in_the_background(project: Path) -> None:
     folders = [finished_job(project, f"main-{number}", b"%d" % number) for number in range(20)]
     parts = [parts_with(options={"number": number}) for number in range(20)]
     with Store() as store:
         for folder, each in zip(folders, parts):
-            store.add(folder, seal_for(folder, each))
+            store.add(folder, manifest_for(folder, each))
             found = store.find(each.key())
             assert found is not None
             assert found.path == folder
-    assert all(read_seal(folder) is not None for folder in folders)
+    assert all(read_manifest(folder) is not None for folder in folders)
     assert [find(each.key()) for each in parts] == [folder.name for folder in folders]
 
 
-def test_a_seal_that_cannot_be_written_is_an_error(project: Path) -> None:
+def test_a_manifest_that_cannot_be_written_is_an_error(project: Path) -> None:
     folder = finished_job(project, "main-1")
     store = Store()
-    seal = seal_for(folder)
-    (folder / SEAL).mkdir()
-    store.add(folder, seal)
-    with pytest.raises(OSError, match=SEAL):
+    manifest = manifest_for(folder)
+    (folder / MANIFEST).mkdir()
+    store.add(folder, manifest)
+    with pytest.raises(OSError, match=MANIFEST):
         store.close()
 
 
 def test_jobs_alike_but_for_one_option(project: Path) -> None:
     for number, count in enumerate([100, 1000, 500]):
         parts = parts_with(options={"count": count, "seed": 1})
-        sealed_job(project, f"main-{number}", parts, base=parts.key(without="count"))
+        recorded_job(project, f"main-{number}", parts, base=parts.key(without="count"))
     other = parts_with(options={"count": 100, "seed": 2})
-    sealed_job(project, "main-7", other, base=other.key(without="count"))
+    recorded_job(project, "main-7", other, base=other.key(without="count"))
     base = parts.key(without="count")
     with Store() as store:
         assert [each.job for each in store.find_alike(base)] == ["main-2", "main-1", "main-0"]
@@ -224,9 +229,9 @@ def test_jobs_alike_but_for_one_option(project: Path) -> None:
 
 
 def test_jobs_of_every_workdir_are_found(project: Path) -> None:
-    sealed_job(project, "other-4", ONE)
+    recorded_job(project, "other-4", ONE)
     assert find() == "other-4"
     with Store() as store:
         assert store.folder("other-4") == project / "elsewhere/other/other-4"
         assert store.folder("third-4") is None
-        assert store.seal_of("") is None
+        assert store.manifest_of("") is None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from jobs_project import empty_project, own_package, write
-from jobs_sealed import sealed_job
+from jobs_recorded import recorded_job
 
 from shortloop.jobs.keys import hashing
 from shortloop.jobs.keys.key import parts_of
@@ -69,10 +69,10 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     assert planned(contents) == (BUILD, "new")
     assert planned([""]) == (BUILD, "new")
 
-    options = {"files": {"study": contents}, "participant": "A"}
-    seal = sealed_job(Path.cwd(), "main-0", parts_of("first", options, {}))
+    options = {"files": {"study": contents}, "partition": "A"}
+    manifest = recorded_job(Path.cwd(), "main-0", parts_of("first", options, {}))
     with Store() as store:
-        store.index.insert(seal, [])
+        store.index.insert(manifest, [])
         store.index.put_in_slots({"p|first|A|1": "main-0"})
     assert planned(contents) == (REUSE, "")
     assert planned([""]) == (PERHAPS, "if its files, which are not read yet, hold something else")

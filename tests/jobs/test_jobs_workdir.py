@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from jobs_project import empty_project, make_job
-from jobs_sealed import parts_with, seal_for, sealed_job
+from jobs_recorded import manifest_for, parts_with, recorded_job
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import DELETED, FINISHED, job_folders
@@ -89,27 +89,27 @@ def test_places_of_several_workdirs(project: Path) -> None:
 def test_a_job_says_which_project_it_was_built_for(project: Path) -> None:
     folder = project / "workdirs/main/main-1"
     with Store() as store:
-        sealed_job(project, "main-1")
-        store.add(folder, seal_for(folder))
+        recorded_job(project, "main-1")
+        store.add(folder, manifest_for(folder))
     with Store() as store:
-        seal = store.seal_of("main-1")
-        assert seal is not None
-        assert seal.project == "../.."
+        manifest = store.manifest_of("main-1")
+        assert manifest is not None
+        assert manifest.project == "../.."
 
 
 @pytest.mark.parametrize("noticed", [True, False])
 def test_a_deleted_job_is_not_called_damaged(project: Path, noticed: bool) -> None:
     """Perhaps the index still knows it, as whoever deleted it was cut off."""
-    seal = sealed_job(project, "main-1", parts_with())
+    manifest = recorded_job(project, "main-1", parts_with())
     folder = project / "workdirs/main/main-1"
     with Store() as store:
-        store.note(folder, seal)
+        store.note(folder, manifest)
     (folder / FINISHED).rename(folder / DELETED)
     (folder / "x.npy").unlink()
     with Store() as store:
         if noticed:
             store.index.forget("main-1")
-        assert store.find(seal.key) is None
+        assert store.find(manifest.key) is None
         assert store.damaged == {}
-        assert store.why(seal.parts, store.seal_of("main-1"), {}) == "main-1 was deleted"
+        assert store.why(manifest.parts, store.manifest_of("main-1"), {}) == "main-1 was deleted"
     assert (folder / DELETED).exists()

@@ -91,8 +91,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def cost(folder: Path) -> dict[str, Any]:
-    seal: dict[str, Any] = json.loads((folder / "seal.json").read_text(encoding="utf-8"))
-    return dict(seal["cost"])
+    manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return dict(manifest["cost"])
 
 
 def test_processor_time_is_of_all_phases_and_slices(folders: dict[str, Path]) -> None:

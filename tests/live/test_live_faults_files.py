@@ -71,7 +71,7 @@ def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
 
 @pytest.mark.parametrize("damage", [empty, zeros])
 def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
-    """Seals are on disk before anybody relies on them; what has none may be of any length."""
+    """Manifests are on disk before anybody relies on them; what has none may be of any length."""
     nodes = toy.new_chains()
     before = toy.go()
     toy.kill_server()
@@ -82,7 +82,7 @@ def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
     }
     for job, names in lost.items():
         folder = toy.job_folder(job)
-        (folder / "seal.json").unlink()
+        (folder / "manifest.json").unlink()
         for name in names:
             damage(folder / name)
     for job in before.jobs[2:4]:
@@ -108,17 +108,17 @@ def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
     ran = toy.go()
     toy.check(ran, expected(nodes))
     assert ran.fresh == [True, False, False, False, False]
-    assert f"{one.name} was damaged: seal.json is that of {other.name}" in ran.said
+    assert f"{one.name} was damaged: manifest.json is that of {other.name}" in ran.said
     assert toy.go().jobs == ran.jobs
 
 
 def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
-    """Nobody can know, so a job without a seal from before is built again."""
+    """Nobody can know, so a job without a manifest from before is built again."""
     nodes = toy.new_chains()
     store = toy.folder / "shortloop/jobs/store/store.py"
     text = store.read_text(encoding="utf-8")
-    assert "                write_seal(folder, seal)\n" in text
-    store.write_text(text.replace("write_seal(folder, seal)", "continue"), encoding="utf-8")
+    assert "                write_manifest(folder, manifest)\n" in text
+    store.write_text(text.replace("write_manifest(folder, manifest)", "continue"), encoding="utf-8")
     before = toy.go()
     store.write_text(text, encoding="utf-8")
     toy.kill_server()

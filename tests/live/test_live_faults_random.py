@@ -21,8 +21,8 @@ import pytest
 from toy_project import AX, DagProject, Node, Ran, before_the_cut, chains, expected, setup_of
 
 from shortloop.jobs.store.integrity import damage
-from shortloop.jobs.store.leftovers import mend_lists
-from shortloop.jobs.store.manifest import read_seal
+from shortloop.jobs.store.leftovers import repair_lists
+from shortloop.jobs.store.manifest import read_manifest
 
 pytestmark = pytest.mark.live
 
@@ -99,13 +99,13 @@ class Attack:
     def lose_files(self) -> None:
         """As a power cut may, of whatever nobody asked the disk to keep."""
         for folder in (self.toy.folder / "workdirs/main").glob("main-[0-9]*"):
-            if not (folder / "seal.json").exists():
+            if not (folder / "manifest.json").exists():
                 if (folder / "post.json").exists():
                     before_the_cut(folder)
                 self.lose_some(folder, 0.7)
         self.lose_some(self.toy.folder / "workdirs/.cache", 0.3)
         self.lose_some(self.toy.folder / "urd.db", 0.5)
-        for boot in (self.toy.folder / "workdirs/main/.blocks").glob("*/boot"):
+        for boot in (self.toy.folder / "workdirs/main/.checkpoints").glob("*/boot"):
             boot.write_text("another", encoding="utf-8")
 
     def lose_some(self, folder: Path, share: float) -> None:
@@ -123,7 +123,7 @@ class Attack:
     def have_server(self) -> None:
         """By hand, as `ax run` needs one."""
         if self.toy.server is None or self.toy.server.poll() is not None:
-            mend_lists(self.toy.folder)  # else exax's server may end once, and then work
+            repair_lists(self.toy.folder)  # else exax's server may end once, and then work
             self.toy.start_server()
 
     def last(self) -> Ran:
@@ -166,7 +166,7 @@ def finished_nodes(toy: DagProject) -> set[tuple[str, int]]:
     since = time.time() - float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
     for job in toy.finished():
         folder, setup = toy.job_folder(job), setup_of(toy.job_folder(job))
-        if (folder / "seal.json").exists() or started(folder) > since:
+        if (folder / "manifest.json").exists() or started(folder) > since:
             found.add((setup["method"], setup["options"]["number"]))
     return found
 
@@ -183,6 +183,9 @@ def key_of(node: Node) -> tuple[str, int]:
 
 
 def all_whole(toy: DagProject) -> bool:
-    """Whether all jobs with a seal are as they were sealed."""
-    seals = {job: read_seal(toy.job_folder(job)) for job in toy.finished()}
-    return all(seal is None or damage(toy.job_folder(job), seal) is None for job, seal in seals.items())
+    """Whether all jobs with a manifest are as they were recorded."""
+    manifests = {job: read_manifest(toy.job_folder(job)) for job in toy.finished()}
+    return all(
+        manifest is None or damage(toy.job_folder(job), manifest) is None
+        for job, manifest in manifests.items()
+    )

@@ -82,5 +82,5 @@ def _run_and_change(toy: ToyProject) -> None:
     assert len(again) == 3
     assert not set(again) & set(superseded)
     assert toy.value(again[-1]) == 3
-    assert "all are as they were sealed" in said(toy, "verify")
+    assert "all are as they were recorded" in said(toy, "verify")
     assert "state" in said(toy, "show", first[0])

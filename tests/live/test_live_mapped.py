@@ -59,7 +59,7 @@ def main(urd):
 
 
 def note(run, last, seconds):
-    jobs = [(job.stage, job.participant, job.job) for job in run.jobs]
+    jobs = [(job.stage, job.partition, job.job) for job in run.jobs]
     (run.study_file.parent / "jobs.json").write_text(json.dumps(jobs))
 """
 Jobs = dict[tuple[str, str | None], Path]

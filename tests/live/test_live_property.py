@@ -35,7 +35,7 @@ VARIANTS = {
 }
 FILES = ("one.txt", "two.txt", "three.txt")
 COMMAND = (sys.executable, "-m", "shortloop", "run", "dag")
-OF_A_JOB = ("x.npy", "record.json", "setup.json", "post.json", "method.tar.gz", "seal.json")
+OF_A_JOB = ("x.npy", "record.json", "setup.json", "post.json", "method.tar.gz", "manifest.json")
 
 
 class World:

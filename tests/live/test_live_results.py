@@ -85,7 +85,7 @@ def test_load_gives_arrays_and_record_without_a_server(finished: LiveProject) ->
 import json, shortloop
 result = shortloop.load({job!r})
 weights = result.arrays["weights"]
-print(json.dumps([result.stage, result.participant, weights.shape, result.options, result.inputs,
+print(json.dumps([result.stage, result.partition, weights.shape, result.options, result.inputs,
                   result.facts["classes"], result.record["versions"]["numpy"], result.seconds > 0]))
 """,
     )
@@ -131,7 +131,7 @@ def test_one_blas_thread_however_the_server_was_started(finished: LiveProject) -
         record = json.loads((finished.result(stage, participant) / "record.json").read_text())
         blas = [pool for pool in record["threads"] if "blas" in pool["library"] or "mkl" in pool["library"]]
         assert blas
-        # Found so, not brought down to it: the libraries were loaded with one thread.
+        # StoredJob so, not brought down to it: the libraries were loaded with one thread.
         assert all(pool["threads"] == pool["threads_used"] == 1 for pool in record["threads"])
 
 

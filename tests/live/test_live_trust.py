@@ -42,9 +42,11 @@ def edit(file: Path, old: str, new: str) -> None:
 
 
 def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
-    """Sealed jobs, the newest last."""
-    sealed = [seal.parent for seal in (toy.folder / "workdirs/main").glob("main-[0-9]*/seal.json")]
-    return sorted(sealed, key=lambda folder: int(folder.name.rpartition("-")[2]))[-count:]
+    """Recorded jobs, the newest last."""
+    recorded = [
+        manifest.parent for manifest in (toy.folder / "workdirs/main").glob("main-[0-9]*/manifest.json")
+    ]
+    return sorted(recorded, key=lambda folder: int(folder.name.rpartition("-")[2]))[-count:]
 
 
 def test_remarks_in_a_method_or_a_module_build_nothing(toy: ToyProject) -> None:
@@ -96,7 +98,7 @@ def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
     assert toy.value(built[0]) == first + 1000
 
 
-@pytest.mark.parametrize("name", ["x.npy", "record.json", "seal.json", "post.json"])
+@pytest.mark.parametrize("name", ["x.npy", "record.json", "manifest.json", "post.json"])
 def test_a_damaged_file_is_made_again_and_nothing_below(toy: ToyProject, name: str) -> None:
     left = toy.new_chain()
     toy.chain()
@@ -125,22 +127,22 @@ def test_a_lost_index_costs_nothing(toy: ToyProject) -> None:
     assert toy.chain()[0] == []
 
 
-def test_finished_jobs_without_a_seal_are_taken_over(toy: ToyProject) -> None:
-    """As those of a run that is killed before it can seal one."""
+def test_finished_jobs_without_a_manifest_are_taken_over(toy: ToyProject) -> None:
+    """As those of a run that is killed before it can manifest one."""
     toy.new_chain()
-    seal = toy.folder / "shortloop" / "jobs" / "store" / "manifest.py"
-    text = seal.read_text(encoding="utf-8")
-    first = "    try:\n        for name in {*seal.files"
-    edit(seal, first, f"    os._exit(9)\n{first}")
+    manifest = toy.folder / "shortloop" / "jobs" / "store" / "manifest.py"
+    text = manifest.read_text(encoding="utf-8")
+    first = "    try:\n        for name in {*manifest.files"
+    edit(manifest, first, f"    os._exit(9)\n{first}")
     assert toy.ax("run", "chain").returncode == 9
-    seal.write_text(text, encoding="utf-8")
+    manifest.write_text(text, encoding="utf-8")
     done = [file.parent for file in (toy.folder / "workdirs/main").glob("main-[0-9]*/post.json")]
-    cut = [each for each in done if (each / ".notes").exists() and not (each / "seal.json").exists()]
+    cut = [each for each in done if (each / ".notes").exists() and not (each / "manifest.json").exists()]
     assert cut
     built, _ = toy.chain()
     assert len(built) == 3 - len(cut)
     assert not {folder.name for folder in cut} & set(built)
-    assert all((folder / "seal.json").is_file() for folder in cut)
+    assert all((folder / "manifest.json").is_file() for folder in cut)
     assert not any((folder / ".notes").exists() for folder in cut)
 
 

@@ -168,13 +168,13 @@ class DagProject(LiveProject):
         }
 
     def check(self, ran: Ran, wanted: Sequence[np.ndarray]) -> None:
-        """All jobs of a run left what they must, to the byte, and are sealed."""
+        """All jobs of a run left what they must, to the byte, and are recorded."""
         assert len(ran.jobs) == len(wanted), ran.said
         for job, values in zip(ran.jobs, wanted):
             folder = self.job_folder(job)
             np.testing.assert_array_equal(np.load(folder / "x.npy"), values, err_msg=job)
             assert (folder / "post.json").is_file(), job
-            assert (folder / "seal.json").is_file(), job
+            assert (folder / "manifest.json").is_file(), job
 
     def processes(self) -> dict[str, list[int]]:
         """The server and the processes below it, by what they are."""

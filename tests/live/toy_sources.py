@@ -15,12 +15,12 @@ options = {"number": 0, "length": 0, "file": ""}
 
 
 def prepare():
-    from shortloop.engines.checkpoints import Blocks
+    from shortloop.engines.checkpoints import Checkpoint
     from shortloop.jobs.store.inputs import locate
 
     fault("prepare", options["number"])
     more = int(locate(options["file"]).read_text()) if options["file"] else 0
-    blocks = Blocks(4)
+    blocks = Checkpoint(4)
     x = blocks.create_array("x", (4, options["length"]), "i8")
     blocks.start()
     return blocks, x, more

@@ -103,13 +103,13 @@ def test_many_inputs_with_one_cause_are_told_once(jobs: ToyJobs) -> None:
     jobs.make(None, method="group", above={"all": [*new, other]}, previous="main-4")
     (cause,) = why("main-9").causes
     assert cause.words == "all: 4 of 4 jobs came out different"
-    assert [(each.seal.job, number) for each, number in zip(cause.above, cause.alike)] == [
+    assert [(each.manifest.job, number) for each, number in zip(cause.above, cause.alike)] == [
         ("main-5", 3),
         ("main-8", 1),
     ]
 
 
-def test_a_participant_more_is_counted(jobs: ToyJobs) -> None:
+def test_a_partition_more_is_counted(jobs: ToyJobs) -> None:
     old = [jobs.make(name, left=place) for place, name in enumerate("AB")]
     jobs.make(None, method="group", above={"all": old})
     new = jobs.make("C", left=5)
@@ -124,16 +124,16 @@ def test_jobs_are_grouped_by_cause_and_stage(jobs: ToyJobs) -> None:
         jobs.make(name, code=STEP)
     jobs.make("A", method="other", code=STEP)
     groups = same_cause([why(f"main-{number}") for number in (2, 3, 4)])
-    assert [[each.seal.job for each in group] for group in groups] == [["main-2", "main-3"], ["main-4"]]
+    assert [[each.manifest.job for each in group] for group in groups] == [["main-2", "main-3"], ["main-4"]]
 
 
 def test_two_jobs_can_be_compared_directly(jobs: ToyJobs) -> None:
     jobs.make("A", options={"seed": 1})
     jobs.make("B", options={"seed": 1})
-    assert words(why("main-1", against="main-0")) == ["option participant: A → B"]
+    assert words(why("main-1", against="main-0")) == ["option partition: A → B"]
 
 
-def test_a_job_without_a_seal_cannot_be_explained(jobs: ToyJobs) -> None:
-    jobs.unsealed(finished=True)
+def test_a_job_without_a_manifest_cannot_be_explained(jobs: ToyJobs) -> None:
+    jobs.unrecorded(finished=True)
     with pytest.raises(InputError, match="nothing is known"):
         why("main-0")

@@ -14,7 +14,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.project import DELETED, FINISHED
 from shortloop.jobs.store.leftovers import tidy
 from shortloop.jobs.store.locks import only_run
-from shortloop.jobs.store.manifest import read_seal
+from shortloop.jobs.store.manifest import read_manifest
 from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep import deletion
@@ -69,18 +69,18 @@ def test_only_as_many_as_it_takes(jobs: ToyJobs) -> None:
 
 
 def test_jobs_that_are_not_superseded_stay(jobs: ToyJobs) -> None:
-    jobs.unsealed(finished=True)  # of somebody who does not use Shortloop
-    jobs.unsealed(finished=False, script=True)  # which may be running
+    jobs.unrecorded(finished=True)  # of somebody who does not use Shortloop
+    jobs.unrecorded(finished=False, script=True)  # which may be running
     assert not {"main-4", "main-5", "main-6"} & set(chosen())
 
 
 def test_leftovers_go(jobs: ToyJobs) -> None:
-    jobs.unsealed(finished=False)
+    jobs.unrecorded(finished=False)
     jobs.damage("main-4")
     with Store() as store:
-        seal = read_seal(jobs.folder("main-4"))
-        assert seal is not None
-        assert store.find(seal.key) is None  # which sets it aside
+        manifest = read_manifest(jobs.folder("main-4"))
+        assert manifest is not None
+        assert store.find(manifest.key) is None  # which sets it aside
     assert {"main-4", "main-5"} <= set(chosen())
     delete_all()
     assert is_deleted(jobs.folder("main-4"))
@@ -92,11 +92,11 @@ def test_a_deleted_job_leaves_its_id_and_what_it_was_made_of(jobs: ToyJobs) -> N
     (folder / "OUTPUT").mkdir()
     (folder / "OUTPUT" / "synthesis").write_text("said", encoding="utf-8")
     (folder / "link").symlink_to(jobs.project / "accelerator.conf")
-    seal = read_seal(folder)
+    manifest = read_manifest(folder)
     before = sum(each.size for each in entries())
     freed = delete_all()
     assert is_deleted(folder)
-    assert read_seal(folder) == seal
+    assert read_manifest(folder) == manifest
     assert (jobs.project / "accelerator.conf").is_file()
     assert freed > 40_000
     after = sum(file.stat().st_size for each in entries() for file in each.folder.iterdir())
@@ -104,11 +104,13 @@ def test_a_deleted_job_leaves_its_id_and_what_it_was_made_of(jobs: ToyJobs) -> N
 
 
 def test_a_deleted_job_is_never_found_again(jobs: ToyJobs) -> None:
-    keys = {job: read_seal(jobs.folder(job)) for job in chosen()}
+    keys = {job: read_manifest(jobs.folder(job)) for job in chosen()}
     delete_all()
     for _ in range(2):
         with Store() as store:
-            assert all(seal is not None and store.find(seal.key) is None for seal in keys.values())
+            assert all(
+                manifest is not None and store.find(manifest.key) is None for manifest in keys.values()
+            )
             assert store.damaged == {}
         for file in (jobs.project / "workdirs/main/.shortloop").iterdir():  # also from a new index
             file.unlink()
@@ -152,7 +154,7 @@ def test_files_that_were_begun_long_ago_go_too(jobs: ToyJobs) -> None:
 
 
 def test_arrays_of_jobs_that_nobody_started_again_go_too(jobs: ToyJobs) -> None:
-    blocks = jobs.project / "workdirs/main/.blocks"
+    blocks = jobs.project / "workdirs/main/.checkpoints"
     for name, ages in {"old": (3, 2), "new": (3, 0)}.items():
         (blocks / name).mkdir(parents=True)
         for file, age in zip(("lock", "x.npy"), ages):

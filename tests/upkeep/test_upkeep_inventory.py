@@ -33,17 +33,17 @@ def test_every_state(jobs: ToyJobs) -> None:
     jobs.make("B")  # has to go
     jobs.make("A", above={"before": first})
     jobs.make("B", options={"seed": 2})
-    jobs.unsealed(finished=True)
-    jobs.unsealed(finished=False)
+    jobs.unrecorded(finished=True)
+    jobs.unrecorded(finished=False)
     jobs.make("C")
     jobs.damage("main-6")
     jobs.make("D")
     jobs.make("D", options={"seed": 2})
     jobs.ended()
     with Store() as store:
-        seal = store.seal_of("main-6")
-        assert seal is not None
-        assert store.find(seal.key) is None  # which notices
+        manifest = store.manifest_of("main-6")
+        assert manifest is not None
+        assert store.find(manifest.key) is None  # which notices
         delete(store, [entries()["main-7"]])
     found = states()
     assert found == {
@@ -51,7 +51,7 @@ def test_every_state(jobs: ToyJobs) -> None:
         "main-1": "superseded",
         "main-2": "current",
         "main-3": "current",
-        "main-4": "unsealed",
+        "main-4": "unrecorded",
         "main-5": "unfinished",
         "main-6": "damaged",
         "main-7": "deleted",
@@ -61,10 +61,10 @@ def test_every_state(jobs: ToyJobs) -> None:
 
 
 def test_what_a_job_is(jobs: ToyJobs) -> None:
-    seal = jobs.make("A", age=100, large=5000)
+    manifest = jobs.make("A", age=100, large=5000)
     jobs.ended()
     (each,) = entries().values()
-    assert (each.job, each.stage, each.participant, each.pipelines) == (
+    assert (each.job, each.stage, each.partition, each.pipelines) == (
         "main-0",
         "scores",
         "A",
@@ -72,7 +72,7 @@ def test_what_a_job_is(jobs: ToyJobs) -> None:
     )
     assert (each.seconds, each.sources, each.parent, each.script) == (1.5, (), "", False)
     assert each.size == sum(file.stat().st_size for file in each.folder.iterdir())
-    assert each.size > sum(size for size, _ in seal.files.values()) > 5000
+    assert each.size > sum(size for size, _ in manifest.files.values()) > 5000
 
 
 def test_what_a_needed_job_was_made_from_is_needed(jobs: ToyJobs) -> None:
@@ -112,7 +112,7 @@ def test_a_lost_index_makes_nothing_superseded(jobs: ToyJobs) -> None:
     assert entries()["main-0"].size > 0
 
 
-def test_a_participant_that_a_study_lost_is_superseded(jobs: ToyJobs) -> None:
+def test_a_partition_that_a_study_lost_is_superseded(jobs: ToyJobs) -> None:
     jobs.make("A")
     jobs.make("B")
     jobs.ended()
@@ -137,7 +137,7 @@ def test_a_job_of_two_pipelines_is_current_while_one_has_it(jobs: ToyJobs) -> No
 
 def test_only_the_newest_job_of_a_build_script_is_needed(jobs: ToyJobs) -> None:
     for _ in range(2):
-        jobs.unsealed(finished=True, script=True)
-    jobs.unsealed(finished=False, script=True)
+        jobs.unrecorded(finished=True, script=True)
+    jobs.unrecorded(finished=False, script=True)
     assert [each.script for each in entries().values()] == [True] * 3
     assert states() == {"main-0": "superseded", "main-1": "superseded", "main-2": "unfinished"}

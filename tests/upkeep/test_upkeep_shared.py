@@ -220,7 +220,7 @@ def server_of(project: Path, workdir: Path) -> Iterator[None]:
 
 def test_nothing_is_deleted_while_the_other_has_a_server_there(mine: Path, other: Path) -> None:
     workdir = mine / "workdirs/main"
-    running = ToyJobs(mine, 2).unsealed(finished=False)
+    running = ToyJobs(mine, 2).unrecorded(finished=False)
     with server_of(other, workdir):
         with pytest.raises(InputError, match="the exax server of another project has the workdir") as caught:
             collect_garbage(True, None, None, None)

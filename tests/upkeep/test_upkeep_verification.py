@@ -9,7 +9,7 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.jobs.store.inputs import register
-from shortloop.jobs.store.manifest import SEAL
+from shortloop.jobs.store.manifest import MANIFEST
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import inventory
 from shortloop.upkeep.verification import Problem, check_all, missing
@@ -36,7 +36,7 @@ def damaged() -> dict[str, str]:
 
 
 def test_whole_jobs_have_no_problem(jobs: ToyJobs) -> None:
-    jobs.unsealed(finished=True, script=True)
+    jobs.unrecorded(finished=True, script=True)
     assert problems() == []
 
 
@@ -50,28 +50,30 @@ def test_each_job_is_told(jobs: ToyJobs) -> None:
 def test_a_changed_byte_is_found(jobs: ToyJobs) -> None:
     jobs.damage("main-1")
     (found,) = problems()
-    assert (found.job, found.stage, found.participant) == ("main-1", "scores", "B")
+    assert (found.job, found.stage, found.partition) == ("main-1", "scores", "B")
     assert (found.what, found.damaged) == ("scores.npy was altered", True)
 
 
-@pytest.mark.parametrize(("file", "what"), [("scores.npy", "scores.npy is missing"), (SEAL, "is not sealed")])
+@pytest.mark.parametrize(
+    ("file", "what"), [("scores.npy", "scores.npy is missing"), (MANIFEST, "is not recorded")]
+)
 def test_a_missing_file_is_found(jobs: ToyJobs, file: str, what: str) -> None:
     (jobs.folder("main-0") / file).unlink()
     (found,) = problems()
     assert found.what == what
-    assert found.damaged == (file != SEAL)
+    assert found.damaged == (file != MANIFEST)
 
 
-def test_a_damaged_seal_is_found(jobs: ToyJobs) -> None:
-    seal = jobs.folder("main-0") / SEAL
-    seal.write_text(seal.read_text(encoding="utf-8").replace("scores", "scared", 1), encoding="utf-8")
-    assert damaged() == {"main-0": f"{SEAL} is damaged"}
+def test_a_damaged_manifest_is_found(jobs: ToyJobs) -> None:
+    manifest = jobs.folder("main-0") / MANIFEST
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("scores", "scared", 1), encoding="utf-8")
+    assert damaged() == {"main-0": f"{MANIFEST} is damaged"}
 
 
-def test_the_seal_of_another_job_is_found(jobs: ToyJobs) -> None:
+def test_the_manifest_of_another_job_is_found(jobs: ToyJobs) -> None:
     shutil.rmtree(jobs.folder("main-0"))
     shutil.copytree(jobs.folder("main-1"), jobs.folder("main-0"))
-    assert damaged() == {"main-0": f"{SEAL} is that of main-1"}
+    assert damaged() == {"main-0": f"{MANIFEST} is that of main-1"}
 
 
 def test_a_file_that_a_job_did_not_leave_is_told(jobs: ToyJobs) -> None:
@@ -98,8 +100,8 @@ def test_a_job_that_is_gone_is_missing(jobs: ToyJobs) -> None:
 
 
 def test_what_did_not_finish_is_told_and_is_no_damage(jobs: ToyJobs) -> None:
-    jobs.unsealed(finished=False)
-    jobs.unsealed(finished=True)
+    jobs.unrecorded(finished=False)
+    jobs.unrecorded(finished=True)
     assert [(each.job, each.damaged) for each in problems()] == [("main-2", False), ("main-3", False)]
 
 

@@ -69,7 +69,7 @@ def group_statistics(
     Notes
     -----
     Every participant's map is smoothed; t is the two-sided one-sample t over participants against chance
-    (:func:`~shortloop.eeg.group.t_values.one_sample_t` says of cells that do not vary). Null t maps are of the
+    (:func:`.one_sample_t` says of cells that do not vary). Null t maps are of the
     p-th permuted map of every participant, for each p, or from flipping signs of (map − chance) of whole
     participants. p = (1 + number of null statistics at least as large) / (permutations + 1) (Phipson & Smyth
     2010, Permutation p-values should never be zero, Stat Appl Genet Mol Biol 9), of the maximum \\|t\\| of

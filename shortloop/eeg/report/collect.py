@@ -71,7 +71,7 @@ def _source(result: Result, kind: str) -> Source:
     return Source(
         job=result.job,
         stage=result.stage,
-        participant=result.participant or "",
+        participant=result.partition or "",
         kind=of_kind,
         options=options,
         versions=dict(result.record["versions"]),

@@ -46,7 +46,7 @@ def deliver(run: Run, report: Built, seconds: float) -> None:
             {
                 "job": job.job,
                 "stage": job.stage,
-                "participant": job.participant,
+                "participant": job.partition,
                 "built": job.fresh,
                 "seconds": round(job.seconds, 4),
             }
@@ -82,7 +82,7 @@ def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
     listed = json.loads((report / "scores.json").read_text(encoding="utf-8"))
     scores = {(each["kind"], each["participant"]): each for each in listed}
     permuted = [job.result() for job in jobs if job.stage == "permute"]
-    return [{**scores[job.facts["kind"], job.participant], "job": job.job} for job in permuted]
+    return [{**scores[job.facts["kind"], job.partition], "job": job.job} for job in permuted]
 
 
 def _print_table(findings: list[dict[str, Any]], page: Path) -> None:

@@ -40,7 +40,7 @@ class FeatureStage:
         source = open_result(epochs)
         self._compute = compute
         self._settings = settings
-        self._participant = source.participant
+        self._participant = source.partition
         self._epochs = {phase: load_epochs(source, phase) for phase in phases}
         self._described: dict[str, Features] = {}
         self._out: dict[str, np.memmap] = {}

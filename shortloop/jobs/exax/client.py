@@ -22,7 +22,7 @@ from shortloop.jobs.keys.code import code_file, code_state, code_text
 from shortloop.jobs.keys.file_state import CHANGED, State
 from shortloop.jobs.keys.key import find_method
 from shortloop.jobs.project import configuration, project_directory
-from shortloop.jobs.system_errors import fault_in
+from shortloop.jobs.system_errors import system_error_in
 from shortloop.text import printable
 
 __all__ = ["abort", "build", "is_idle", "load_as_now", "made_since_boot", "reload_methods"]
@@ -82,14 +82,14 @@ def build(
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
         printed = io.StringIO()
         try:
-            # exax says a line for each job as well; ours say the participant.
+            # exax says a line for each job as well; ours say the partition.
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(printed):
                 more = {"force_build": True} if force else {}
                 job = urd.build(method, options=dict(options), jobs=dict(jobs), caption=caption, **more)
             return Path(job.path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):
-                for fault in filter(None, map(fault_in, error.status.values())):
+                for fault in filter(None, map(system_error_in, error.status.values())):
                     printed.truncate(0)  # it is a traceback
                     raise fault from None
                 printed = io.StringIO(printable(printed.getvalue()))
@@ -110,7 +110,7 @@ def build(
             _wait_until_idle()
         except (OSError, HTTPException) as error:
             found = f"{type(error).__name__}: {error}"
-            raise fault_in(found) or InputError(
+            raise system_error_in(found) or InputError(
                 "the exax server went away while a job ran",
                 found=found,
                 hint="start it again and run again: finished jobs are kept",

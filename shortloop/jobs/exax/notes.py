@@ -1,4 +1,4 @@
-"""What the processes of a job note while it runs: what they loaded and read, for the run that seals it."""
+"""What the processes of a job note while it runs: what they loaded and read, for the run that records it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["NOTED", "note", "notes_of", "take_notes"]
 
 NOTED = ".notes"
-"""File in the folder of a job, until it is sealed."""
+"""File in the folder of a job, until it is recorded."""
 VARIABLE = "SHORTLOOP_NOTES"  # of the environment, so that programs which a job starts note as well
 
 _file = ""

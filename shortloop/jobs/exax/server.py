@@ -22,9 +22,9 @@ from shortloop.jobs.exax.permissions import answer_this_user_only, keep_private,
 from shortloop.jobs.exax.preload import import_before_forks
 from shortloop.jobs.exax.watch import watch_jobs
 from shortloop.jobs.project import project_directory, running_configuration
-from shortloop.jobs.store.leftovers import mend, mend_lists, own
+from shortloop.jobs.store.leftovers import mend, own, repair_lists
 from shortloop.jobs.store.slices import wanted
-from shortloop.jobs.system_errors import fault_in
+from shortloop.jobs.system_errors import system_error_in
 from shortloop.text import one_line
 
 __all__ = ["prepare_runner", "prepare_server", "running_server"]
@@ -53,7 +53,7 @@ def prepare_server() -> None:
     listens = (cfg.listen, cfg.urd_listen if cfg.urd_local else None, cfg.board_listen)
     keep_private(project_directory() / each for each in listens if isinstance(each, str))
     mend(workdirs)
-    for line in mend_lists(Path.cwd()):  # too late for this server, but not for the next
+    for line in repair_lists(Path.cwd()):  # too late for this server, but not for the next
         print(one_line(f"{line}; start the server again"), flush=True)
     for folder in workdirs.values():
         (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
@@ -105,7 +105,7 @@ def _start() -> subprocess.Popen[bytes]:
             expected=f"at most {SOCKET_PATH_LIMIT} bytes",
             hint="move the project to a folder nearer to the root, or change `listen` in accelerator.conf",
         )
-    for line in mend_lists(project_directory()):
+    for line in repair_lists(project_directory()):
         print(one_line(line), flush=True)
     log = private_folder() / "server.log"
     with log.open("wb") as stream:
@@ -125,7 +125,7 @@ def _start() -> subprocess.Popen[bytes]:
             _end(process)
             text = log.read_text(encoding="utf-8", errors="replace").strip()
             said = text.splitlines()[-25:]
-            fault = fault_in(text)
+            fault = system_error_in(text)
             if fault is not None:
                 problem = f"the exax server did not start: {fault.problem}"
                 raise InputError(problem, file=log, found=fault.found, hint=fault.hint)

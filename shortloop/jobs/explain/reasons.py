@@ -1,4 +1,4 @@
-"""The reason to build a job, in a line: what a run prints beside it, and its seal keeps."""
+"""The reason to build a job, in a line: what a run prints beside it, and its manifest keeps."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _input_words(each: Difference, before: list[str], jobs: Mapping[str, Any]) -
     if len(differ) > 1:
         return f"{len(differ)} of {len(now)} {first.stage} jobs came out different"
     ids = f" {before[differ[0]]} → {first.job}" if len(before) == len(now) else f" {first.job}"
-    who = f" {first.participant}" if first.participant and len(now) > 1 else ""
+    who = f" {first.partition}" if first.partition and len(now) > 1 else ""
     return f"{first.stage}{who}{ids} came out different"
 
 

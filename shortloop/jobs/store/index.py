@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortloop.jobs.store.database import Database
-from shortloop.jobs.store.manifest import Seal
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.places import Places, Purpose
 from shortloop.jobs.store.workdir import hidden_folder
 
@@ -19,7 +19,7 @@ __all__ = ["Index", "Row"]
 LAYOUT = """
 begin immediate;
 create table if not exists jobs (
-    job text primary key, key text, base text, content text, method text, participant text,
+    job text primary key, key text, base text, content text, method text, partition text,
     pipeline text, project text, seconds real, rejected integer, states text
 );
 create index if not exists by_key on jobs (key);
@@ -36,7 +36,7 @@ PROBES = (
 INSERT = """
 insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
     key = excluded.key, base = excluded.base, content = excluded.content, method = excluded.method,
-    participant = excluded.participant, pipeline = excluded.pipeline, project = excluded.project,
+    partition = excluded.partition, pipeline = excluded.pipeline, project = excluded.project,
     seconds = excluded.seconds, rejected = excluded.rejected, states = excluded.states
 """
 RECENT = """
@@ -52,7 +52,7 @@ class Row(NamedTuple):
     Parameters
     ----------
     job, key, content : str
-        As of `Seal`.
+        As of `Manifest`.
     seconds : float
         How long it took.
     rejected : bool
@@ -77,13 +77,13 @@ class Index(Places):
     ----------
     workdirs : mapping of str to Path
         Folders of workdirs by name.
-    seals : callable
-        Gives the seals of all jobs of the workdir that it is told, from which the index is made.
+    manifests : callable
+        Gives the manifests of all jobs of the workdir that it is told, from which the index is made.
     """
 
-    def __init__(self, workdirs: Mapping[str, Path], seals: Callable[[str], Iterable[Seal]]) -> None:
+    def __init__(self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest]]) -> None:
         def fill(name: str) -> tuple[str, Iterable[tuple[Any, ...]]]:
-            return INSERT, [_row(seal, []) for seal in seals(name)]
+            return INSERT, [_row(manifest, []) for manifest in manifests(name)]
 
         files = {
             name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
@@ -129,17 +129,17 @@ class Index(Places):
         """
         return self._rows("base = ?", base)
 
-    def insert(self, seal: Seal, states: list[list[Any]]) -> None:
+    def insert(self, manifest: Manifest, states: list[list[Any]]) -> None:
         """Note a job; one that is known is replaced.
 
         Parameters
         ----------
-        seal : Seal
-            Its seal.
+        manifest : Manifest
+            Its manifest.
         states : list of list
             States of its files; empty if it is not known whether they are right.
         """
-        self._files[seal.job.rpartition("-")[0]].write(INSERT, [_row(seal, states)])
+        self._files[manifest.job.rpartition("-")[0]].write(INSERT, [_row(manifest, states)])
 
     def forget(self, job: str) -> None:
         """Drop a job.
@@ -170,14 +170,14 @@ class Index(Places):
             for job, pipeline, project, states in file.read(select)
         }
 
-    def of_method(self, method: str, participant: str | None) -> list[str]:
+    def of_method(self, method: str, partition: str | None) -> list[str]:
         """Jobs of a method, the newest first.
 
         Parameters
         ----------
         method : str
             With its package.
-        participant : str or None
+        partition : str or None
             Whose data; None: everybody's.
 
         Returns
@@ -185,8 +185,8 @@ class Index(Places):
         list of str
             Job ids.
         """
-        select = "select job from jobs where method = ? and participant is ? order by rowid desc"
-        return [str(job) for (job,) in self._all(select, method, participant)]
+        select = "select job from jobs where method = ? and partition is ? order by rowid desc"
+        return [str(job) for (job,) in self._all(select, method, partition)]
 
     def seconds(self) -> dict[str, float]:
         """How long a job of each method takes, from the last ones.
@@ -211,10 +211,19 @@ class Index(Places):
         return [row for file in self._files.values() for row in file.read(statement, *values)]
 
 
-def _row(seal: Seal, states: list[list[Any]]) -> tuple[Any, ...]:
-    seconds = float(seal.cost.get("seconds", 0))
-    what = (seal.parts.method, seal.participant, seal.pipeline, seal.project)
-    return (seal.job, seal.key, seal.base, seal.content, *what, seconds, seal.rejected, json.dumps(states))
+def _row(manifest: Manifest, states: list[list[Any]]) -> tuple[Any, ...]:
+    seconds = float(manifest.cost.get("seconds", 0))
+    what = (manifest.parts.method, manifest.partition, manifest.pipeline, manifest.project)
+    return (
+        manifest.job,
+        manifest.key,
+        manifest.base,
+        manifest.content,
+        *what,
+        seconds,
+        manifest.rejected,
+        json.dumps(states),
+    )
 
 
 def _loaded(states: str) -> list[list[Any]]:

@@ -1,4 +1,4 @@
-"""Whether a job still is what its seal says, after reading all of it."""
+"""Whether a job still is what its manifest says, after reading all of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.file_state import other_than
-from shortloop.jobs.store.manifest import Seal, content_of_job, hash_files, output_files
+from shortloop.jobs.store.manifest import Manifest, content_of_job, hash_files, output_files
 
 __all__ = ["added_files", "damage"]
 
@@ -16,86 +16,86 @@ READ_BY_NAME = (".npy", ".npz", ".pickle")
 RECORD = "record.json"
 
 
-def damage(folder: Path, seal: Seal) -> str | None:
+def damage(folder: Path, manifest: Manifest) -> str | None:
     """What is wrong with a job, after reading all of it.
 
     Parameters
     ----------
     folder : Path
         The job's folder.
-    seal : Seal
-        Its seal.
+    manifest : Manifest
+        Its manifest.
 
     Returns
     -------
     str or None
-        The first thing that is not as it was sealed, and how; None if all is.
+        The first thing that is not as it was recorded, and how; None if all is.
     """
     try:
         present = set(output_files(folder))
     except OSError:
         return "its folder is missing"
-    for name, (size, _) in seal.files.items():
+    for name, (size, _) in manifest.files.items():
         if name not in present:
             return f"{name} is missing"
         what = other_than(folder / name, size)
         if what is not None:
             return f"{name} {what}"
     try:
-        files = hash_files(folder, sorted(seal.files))
+        files = hash_files(folder, sorted(manifest.files))
     except OSError as error:
         return f"{error.filename or 'a file'} cannot be read: {error.strerror}"
-    for name, known in seal.files.items():
+    for name, known in manifest.files.items():
         if files[name] != known:
             return f"{name} was altered"
-    return _added_result(folder, seal) or _forged(folder, seal, files)
+    return _added_result(folder, manifest) or _forged(folder, manifest, files)
 
 
-def added_files(folder: Path, seal: Seal) -> list[str]:
-    """Files of a sealed job that it did not leave, but for what it printed and names that begin with a dot.
+def added_files(folder: Path, manifest: Manifest) -> list[str]:
+    """Files of a recorded job that it did not leave, but for what it printed and names that begin with a dot.
 
     Parameters
     ----------
     folder : Path
         The job's folder.
-    seal : Seal
-        Its seal.
+    manifest : Manifest
+        Its manifest.
 
     Returns
     -------
     list of str
         Their paths below the folder, sorted.
     """
-    return [name for name in output_files(folder) if name not in seal.files]
+    return [name for name in output_files(folder) if name not in manifest.files]
 
 
-def _added_result(folder: Path, seal: Seal) -> str | None:
+def _added_result(folder: Path, manifest: Manifest) -> str | None:
     """Whoever reads a job opens its files by name, and would take these for its results."""
-    for name in added_files(folder, seal):
+    for name in added_files(folder, manifest):
         if name == RECORD or name.endswith(READ_BY_NAME):
             return f"has a file that it did not leave: {name}"
     return None
 
 
-def _forged(folder: Path, seal: Seal, files: dict[str, tuple[int, str]]) -> str | None:
-    """What the seal says of files that are as it says, and that they do not say."""
+def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]]) -> str | None:
+    """What the manifest says of files that are as it says, and that they do not say."""
     try:
         content, rejected = content_of_job(folder, files)
         setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
         method = f"{setup['package']}.{setup['method']}"
         options = setup["options"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return "what it left cannot be read, though it is as it was sealed"
-    if content != seal.content:
-        return "its seal names another content than its files have"
-    if rejected != seal.rejected:
-        return f"its seal says that it {'did not reject' if rejected else 'rejected'} its input"
-    if method != seal.parts.method:
-        return f"its seal says {seal.parts.method}, and setup.json {method}"
-    for name, given in seal.parts.options.items():
+        return "what it left cannot be read, though it is as it was recorded"
+    if content != manifest.content:
+        return "its manifest names another content than its files have"
+    if rejected != manifest.rejected:
+        return f"its manifest says that it {'did not reject' if rejected else 'rejected'} its input"
+    if method != manifest.parts.method:
+        return f"its manifest says {manifest.parts.method}, and setup.json {method}"
+    for name, given in manifest.parts.options.items():
         if name not in options or _differ(given, options[name]):
             noted = canonical(options[name]) if name in options else "none"
-            return f"its seal says {name} = {canonical(given)}, and setup.json {noted}"
+            return f"its manifest says {name} = {canonical(given)}, and setup.json {noted}"
     return None
 
 

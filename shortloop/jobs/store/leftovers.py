@@ -25,7 +25,7 @@ from shortloop.jobs.project import (
     write_atomically,
 )
 
-__all__ = ["BROKEN", "UNFINISHED", "foreign_server", "mend", "mend_lists", "own", "tidy"]
+__all__ = ["BROKEN", "UNFINISHED", "foreign_server", "mend", "own", "repair_lists", "tidy"]
 
 OWNER = ".owner"
 BROKEN = "post.broken.json"
@@ -120,7 +120,7 @@ def mend(workdirs: Mapping[str, Path]) -> None:
         write_atomically(_told(), "\n".join(found) + "\n")  # for who runs something next
 
 
-def mend_lists(project: Path) -> list[str]:
+def repair_lists(project: Path) -> list[str]:
     """Drop lines of exax's lists of builds that a power cut or a full disk cut short.
 
     Its server, which reads them before it reads anything else, would end.

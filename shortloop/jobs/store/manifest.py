@@ -1,7 +1,7 @@
-"""The seal of a job: what went into its key, and the size and hash of every file that it left.
+"""The manifest of a job: what went into its key, and the size and hash of every file that it left.
 
-exax finishes a job and forgets it; a seal is written after that, when all of the job is on disk. A job
-without a seal was cut off between the two.
+exax finishes a job and forgets it; a manifest is written after that, when all of the job is on disk. A job
+without a manifest was cut off between the two.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from shortloop.jobs.keys.file_state import plain_size
 from shortloop.jobs.keys.key import Parts
 
 __all__ = [
-    "SEAL",
+    "MANIFEST",
+    "Manifest",
     "NotOnDisk",
-    "Seal",
     "content_of_job",
     "hash_files",
+    "manifest_problem",
     "output_files",
-    "read_seal",
-    "seal_problem",
+    "read_manifest",
     "states_of",
-    "write_seal",
+    "write_manifest",
 ]
 
-SEAL = "seal.json"
+MANIFEST = "manifest.json"
 # exax's own notes of a job: part of what is checked, but no result.
 NOTES = ("setup.json", "post.json", "method.tar.gz")
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
@@ -46,7 +46,7 @@ class NotOnDisk(OSError):
 
 
 @dataclass(frozen=True)
-class Seal:
+class Manifest:
     """What is known of a finished job.
 
     Parameters
@@ -63,7 +63,7 @@ class Seal:
         Size in bytes and SHA-256 of each file.
     base : str
         Its key without the option in which it can grow; empty if there is none.
-    participant : str or None
+    partition : str or None
         Whose data; None: everybody's.
     rejected : bool
         Whether it rejected its input.
@@ -87,7 +87,7 @@ class Seal:
     content: str
     files: dict[str, tuple[int, str]]
     base: str = ""
-    participant: str | None = None
+    partition: str | None = None
     rejected: bool = False
     pipeline: str = ""
     reason: str = ""
@@ -98,7 +98,7 @@ class Seal:
 
 
 def output_files(folder: Path) -> list[str]:
-    """Files of a finished job, by path below its folder, but for its seal and what it printed.
+    """Files of a finished job, by path below its folder, but for its manifest and what it printed.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def output_files(folder: Path) -> list[str]:
                 if entry.is_dir(follow_symlinks=False):
                     if name != LOGS:
                         waiting.append(f"{name}/")
-                elif name != SEAL and not entry.name.startswith("."):
+                elif name != MANIFEST and not entry.name.startswith("."):
                     found.append(name)
     return sorted(found)
 
@@ -204,40 +204,40 @@ def states_of(folder: Path, names: Sequence[str]) -> list[list[Any]]:
     return [[name, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for name, at in found]
 
 
-def write_seal(folder: Path, seal: Seal) -> None:
-    """Put all of a job on disk, and then its seal.
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put all of a job on disk, and then its manifest.
 
     Parameters
     ----------
     folder : Path
         The job's folder.
-    seal : Seal
-        Its seal.
+    manifest : Manifest
+        Its manifest.
 
     Raises
     ------
     NotOnDisk
-        If that did not work, for another reason than the seal.
+        If that did not work, for another reason than the manifest.
     """
     try:
-        for name in {*seal.files, *(str(Path(name).parent) for name in seal.files)}:
+        for name in {*manifest.files, *(str(Path(name).parent) for name in manifest.files)}:
             _sync(folder / name)
     except OSError as error:
         raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
-    plain = asdict(seal)
-    part = folder / f".{SEAL}.{os.getpid()}"
+    plain = asdict(manifest)
+    part = folder / f".{MANIFEST}.{os.getpid()}"
     with part.open("w", encoding="utf-8") as stream:
         json.dump({**plain, "hash": digest(plain)}, stream, indent=1)
         stream.flush()
         os.fsync(stream.fileno())
-    part.replace(folder / SEAL)
+    part.replace(folder / MANIFEST)
     (folder / NOTED).unlink(missing_ok=True)
     _sync(folder)
     _sync(folder.parent)
 
 
-def read_seal(folder: Path) -> Seal | None:
-    """The seal of a job.
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a job.
 
     Parameters
     ----------
@@ -246,15 +246,15 @@ def read_seal(folder: Path) -> Seal | None:
 
     Returns
     -------
-    Seal or None
-        None if there is none, or it is damaged, or that of another job or key; see `seal_problem`.
+    Manifest or None
+        None if there is none, or it is damaged, or that of another job or key; see `manifest_problem`.
     """
     found = _read(folder)
-    return found if isinstance(found, Seal) else None
+    return found if isinstance(found, Manifest) else None
 
 
-def seal_problem(folder: Path) -> str | None:
-    """Why a job has no seal that can be used.
+def manifest_problem(folder: Path) -> str | None:
+    """Why a job has no manifest that can be used.
 
     Parameters
     ----------
@@ -267,34 +267,38 @@ def seal_problem(folder: Path) -> str | None:
         None if it has one.
     """
     found = _read(folder)
-    return None if isinstance(found, Seal) else found
+    return None if isinstance(found, Manifest) else found
 
 
-def _read(folder: Path) -> Seal | str:
+def _read(folder: Path) -> Manifest | str:
     try:
-        plain = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         whole = plain.pop("hash") == digest(plain)
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
-        seal = Seal(**plain)
-        key = seal.parts.key()
-        if not (whole and _is_well_formed(seal)):
-            return f"{SEAL} is damaged"
+        manifest = Manifest(**plain)
+        key = manifest.parts.key()
+        if not (whole and _is_well_formed(manifest)):
+            return f"{MANIFEST} is damaged"
     except FileNotFoundError:
-        return f"{SEAL} is missing"
+        return f"{MANIFEST} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return f"{SEAL} is damaged"
-    if seal.job != folder.name:
-        return f"{SEAL} is that of {seal.job}"
-    return seal if seal.key == key else f"{SEAL} has another key than what it says the job was made of"
+        return f"{MANIFEST} is damaged"
+    if manifest.job != folder.name:
+        return f"{MANIFEST} is that of {manifest.job}"
+    return (
+        manifest
+        if manifest.key == key
+        else f"{MANIFEST} has another key than what it says the job was made of"
+    )
 
 
-def _is_well_formed(seal: Seal) -> bool:
-    usual = Seal("", "", Parts("", {}, {}, {}, {}), "", {}, participant="")
-    named = zip(vars(seal).values(), vars(usual).values())
-    parts = zip(vars(seal.parts).values(), vars(usual.parts).values())
-    files = [pair for size, found in seal.files.values() for pair in ((size, 0), (found, ""))]
-    pairs = [*named, *parts, *files, (float(seal.cost.get("seconds", 0)), 0.0)]
+def _is_well_formed(manifest: Manifest) -> bool:
+    usual = Manifest("", "", Parts("", {}, {}, {}, {}), "", {}, partition="")
+    named = zip(vars(manifest).values(), vars(usual).values())
+    parts = zip(vars(manifest.parts).values(), vars(usual.parts).values())
+    files = [pair for size, found in manifest.files.values() for pair in ((size, 0), (found, ""))]
+    pairs = [*named, *parts, *files, (float(manifest.cost.get("seconds", 0)), 0.0)]
     return all(type(value) is type(kind) or (value, kind) == (None, "") for value, kind in pairs)
 
 

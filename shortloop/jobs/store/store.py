@@ -1,4 +1,4 @@
-"""Finding a finished job by its key, and making sure that it is as it was when it was sealed."""
+"""Finding a finished job by its key, and making sure that it is as it was when it was recorded."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from shortloop.jobs.store.index import Index, Row
 from shortloop.jobs.store.integrity import damage
 from shortloop.jobs.store.leftovers import tidy
 from shortloop.jobs.store.manifest import (
-    SEAL,
+    MANIFEST,
+    Manifest,
     NotOnDisk,
-    Seal,
-    read_seal,
-    seal_problem,
+    manifest_problem,
+    read_manifest,
     states_of,
-    write_seal,
+    write_manifest,
 )
 from shortloop.jobs.store.slices import Slices
-from shortloop.jobs.store.stored_job import Found
+from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.jobs.system_errors import if_writable
 
 __all__ = ["Store"]
@@ -34,18 +34,18 @@ __all__ = ["Store"]
 
 class Store:
     """The finished jobs of the project's workdirs, whichever project made them; a context
-    manager, as seals are written in the background."""
+    manager, as manifests are written in the background."""
 
     def __init__(self) -> None:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
         self.damaged: dict[str, tuple[str, str]] = {}
         """By key: a job that was set aside, and what was wrong with it."""
         self._slices = Slices()
-        self._whole: dict[str, Found] = {}
-        self._waiting: queue.Queue[tuple[Path, Seal] | None] = queue.Queue()
+        self._whole: dict[str, StoredJob] = {}
+        self._waiting: queue.Queue[tuple[Path, Manifest] | None] = queue.Queue()
         self._failed: list[Exception] = []
         self._writer: threading.Thread | None = None
-        self.index = Index(self._workdirs, self._seals)
+        self.index = Index(self._workdirs, self._manifests)
 
     def __enter__(self) -> Store:
         return self
@@ -54,7 +54,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Wait until all seals are written.
+        """Wait until all manifests are written.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Store:
         """
         return tidy(self._workdirs)
 
-    def find(self, key: str) -> Found | None:
+    def find(self, key: str) -> StoredJob | None:
         """The newest whole job with a key; damaged ones are set aside.
 
         Parameters
@@ -89,7 +89,7 @@ class Store:
 
         Returns
         -------
-        Found or None
+        StoredJob or None
         """
         if key not in self._whole:
             for row in self.index.by_key(key):
@@ -99,7 +99,7 @@ class Store:
                     break
         return self._whole.get(key)
 
-    def find_alike(self, base: str) -> list[Found]:
+    def find_alike(self, base: str) -> list[StoredJob]:
         """Whole jobs whose keys are the same but for one option, the newest first.
 
         Parameters
@@ -109,54 +109,54 @@ class Store:
 
         Returns
         -------
-        list of Found
+        list of StoredJob
         """
         return [found for row in self.index.by_base(base) if (found := self._check(row)) is not None]
 
-    def add(self, folder: Path, seal: Seal) -> Found:
-        """Seal a job of this project, in the background, and find it from now on.
+    def add(self, folder: Path, manifest: Manifest) -> StoredJob:
+        """Manifest a job of this project, in the background, and find it from now on.
 
         Parameters
         ----------
         folder : Path
             The job's folder.
-        seal : Seal
-            Its seal.
+        manifest : Manifest
+            Its manifest.
 
         Returns
         -------
-        Found
+        StoredJob
         """
-        seal = replace(seal, project=self.index.name_for(seal.job))
+        manifest = replace(manifest, project=self.index.name_for(manifest.job))
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, daemon=True)
             self._writer.start()
-        self._waiting.put((folder, seal))
-        found = Found.sealed(folder, seal)
-        self._whole[seal.key] = found
+        self._waiting.put((folder, manifest))
+        found = StoredJob.from_manifest(folder, manifest)
+        self._whole[manifest.key] = found
         return found
 
-    def note(self, folder: Path, seal: Seal) -> Found:
-        """Find a job that is sealed, and known to be whole, from now on.
+    def note(self, folder: Path, manifest: Manifest) -> StoredJob:
+        """Find a job that is recorded, and known to be whole, from now on.
 
         Parameters
         ----------
         folder : Path
             The job's folder.
-        seal : Seal
-            Its seal.
+        manifest : Manifest
+            Its manifest.
 
         Returns
         -------
-        Found
+        StoredJob
         """
-        self.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
-        found = Found.sealed(folder, seal)
-        self._whole[seal.key] = found
+        self.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+        found = StoredJob.from_manifest(folder, manifest)
+        self._whole[manifest.key] = found
         return found
 
-    def whole(self, folder: Path) -> Seal | None:
-        """The seal of a job, if all is as it was sealed.
+    def whole(self, folder: Path) -> Manifest | None:
+        """The manifest of a job, if all is as it was recorded.
 
         Parameters
         ----------
@@ -165,12 +165,12 @@ class Store:
 
         Returns
         -------
-        Seal or None
+        Manifest or None
         """
-        seal = read_seal(folder)
-        if seal is None or not (folder / FINISHED).is_file() or damage(folder, seal) is not None:
+        manifest = read_manifest(folder)
+        if manifest is None or not (folder / FINISHED).is_file() or damage(folder, manifest) is not None:
             return None
-        return seal
+        return manifest
 
     def folder(self, job: str) -> Path | None:
         """The folder of a job of this project.
@@ -188,8 +188,8 @@ class Store:
         above = self._workdirs.get(job.rpartition("-")[0])
         return None if above is None else above / job
 
-    def seal_of(self, job: str) -> Seal | None:
-        """The seal of a job.
+    def manifest_of(self, job: str) -> Manifest | None:
+        """The manifest of a job.
 
         Parameters
         ----------
@@ -198,20 +198,20 @@ class Store:
 
         Returns
         -------
-        Seal or None
+        Manifest or None
             None if there is no such job, or it has none.
         """
         folder = self.folder(job)
-        return None if folder is None else read_seal(folder)
+        return None if folder is None else read_manifest(folder)
 
-    def why(self, parts: Parts, previous: Seal | None, jobs: Mapping[str, Any]) -> str:
+    def why(self, parts: Parts, previous: Manifest | None, jobs: Mapping[str, Any]) -> str:
         """The reason to build a job that was not found.
 
         Parameters
         ----------
         parts : Parts
             What its key is made of.
-        previous : Seal or None
+        previous : Manifest or None
             Of the job in its place before.
         jobs : mapping of str to Built, or to a list of them
             Jobs that it is made from.
@@ -250,13 +250,13 @@ class Store:
         if (folder / FINISHED).exists():
             (folder / FINISHED).replace(folder / SET_ASIDE)
 
-    def _seals(self, workdir: str) -> Iterator[Seal]:
+    def _manifests(self, workdir: str) -> Iterator[Manifest]:
         for folder in job_folders({workdir: self._workdirs[workdir]}):
-            seal = read_seal(folder)
-            if seal is not None and (folder / FINISHED).is_file():
-                yield seal
+            manifest = read_manifest(folder)
+            if manifest is not None and (folder / FINISHED).is_file():
+                yield manifest
 
-    def _check(self, row: Row) -> Found | None:
+    def _check(self, row: Row) -> StoredJob | None:
         folder = self.folder(row.job)
         if folder is None:
             return None
@@ -264,7 +264,7 @@ class Store:
             same = states_of(folder, [state[0] for state in row.states]) == row.states != []
         except OSError:
             same = False
-        found = Found(row.job, folder, row.content, row.seconds, row.rejected)
+        found = StoredJob(row.job, folder, row.content, row.seconds, row.rejected)
         if not same:
             looked = self._look_again(folder, row)
             if looked is None:
@@ -274,7 +274,7 @@ class Store:
             return None
         return found
 
-    def _look_again(self, folder: Path, row: Row) -> Found | None:
+    def _look_again(self, folder: Path, row: Row) -> StoredJob | None:
         """A job whose files changed in some way, if it still holds what it held."""
         if not folder.is_dir():  # somebody deleted it, and may have meant to
             self.index.forget(row.job)
@@ -283,27 +283,27 @@ class Store:
         if (folder / DELETED).exists():
             self.index.forget(row.job)
             return None
-        seal = read_seal(folder)
-        if seal is not None and seal.key != row.key:  # its workdir was emptied and filled again
-            self.index.insert(seal, [])
+        manifest = read_manifest(folder)
+        if manifest is not None and manifest.key != row.key:  # its workdir was emptied and filled again
+            self.index.insert(manifest, [])
             return None
-        unsealed = seal is None and not (folder / SEAL).exists()
-        if unsealed and not _is_same_job(folder, row):  # so it was, and the new job is not sealed yet
+        unrecorded = manifest is None and not (folder / MANIFEST).exists()
+        if unrecorded and not _is_same_job(folder, row):  # so it was, and the new job is not recorded yet
             self.index.forget(row.job)
             return None
-        what = seal_problem(folder) if seal is None else damage(folder, seal)
-        if seal is not None and what is None:
-            return self.note(folder, seal)
+        what = manifest_problem(folder) if manifest is None else damage(folder, manifest)
+        if manifest is not None and what is None:
+            return self.note(folder, manifest)
         with if_writable():
             self.set_aside(folder, row.key, str(what))
         return None
 
     def _write(self) -> None:
         while (item := self._waiting.get()) is not None:
-            folder, seal = item
+            folder, manifest = item
             try:
-                write_seal(folder, seal)
-                self.index.insert(seal, states_of(folder, [*seal.files, SEAL]))
+                write_manifest(folder, manifest)
+                self.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
             except (OSError, sqlite3.Error) as error:
                 self._failed.append(error)
                 if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():

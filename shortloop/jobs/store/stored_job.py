@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from shortloop.jobs.store.manifest import Seal
+from shortloop.jobs.store.manifest import Manifest
 
-__all__ = ["Found"]
+__all__ = ["StoredJob"]
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredJob:
     """A finished job that is whole.
 
     Parameters
@@ -35,18 +35,20 @@ class Found:
     rejected: bool
 
     @classmethod
-    def sealed(cls, folder: Path, seal: Seal) -> Found:
-        """A job by its seal.
+    def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
+        """A job by its manifest.
 
         Parameters
         ----------
         folder : Path
             The job's folder.
-        seal : Seal
-            Its seal.
+        manifest : Manifest
+            Its manifest.
 
         Returns
         -------
-        Found
+        StoredJob
         """
-        return cls(seal.job, folder, seal.content, float(seal.cost.get("seconds", 0)), seal.rejected)
+        return cls(
+            manifest.job, folder, manifest.content, float(manifest.cost.get("seconds", 0)), manifest.rejected
+        )

@@ -142,6 +142,6 @@ def test_what_cannot_be_is_refused() -> None:
     epochs = make_epochs(samples=1000)  # ends at 0.45 s
     with pytest.raises(InputError) as caught:
         amplitude_features(epochs, AmplitudeSettings(), participant="s02")
-    assert (caught.value.participant, caught.value.field) == ("s02", "features.amplitude.bins")
+    assert (caught.value.where["participant"], caught.value.field) == ("s02", "features.amplitude.bins")
     with pytest.raises(ValueError, match=r"out has shape .* the features need \(5, 6, 33\)"):
         amplitude_features(epochs, AmplitudeSettings(bins=5), out=np.empty((5, 5, 33), dtype=np.float32))

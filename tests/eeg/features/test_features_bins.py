@@ -59,7 +59,7 @@ def test_bins_may_end_with_the_last_sample_and_no_later() -> None:
     with pytest.raises(InputError) as caught:
         bin_samples(times, start=0.21, bins=8, size=10, field="features.amplitude", participant="s7")
     error = caught.value
-    assert (error.participant, error.field) == ("s7", "features.amplitude.bins")
+    assert (error.where["participant"], error.field) == ("s7", "features.amplitude.bins")
     assert "0 to 0.99 s (100 samples)" in str(error.found)
     assert "up to 1 s" in str(error.expected)
     assert "at most 7 bins" in str(error.hint)
@@ -126,7 +126,11 @@ def test_settings_that_do_not_fit_are_refused_by_name(
             file="p03.edf",
         )
     error = caught.value
-    assert (error.participant, error.file, error.field) == ("p03", "p03.edf", f"features.{kind}.{field}")
+    assert (error.where["participant"], error.file, error.field) == (
+        "p03",
+        "p03.edf",
+        f"features.{kind}.{field}",
+    )
     assert None not in (error.found, error.expected, error.hint)
     assert words in str(error)
 

@@ -203,7 +203,7 @@ def test_what_cannot_be_is_refused() -> None:
     epochs = make_epochs(samples=1100)  # ends at 0.65 s
     with pytest.raises(InputError) as caught:
         power_features(epochs, PowerSettings(), participant="s02")
-    assert (caught.value.participant, caught.value.field) == ("s02", "features.power.bins")
+    assert (caught.value.where["participant"], caught.value.field) == ("s02", "features.power.bins")
     with pytest.raises(ValueError, match=r"out has shape"):
         power_features(epochs, PowerSettings(bins=5), out=np.empty((5, 4, 7), dtype=np.float32))
     for points in ([], [5, 9], [10, 5], [-5, 0], [1095, 1100]):

@@ -69,7 +69,7 @@ def test_the_odd_one_out_is_named(
     with pytest.raises(InputError, match="differ") as caught:
         check_alike(study_of(one, **odd))
     error = caught.value
-    assert (error.participant, error.file, error.field) == ("S2", "odd.fif", field)
+    assert (error.where["participant"], error.file, error.field) == ("S2", "odd.fif", field)
     assert "test phase" in error.problem
     assert found in str(error.found)
     assert expected in str(error.expected)
@@ -108,7 +108,7 @@ def test_the_class_with_too_few_trials_is_named() -> None:
     few = replace(EPOCHS, participant="S7", file="few.fif", trials={"face": 20, "house": 9})
     with pytest.raises(InputError, match="too few trials of a class in the study phase") as caught:
         check_trials([EPOCHS, few], folds=10, inner_folds=None)
-    assert (caught.value.participant, caught.value.file) == ("S7", "few.fif")
+    assert (caught.value.where["participant"], caught.value.file) == ("S7", "few.fif")
     assert caught.value.found == "9 trials of house"
     assert str(caught.value.expected).startswith("at least 10 ")
     with pytest.raises(InputError) as caught:

@@ -75,7 +75,7 @@ def test_good_recordings_pass() -> None:
 def test_what_is_wrong_with_epochs_is_named(other: dict[str, Any], problem: str, found: str) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         check_epochs(epochs(**other), participant="S1", phase="study", files=["a.fif", "b.fif"])
-    assert (caught.value.participant, caught.value.file) == ("S1", "a.fif, b.fif")
+    assert (caught.value.where["participant"], caught.value.file) == ("S1", "a.fif, b.fif")
     assert found in str(caught.value.found)
 
 
@@ -94,7 +94,7 @@ def test_what_is_wrong_with_epochs_is_named(other: dict[str, Any], problem: str,
 def test_what_is_wrong_with_features_is_named(other: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         check_features(features(**other), participant="S1", phase="study", file="a.mat")
-    assert (caught.value.participant, caught.value.file) == ("S1", "a.mat")
+    assert (caught.value.where["participant"], caught.value.file) == ("S1", "a.mat")
 
 
 @settings(max_examples=30, deadline=None)

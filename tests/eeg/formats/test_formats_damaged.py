@@ -71,7 +71,7 @@ def end_of(kind: str, file: Path) -> str:
     if problem is None:
         assert np.isfinite(data).all()
         return "result"
-    assert problem.participant == "S1"
+    assert problem.where["participant"] == "S1"
     assert str(file) in str(problem.file)
     said = str(problem.found) if problem.problem == "the file cannot be read" else problem.problem
     return re.sub(r"[\d.]+", "N", re.split(r"[:(\\]", said)[0]).strip()[:60]

@@ -72,7 +72,7 @@ def read(files: Sequence[Path], classes: Sequence[str] = CLASSES, **settings: An
 def expect(files: Sequence[Path], problem: str, *parts: str, **settings: Any) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         read(files, **settings)
-    assert caught.value.participant == "S001"
+    assert caught.value.where["participant"] == "S001"
     assert str(files[-1]) in str(caught.value.file)
     for part in parts:
         assert part in str(caught.value)

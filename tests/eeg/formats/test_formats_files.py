@@ -71,7 +71,7 @@ def test_a_missing_file_is_named(folder: Path, pattern: str) -> None:
     with pytest.raises(InputError) as caught:
         find_files(folder, [pattern], participant="S1", phase="study")
     error = caught.value
-    assert error.participant == "S1"
+    assert error.where["participant"] == "S1"
     assert error.field == "input.files.study"
     assert error.file == str(folder / pattern.replace("{participant}", "S1"))
     assert error.hint
@@ -84,7 +84,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="folder") as caught:
         find_files(tmp_path / "none", ["*"], participant="S1", phase="study")
     assert caught.value.file == str(tmp_path / "none")
-    assert caught.value.participant == "S1"
+    assert caught.value.where["participant"] == "S1"
 
 
 def test_no_patterns_is_an_error(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def expect(does: Callable[[], Any], files: list[Path], found: str, size: int = 1
 
     with pytest.raises(InputError, match=found) as caught:
         apart(read_second, files, size)
-    assert (caught.value.participant, caught.value.file) == ("S1", str(files[1]))
+    assert (caught.value.where["participant"], caught.value.file) == ("S1", str(files[1]))
     assert caught.value.hint
     assert no_children()
 
@@ -107,16 +107,18 @@ def test_an_end_from_outside_says_nothing_of_the_file(files: list[Path], number:
 
 
 def test_the_readers_own_message_comes_whole(files: list[Path]) -> None:
-    facts = {"participant": "S2", "file": "f", "field": "x", "found": 3, "expected": (4, 5), "hint": "h"}
+    facts = {"file": "f", "field": "x", "found": 3, "expected": (4, 5), "hint": "h"}
+    told = InputError("odd", participant="S2", **facts)  # type: ignore[arg-type]
 
     def refuse() -> None:
-        raise InputError("odd", **facts)  # type: ignore[arg-type]
+        raise told
 
     with pytest.raises(InputError) as caught:
         apart(refuse, files)
     assert caught.value.problem == "odd"
     assert {name: getattr(caught.value, name) for name in facts} == facts
-    assert str(caught.value) == InputError("odd", **facts).message  # type: ignore[arg-type]
+    assert caught.value.where == {"participant": "S2"}
+    assert str(caught.value) == told.message
 
 
 def test_warnings_come_in_order(files: list[Path]) -> None:
@@ -231,7 +233,7 @@ def is_running(pid: int) -> bool:
 def message(kind: str, file: Path) -> str:
     with pytest.raises(InputError) as caught:
         read(kind, file)
-    assert (caught.value.participant, caught.value.file) == ("S1", str(file))
+    assert (caught.value.where["participant"], caught.value.file) == ("S1", str(file))
     return str(caught.value)
 
 

@@ -50,7 +50,7 @@ def read(files: Sequence[Path], classes: Sequence[str] = ("house", "face"), **gi
 def expect(files: Sequence[Path], problem: str, *parts: str, **given_: Any) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         read(files, **given_)
-    assert caught.value.participant == "s01"
+    assert caught.value.where["participant"] == "s01"
     assert str(files[-1]) in str(caught.value.file)
     for part in parts:
         assert part in str(caught.value)

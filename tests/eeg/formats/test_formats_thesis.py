@@ -148,7 +148,7 @@ def expect(
 ) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         read(file, classes=classes)
-    assert caught.value.participant == "Subj01"
+    assert caught.value.where["participant"] == "Subj01"
     assert caught.value.file == str(file)
     for part in parts:
         assert part in str(caught.value)
@@ -229,7 +229,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_epochs_and_features_have_their_own_door(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="features, not epochs") as caught:
         read_epochs(INPUT, [tmp_path / "x.mat"], participant="S1", phase="study", classes=("a", "b"))
-    assert caught.value.participant == "S1"
+    assert caught.value.where["participant"] == "S1"
     edf = EdfInput(format="edf", files={"study": ("x.edf",)})
     with pytest.raises(InputError, match="epochs, not features"):
         read_features(edf, tmp_path / "x", kind="power", participant="S1", phase="study", classes=("a",))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Sealed jobs of a toy method, without a server."""
+"""Recorded jobs of a toy method, without a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from jobs_project import make_job
 
 from shortloop.jobs.keys.key import Parts
-from shortloop.jobs.store.manifest import Seal, content_of_job, hash_files, output_files, write_seal
+from shortloop.jobs.store.manifest import Manifest, content_of_job, hash_files, output_files, write_manifest
 
 
 def parts_with(**changes: Any) -> Parts:
@@ -25,7 +25,7 @@ def parts_with(**changes: Any) -> Parts:
 
 
 def finished_job(project: Path, job: str, left: bytes = b"a result", **record: Any) -> Path:
-    """A job that exax finished, and nobody sealed."""
+    """A job that exax finished, and nobody recorded."""
     folder = make_job(project, job, method="toy")
     post = {"starttime": 1_700_000_000.0, "exectime": {"total": 1.5}}
     (folder / "post.json").write_text(json.dumps(post), encoding="utf-8")
@@ -35,8 +35,8 @@ def finished_job(project: Path, job: str, left: bytes = b"a result", **record: A
     return folder
 
 
-def seal_for(folder: Path, parts: Parts | None = None, base: str = "") -> Seal:
-    """The seal of a finished job."""
+def manifest_for(folder: Path, parts: Parts | None = None, base: str = "") -> Manifest:
+    """The manifest of a finished job."""
     parts = parts or parts_with()
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
     package, _, method = parts.method.rpartition(".")
@@ -44,16 +44,16 @@ def seal_for(folder: Path, parts: Parts | None = None, base: str = "") -> Seal:
     (folder / "setup.json").write_text(json.dumps({**setup, **asked}), encoding="utf-8")
     files = hash_files(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
-    return Seal(
+    return Manifest(
         folder.name, parts.key(), parts, content, files, base, rejected=rejected, cost={"seconds": 1.5}
     )
 
 
-def sealed_job(
+def recorded_job(
     project: Path, job: str, parts: Parts | None = None, *, left: bytes = b"a result", base: str = ""
-) -> Seal:
-    """A finished job with its seal."""
+) -> Manifest:
+    """A finished job with its manifest."""
     folder = finished_job(project, job, left)
-    seal = seal_for(folder, parts, base)
-    write_seal(folder, seal)
-    return seal
+    manifest = manifest_for(folder, parts, base)
+    write_manifest(folder, manifest)
+    return manifest

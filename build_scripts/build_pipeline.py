@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from shortloop.eeg.pipeline import (
+    StudyRun,
+    check_recordings,
+    import_epochs,
+    import_features,
+    run_study,
+)
 from shortloop.eeg.report.deliver import deliver
-from shortloop.jobs.executor import Built, Plan, run_study
+from shortloop.jobs.pipeline import Built
 
 description = "EEG decoding: recordings to report, for the study that STUDY names"
 
@@ -14,28 +21,25 @@ def main(urd: Any) -> int:
     return run_study(urd, pipeline, deliver)
 
 
-def pipeline(run: Plan) -> Built:
+def pipeline(run: StudyRun) -> Built:
     return report(run, decode(run))
 
 
-def decode(run: Plan) -> list[Built]:
+def decode(run: StudyRun) -> list[Built]:
     """Everything but the report: statistics of each kind of features."""
-    features = make_features(run)
     groups = []
-    for kind, of_participants in features.items():
+    for kind, features in make_features(run).items():
         permuted = []
-        for participant, made in of_participants.items():
-            models = train(run, participant, made)
-            applied = apply(run, participant, kind, made, models)
-            permuted.append(permute(run, participant, made, models, applied))
-        groups.append(group(run, permuted))
+        for who, made in features.items():
+            models = train(run, who, kind, made)
+            applied = apply(run, who, kind, made, models)
+            permuted.append(permute(run, who, kind, made, models, applied))
+        groups.append(group(run, kind, permuted))
     return groups
 
 
-def make_features(run: Plan) -> dict[str, dict[str, Built]]:
+def make_features(run: StudyRun) -> dict[str, dict[str, Built]]:
     """Features of each kind and participant, from recordings that are checked first."""
-    from shortloop.eeg.stages.imports import check_recordings, import_epochs, import_features
-
     study = run.study
     if study.input.format == "thesis":
         features = {kind: import_features(run, kind) for kind in study.features.kinds}
@@ -45,83 +49,78 @@ def make_features(run: Plan) -> dict[str, dict[str, Built]]:
     check_recordings(run, list(epochs.values()))
     return {
         kind: {
-            participant: run.build(
+            who: run.build(
                 kind,
-                participant,
-                options={
-                    "settings": settings.model_dump(exclude={"apply"}),
-                    "phases": list(study.phases.names if settings.apply else study.phases.names[:1]),
-                },
-                jobs={"epochs": job},
+                partition=who,
+                settings=settings.model_dump(exclude={"apply"}),
+                phases=list(study.phases.names if settings.apply else study.phases.names[:1]),
+                epochs=job,
             )
-            for participant, job in epochs.items()
+            for who, job in epochs.items()
         }
         for kind, settings in study.features.kinds.items()
     }
 
 
-def train(run: Plan, participant: str, features: Built) -> Built:
+def train(run: StudyRun, who: str, kind: str, features: Built) -> Built:
     study = run.study
     return run.build(
         "train",
-        participant,
-        options={
-            "phase": study.phases.train,
-            "seed": study.seed,
-            "decoding": study.decoding.model_dump(exclude={"score"}),
-            "decisions": study.decoding.score == "auc",
-            "estimator": study.estimator.model_dump(),
-        },
-        jobs={"features": features},
+        partition=who,
+        kind=kind,
+        phase=study.phases.train,
+        seed=study.seed,
+        decoding=study.decoding.model_dump(exclude={"score"}),
+        decisions=study.decoding.score == "auc",
+        estimator=study.estimator,
+        features=features,
         modules=estimator_modules(run),
     )
 
 
-def estimator_modules(run: Plan) -> list[str]:
+def estimator_modules(run: StudyRun) -> list[str]:
     """Where an estimator comes from that the study names by its import path; every stage may make it."""
     estimator = run.study.estimator
     return [estimator.path.rpartition(".")[0]] if estimator.kind == "sklearn" else []
 
 
-def apply(run: Plan, participant: str, kind: str, features: Built, models: Built) -> Built | None:
+def apply(run: StudyRun, who: str, kind: str, features: Built, models: Built) -> Built | None:
     if not run.study.features.kinds[kind].apply:
         return None
     return run.build(
         "apply",
-        participant,
-        options={"phase": run.study.phases.decoded},
-        jobs={"features": features, "models": models},
+        partition=who,
+        kind=kind,
+        phase=run.study.phases.decoded,
+        features=features,
+        models=models,
         modules=estimator_modules(run),
     )
 
 
-def permute(run: Plan, participant: str, features: Built, models: Built, applied: Built | None) -> Built:
-    permutations = run.study.permutations
-    jobs = {"models": models}
-    if applied is not None:
-        jobs["applied"] = applied
-    if permutations.null == "training-labels":
-        jobs["features"] = features
-    return run.build(
-        "permute",
-        participant,
-        options={"seed": run.study.seed, "score": run.study.decoding.score, **permutations.model_dump()},
-        jobs=jobs,
-        grows="count",
-        modules=estimator_modules(run),
-    )
-
-
-def group(run: Plan, permuted: list[Built]) -> Built:
+def permute(
+    run: StudyRun, who: str, kind: str, features: Built, models: Built, applied: Built | None
+) -> Built:
     study = run.study
-    return run.build(
-        "group",
-        options={"settings": study.group.model_dump(), "seed": study.seed},
-        jobs={"permuted": permuted},
-    )
+    asked: dict[str, Any] = {
+        "kind": kind,
+        "seed": study.seed,
+        "count": study.permutations.count,
+        "score": study.decoding.score,
+        "models": models,
+        "applied": applied,
+    }
+    if study.permutations.null == "test-labels":
+        return run.build("permute", partition=who, **asked)
+    return run.build("retrain", partition=who, features=features, modules=estimator_modules(run), **asked)
 
 
-def report(run: Plan, groups: list[Built]) -> Built:
+def group(run: StudyRun, kind: str, permuted: list[Built]) -> Built:
+    study = run.study
+    return run.build("group", kind=kind, settings=study.group, seed=study.seed, permuted=permuted)
+
+
+def report(run: StudyRun, groups: list[Built]) -> Built:
     settings = run.study.model_dump(mode="json", exclude={"input": {"folder"}})
     imported = [job for job in run.jobs if job.stage.startswith("import_")]
-    return run.build("report", options={"study": settings}, jobs={"groups": groups, "imported": imported})
+    return run.build("report", study=settings, groups=groups, imported=imported)

@@ -5,67 +5,64 @@ Copy this file and build_ridge.py, give both a name of their own, and edit. Only
 
 from __future__ import annotations
 
-from typing import Any
-
-from shortloop.jobs.keys.code import code_of
-
-description = "In development: ridge classifier for each bin, cross-validated"
-depend_extra = code_of(__file__)
-options: dict[str, Any] = {"partition": "", "phase": "", "folds": 10, "seed": 0, "alpha": 100.0}
-jobs = ("features",)
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
 
 
-def prepare() -> Any:
-    import numpy as np
-    import sklearn.linear_model  # noqa: F401  imported once, shared by the slices
+class Ridge(Stage):
+    """In development: ridge classifier for each bin, cross-validated."""
 
-    from shortloop.eeg.decoding.selection.folds import stratified_folds
-    from shortloop.eeg.stages.feature_files import load_features
-    from shortloop.engines.units import Units
-    from shortloop.worker.records import create_array
-    from shortloop.worker.results import open_result
+    siblings = ("kind",)
+    kind: str
+    phase: str
+    folds: int = 10
+    seed: int = 0
+    alpha: float = 100.0
+    features: Job
 
-    features = load_features(open_result(jobs.features.path), options["phase"])  # type: ignore[attr-defined]
-    folds = stratified_folds(features.labels, options["folds"], options["seed"])
-    predicted = create_array("predicted", features.data.shape[:2], np.int8)
-    return features, folds, predicted, Units(len(features.data))
+    def open(self):
+        import sklearn.linear_model  # noqa: F401  imported once, shared by forks
 
+        from shortloop.eeg.decoding.selection.folds import stratified_folds
+        from shortloop.eeg.stages.feature_files import load_features
 
-def analysis(sliceno: int, prepare_res: Any) -> Any:
-    from sklearn.linear_model import RidgeClassifier
+        self.data = load_features(self.features, self.phase)
+        self.held_out = stratified_folds(self.data.labels, self.folds, self.seed)
 
-    from shortloop.eeg.decoding.selection.scaling import moments
-    from shortloop.worker.threads import check_single_thread
+    def units(self):
+        return len(self.data.times)
 
-    features, folds, predicted, units = prepare_res
-    for unit in units:  # a time bin
-        x = features.data[unit]
-        for fold in range(options["folds"]):
-            test = folds == fold
+    def outputs(self):
+        said = "class predicted by the fold that held the trial out"
+        return {"predicted": Out(self.data.data.shape[:2], "i1", "bins × trials", said)}
+
+    def compute(self, unit):
+        import numpy as np
+        from sklearn.linear_model import RidgeClassifier
+
+        from shortloop.eeg.decoding.selection.scaling import moments
+
+        x, labels = self.data.data[unit], self.data.labels
+        predicted = np.empty(len(labels), np.int8)
+        for fold in range(self.folds):
+            test = self.held_out == fold
             mean, std = moments(x[~test])
-            model = RidgeClassifier(alpha=options["alpha"])
-            model.fit((x[~test] - mean) / std, features.labels[~test])
-            predicted[unit, test] = model.predict((x[test] - mean) / std)
-    return check_single_thread() if units.had_last else None
+            model = RidgeClassifier(alpha=self.alpha).fit((x[~test] - mean) / std, labels[~test])
+            predicted[test] = model.predict((x[test] - mean) / std)
+        return {"predicted": predicted}
+
+    def finish(self, out: Outputs):
+        from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
+
+        votes = cross_validated_votes(out["predicted"], len(self.data.classes))
+        scores = recall_scores(votes, self.data.labels[None])[0]
+        centre = "centre of each bin, 0 at the event"
+        return Finished(
+            arrays={
+                "scores": Values(scores, "bins", "cross-validated mean recall", "%"),
+                "times": Values(self.data.times, "bins", centre, self.data.time_unit),
+            }
+        )
 
 
-def synthesis(prepare_res: Any, analysis_res: Any) -> None:
-    from shortloop.eeg.decoding.apply import cross_validated_votes
-    from shortloop.eeg.decoding.metrics.scores import recall_scores
-    from shortloop.worker.records import Array, save_array, write_record
-    from shortloop.worker.threads import threads_of
-
-    features, _, predicted, _ = prepare_res
-    votes = cross_validated_votes(predicted, len(features.classes))
-    save_array("scores", recall_scores(votes, features.labels[None])[0])
-    save_array("times", features.times)
-    write_record(
-        "ridge",
-        options["partition"],
-        {
-            "scores": Array("bins", "cross-validated mean recall", "%"),
-            "predicted": Array("bins × trials", "class predicted by the fold that held the trial out"),
-            "times": Array("bins", "centre of each bin, 0 at the event", features.time_unit),
-        },
-        threads=threads_of(analysis_res),
-    )
+globals().update(exax_method(Ridge, __file__))

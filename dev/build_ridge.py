@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from build_scripts.build_pipeline import make_features
-from shortloop.jobs.executor import Built, Plan, Run, run_study
+from shortloop.eeg.pipeline import StudyRun, run_study
+from shortloop.jobs.pipeline import Built
 
 description = "In development: a ridge classifier on the features of the main pipeline"
 
@@ -17,23 +18,25 @@ def main(urd: Any) -> int:
     return run_study(urd, pipeline, show)
 
 
-def pipeline(run: Plan) -> Built:
+def pipeline(run: StudyRun) -> Built:
     study = run.study
-    features = make_features(run)
     scores = [
         run.build(
             "ridge",
-            participant,
-            options={"phase": study.phases.train, "folds": study.decoding.folds, "seed": study.seed},
-            jobs={"features": made},
+            partition=participant,
+            kind=kind,
+            phase=study.phases.train,
+            folds=study.decoding.folds,
+            seed=study.seed,
+            features=made,
         )
-        for of_participants in features.values()
+        for kind, of_participants in make_features(run).items()
         for participant, made in of_participants.items()
     ]
     return scores[-1]
 
 
-def show(run: Run, last: Built, seconds: float) -> None:
+def show(run: StudyRun, last: Built, seconds: float) -> None:
     for job in run.jobs:
         if job.stage == "ridge":
             arrays = job.result().arrays

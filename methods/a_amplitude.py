@@ -1,31 +1,6 @@
 """Epochs to amplitude features: the low-passed signal in time bins."""
 
-from __future__ import annotations
+from shortloop.eeg.stages.amplitude import Amplitude
+from shortloop.jobs.exax.method import exax_method
 
-from typing import Any
-
-from shortloop.jobs.keys.code import code_of
-
-description = "Features: baseline-corrected, low-passed amplitude in time bins"
-depend_extra = code_of(__file__)
-options: dict[str, Any] = {"partition": "", "settings": {}, "phases": []}
-jobs = ("epochs",)
-
-
-def prepare() -> Any:
-    from shortloop.eeg.features.amplitude import amplitude_features
-    from shortloop.eeg.stages.feature_stage import FeatureStage
-    from shortloop.eeg.study.features import AmplitudeSettings
-
-    settings = AmplitudeSettings.model_validate(options["settings"])
-    return FeatureStage(jobs.epochs.path, options["phases"], amplitude_features, settings)  # type: ignore[attr-defined]
-
-
-def analysis(sliceno: int, prepare_res: Any) -> Any:
-    return prepare_res.compute()
-
-
-def synthesis(prepare_res: Any, analysis_res: Any) -> None:
-    from shortloop.worker.threads import threads_of
-
-    prepare_res.finish("amplitude", options["partition"], threads_of(analysis_res))
+globals().update(exax_method(Amplitude, __file__))

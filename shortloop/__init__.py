@@ -18,7 +18,7 @@ __all__ = ["InputError", "load", "read_study"]
 # see only the modules that a method really uses).
 _PUBLIC = {
     "InputError": "shortloop.errors",
-    "load": "shortloop.worker.results",
+    "load": "shortloop.jobs.store.lookup",
     "read_study": "shortloop.eeg.study.load",
 }
 

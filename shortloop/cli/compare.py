@@ -12,7 +12,8 @@ from shortloop.errors import InputError
 from shortloop.jobs.project import configuration
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.system_errors import if_writable
-from shortloop.worker.results import Result, load
+from shortloop.jobs.store.lookup import load
+from shortloop.worker.results import Result
 
 if TYPE_CHECKING:
     from shortloop.eeg.report.comparison import Scores

@@ -15,7 +15,8 @@ from shortloop.jobs.store.manifest import Manifest, read_manifest
 from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory, setup_of, sources_of
-from shortloop.worker.results import Result, load
+from shortloop.jobs.store.lookup import load
+from shortloop.worker.results import Result
 
 __all__ = ["cost_rows", "show_job"]
 

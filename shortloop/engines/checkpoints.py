@@ -1,5 +1,5 @@
-"""Arrays that a long job fills unit by unit, and that outlive it: started again after it was cut off, the job
-goes on where it was.
+"""Arrays and files that a long job leaves unit by unit, and that outlive it: started again after it was cut
+off, the job goes on where it was.
 
 They are kept beside the jobs, under what identifies the computation, and linked into the job's folder when
 all is done. What the system held in memory survives a killed process, but no power cut: after one, the job
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKPOINTS", "Checkpoint", "clear_checkpoint"]
 
+FILES = "files"
 CHECKPOINTS = ".checkpoints"
 """Folder of a workdir with a folder for each job that was not finished."""
 
@@ -40,11 +41,13 @@ class Checkpoint:
     ----------
     costs : int or sequence of float
         As of `Units`, all units of the job.
+    code : str, default ""
+        A hash of what code it runs beside that which exax knows.
     """
 
-    def __init__(self, costs: int | Sequence[float]) -> None:
+    def __init__(self, costs: int | Sequence[float], code: str = "") -> None:
         self._costs = [1.0] * costs if isinstance(costs, int) else list(costs)
-        self._folder, self._lock = _open_folder()
+        self._folder, self._lock = _open_folder(code)
         self._arrays: dict[str, np.memmap] = {}
         with (self._folder / "done").open("ab") as stream:
             stream.truncate(max(len(self._costs), 1))
@@ -85,6 +88,25 @@ class Checkpoint:
         self._arrays[name] = array
         return array
 
+    def keep_file(self, name: str, content: bytes) -> None:
+        """Keep a file of the job, whole or not at all.
+
+        Parameters
+        ----------
+        name : str
+            Its path below the job's folder.
+        content : bytes
+            What it holds.
+        """
+        file = self._folder / FILES / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f".{file.name}.{os.getpid()}")
+        part.write_bytes(content)
+        part.replace(file)
+
+    def __len__(self) -> int:
+        return len(self._costs)
+
     def start(self) -> None:
         """All arrays are there: work can begin. Call it before the slices fork."""
         left = [unit for unit in range(len(self._costs)) if not self._done[unit]]
@@ -102,13 +124,28 @@ class Checkpoint:
         """As of `Units`."""
         return self._started is not None and self._started[0].had_last
 
-    def finish(self) -> None:
-        """All units are done: the arrays become files of the job."""
+    def finish(self) -> list[str]:
+        """All units are done: what they left become files of the job.
+
+        Returns
+        -------
+        list of str
+            The files beside the arrays, by path below the job's folder.
+        """
         assert all(self._done[: len(self._costs)])
+        above = self._folder / FILES
+        files = [str(file.relative_to(above)) for file in sorted(above.rglob("*")) if file.is_file()]
         for name in self._arrays:
-            here = Path(f"{name}.npy")
-            here.unlink(missing_ok=True)
-            here.hardlink_to(self._folder / f"{name}.npy")
+            _link(self._folder / f"{name}.npy", Path(f"{name}.npy"))
+        for file in files:
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            _link(above / file, Path(file))
+        return files
+
+
+def _link(file: Path, here: Path) -> None:
+    here.unlink(missing_ok=True)
+    here.hardlink_to(file)
 
 
 def clear_checkpoint(job: Path) -> None:
@@ -125,11 +162,11 @@ def clear_checkpoint(job: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _open_folder() -> tuple[Path, Any]:
+def _open_folder(code: str) -> tuple[Path, Any]:
     """Where the job in the current folder keeps its blocks, for this process and its forks alone."""
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
-    name = digest([setup["method"], setup["hash"], setup["options"], setup["jobs"]])
+    name = digest([setup["method"], setup["hash"], setup["options"], setup["jobs"], code])
     folder = job.parent / CHECKPOINTS / name
     folder.mkdir(parents=True, exist_ok=True)
     lock = (folder / "lock").open("w")
@@ -142,6 +179,7 @@ def _open_folder() -> tuple[Path, Any]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     if _text(folder / "boot") != boot:
+        shutil.rmtree(folder / FILES, ignore_errors=True)
         for file in folder.iterdir():
             if file.name != "lock":
                 file.unlink()

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shortloop.errors import InputError, place_of
-from shortloop.jobs.planner import Built, Plan
+from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.pipeline import Pipeline
+from shortloop.jobs.planner import Planner
 from shortloop.jobs.project import configuration, project_directory
-from shortloop.jobs.settings_files import take_over_study
+from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.store import Store
-
-if TYPE_CHECKING:
-    from shortloop.eeg.study.schema import Study
 
 __all__ = ["DryRun", "dry_run"]
 
@@ -25,18 +23,16 @@ class DryRun:
     """Given to a build script in place of exax's ``urd``: a pipeline that is run with it is only planned."""
 
     def __init__(self) -> None:
-        self.plans: list[Plan] = []
+        self.plans: list[Planner] = []
         self.seconds: dict[str, float] = {}
         """How long a job of each method takes, by its name."""
 
-    def plan(
-        self, pipeline: Callable[[Plan], Built], study: Study | None, study_file: Path, name: str
-    ) -> int:
+    def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
         """Plan a pipeline.
 
         Parameters
         ----------
-        pipeline, study, study_file, name
+        pipeline, name, settings
             As of `shortloop.jobs.executor.run_pipeline`.
 
         Returns
@@ -45,10 +41,10 @@ class DryRun:
             Exit status, 0.
         """
         with Store() as store:
-            plan = Plan(study, study_file, store, name)
+            plan = Planner(Lookup(store, name))
             pipeline(plan)
-            if study is not None:
-                plan.note = _said_of(store, study, study_file)
+            if settings is not None:
+                plan.note = _said_of(store, settings)
             self.seconds = store.index.seconds()
         self.plans.append(plan)
         return 0
@@ -57,7 +53,7 @@ class DryRun:
         raise InputError(
             "this build script asks exax itself, so it cannot be planned",
             found=f"urd.{name}",
-            expected="a main that only calls `run_study` or `run_pipeline`",
+            expected="a main that only calls `run_pipeline` or what calls it",
         )
 
 
@@ -110,8 +106,8 @@ def dry_run(script: str) -> DryRun:
     return dry_run
 
 
-def _said_of(store: Store, study: Study, file: Path) -> str:
+def _said_of(store: Store, settings: SettingsFile) -> str:
     try:
-        return take_over_study(store.index, study, file) or ""
+        return settings.take_over(store.index) or ""
     except InputError as error:
         return f"a run would not begin: {error.message}"

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shortloop.jobs.planner import PERHAPS, REUSE, Built
+from shortloop.jobs.pipeline import PERHAPS, REUSE, Built
 
 __all__ = ["Estimate"]
 

@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Any
 
 from shortloop.jobs.estimate import Estimate
-from shortloop.jobs.planner import REUSE, Built
+from shortloop.jobs.events import Ended, Event, Reading, Started
+from shortloop.jobs.pipeline import REUSE, Built
 from shortloop.text import one_line
 
 __all__ = ["Progress", "terminal_width"]
@@ -86,30 +87,29 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def begin(self, stage: str, partition: str | None) -> None:
-        """A job is asked for.
+    def on(self, event: Event) -> None:
+        """Show what happens.
 
         Parameters
         ----------
-        stage : str
-            Its stage.
-        partition : str or None
-            Whose data; None: everybody's.
+        event : Event
+            What it is.
         """
+        if isinstance(event, Started):
+            self._begin(event.stage, event.partition)
+        elif isinstance(event, Ended):
+            self._end(_line_of(event.built))
+        else:
+            self._read(event)
+
+    def _begin(self, stage: str, partition: str | None) -> None:
         job = self._estimate.begin(stage, partition)
         self._what = one_line(f"{stage} {partition}" if partition else stage)
         self._reading = ""
         if job.plan != REUSE:  # a run that builds nothing draws nothing
             self._show()
 
-    def end(self, line: str | None) -> None:
-        """The job is there.
-
-        Parameters
-        ----------
-        line : str or None
-            What to print; None if it was not built but reused.
-        """
+    def _end(self, line: str | None) -> None:
         self._estimate.end(line is not None)
         if line is None:
             return
@@ -121,18 +121,8 @@ class Progress:
         else:
             print(f"[{self._estimate.done}/{self._estimate.total}] {line}", flush=True)
 
-    def reading(self, files: int, done: int, total: int, seconds: float) -> None:
-        """Files are being read, before the jobs that are made from them.
-
-        Parameters
-        ----------
-        files : int
-            How many.
-        done, total : int
-            Bytes that are read, and of all.
-        seconds : float
-            How long it took so far.
-        """
+    def _read(self, event: Reading) -> None:
+        files, done, total, seconds = event.files, event.done, event.total, event.seconds
         if seconds < WORTH_A_WORD:
             self._said = -LINE_EVERY
         if seconds < WORTH_A_WORD or not 0 < done < total:
@@ -208,6 +198,14 @@ class Progress:
             f"{self.time_left():>15}",
         )
         return line
+
+
+def _line_of(built: Built) -> str | None:
+    """What to print of a job; None of one that was not built."""
+    if not built.fresh:
+        return None
+    line = f"built {built.stage:<19} {built.partition or '':<12} {built.job:<10} {built.seconds:6.1f} s"
+    return f"{line}  {built.reason}" if built.reason else line
 
 
 def _in_words(seconds: float) -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +26,10 @@ __all__ = [
     "reject",
     "save_array",
     "take_space",
-    "warm_up",
     "write_record",
 ]
 
 RECORD = "record.json"
-LIBRARIES = ("accelerator", "numpy", "scipy", "scikit-learn", "numba", "mne", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class Outside:
     name : str
         Name of the file, for messages.
     content : str
-        Its content, by which it is found; see `shortloop.jobs.store.inputs.locate`.
+        Its content, by which it is found.
     span : Span
         Where in the file.
     """
@@ -63,7 +58,7 @@ class Array:
     Parameters
     ----------
     axes : str
-        Names of the axes, e.g. ``"bins × trials × features"``.
+        Names of the axes, e.g. ``"groups × coefficients"``.
     description : str
         What it holds.
     unit : str, default ""
@@ -142,6 +137,7 @@ def write_record(
     *,
     facts: Mapping[str, Any] | None = None,
     threads: Iterable[Mapping[str, Any]] = (),
+    versions: Mapping[str, str] | None = None,
     problem: str | None = None,
 ) -> None:
     """Write ``record.json`` into the current folder, after its arrays.
@@ -158,24 +154,18 @@ def write_record(
         Anything else that is plain data: class names, counts, notes.
     threads : iterable of mapping
         Thread pools as `check_single_thread` found them.
+    versions : mapping of str to str, optional
+        Versions of the libraries that made it.
     problem : str, optional
         Why the input was rejected; there are no arrays then.
-
-    Raises
-    ------
-    InputError
-        If a file that this process has located changed since.
     """
-    from shortloop.jobs.store.inputs import check_located
-
-    check_located()
     record = {
         "stage": stage,
         "partition": partition,
         "arrays": {name: _described(name, array) for name, array in arrays.items()},
         "facts": dict(facts or {}),
         "threads": [dict(pool) for pool in threads],
-        "versions": versions(),
+        "versions": dict(versions or {}),
         "problem": problem,
     }
     Path(RECORD).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -194,14 +184,16 @@ def _described(name: str, array: Array) -> dict[str, Any]:
     return {**described, "shape": list(shape), "dtype": str(dtype)}
 
 
-def reject(stage: str, partition: str | None, error: InputError) -> None:
+def reject(
+    stage: str, partition: str | None, error: InputError, versions: Mapping[str, str] | None = None
+) -> None:
     """End a job whose input is bad: all that it leaves is the message.
 
     The job is complete, so that the same bytes give the same answer at once, and nothing is half-made.
 
     Parameters
     ----------
-    stage, partition
+    stage, partition, versions
         As of `write_record`.
     error : InputError
         What is wrong.
@@ -216,7 +208,7 @@ def reject(stage: str, partition: str | None, error: InputError) -> None:
     if Path("setup.json").is_file():  # so this is the folder of a job
         for array in Path().glob("*.npy"):  # of phases that were fine
             array.unlink()
-    write_record(stage, partition, {}, problem=error.message)
+    write_record(stage, partition, {}, versions=versions, problem=error.message)
 
 
 @contextmanager
@@ -238,22 +230,3 @@ def noted(what: str, notes: list[str]) -> Iterator[None]:
             notes.append(f"{what}: {warning.message}")
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-def warm_up() -> None:
-    """What takes a while and is the same for all jobs, for processes that fork many."""
-    import numpy  # noqa: F401
-
-    versions()
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that results depend on.
-
-    Returns
-    -------
-    dict of str to str
-        By the name of the distribution.
-    """
-    return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in LIBRARIES}}

@@ -1,34 +1,50 @@
-"""Looking a job up by its id: its arrays, what made it, from what, with which options."""
+"""A finished job: its arrays, what made it, from what, with which options."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shortloop.errors import InputError
-from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, job_directory
-from shortloop.jobs.system_errors import unreadable
+from shortloop.errors import InputError, TransientError
 from shortloop.text import one_line
 from shortloop.worker.records import RECORD
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
 
-__all__ = ["Arrays", "Result", "load", "load_ancestor", "open_result"]
+__all__ = ["Arrays", "Result", "Where", "open_result"]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where things are on this machine, which no key knows.
+
+    Parameters
+    ----------
+    files : mapping of str to Path
+        Input files by their content.
+    workdirs : mapping of str to Path
+        Folders of jobs by the name of the workdir.
+    """
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    workdirs: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Arrays(Mapping[str, "np.ndarray"]):
     """The arrays of a job by name, as read-only memory maps, opened when asked for."""
 
-    def __init__(self, folder: Path, described: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(
+        self, folder: Path, described: Mapping[str, Mapping[str, Any]], files: Mapping[str, Path]
+    ) -> None:
         self._folder = folder
         self._described = described
+        self._files = files
 
     def __getitem__(self, name: str) -> np.ndarray:
         import numpy as np
@@ -37,7 +53,7 @@ class Arrays(Mapping[str, "np.ndarray"]):
             raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
         outside = self._described[name].get("outside")
         if outside is not None:
-            return _map_outside(outside, f"{self._folder.name}, {name}")
+            return _map_outside(outside, f"{self._folder.name}, {name}", self._files)
         array: np.ndarray = np.load(self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
         return array
 
@@ -63,16 +79,19 @@ class Result:
         Its folder.
     record : dict
         What the job wrote of itself: stage, partition, arrays, facts, threads, versions, problem.
+    where : Where
+        Where the files of its arrays, and the jobs that it was made from, are.
     """
 
     job: str
     path: Path
     record: dict[str, Any]
+    where: Where = field(default_factory=Where, repr=False)
 
     @cached_property
     def arrays(self) -> Arrays:
         """Arrays by name, as read-only memory maps: of files of the job, or of those it was made from."""
-        return Arrays(self.path, self.record["arrays"])
+        return Arrays(self.path, self.record["arrays"], self.where.files)
 
     @property
     def stage(self) -> str:
@@ -130,6 +149,32 @@ class Result:
             for job in (jobs if isinstance(jobs, list) else [jobs])
         ]
 
+    def ancestor(self, job: str) -> Result | None:
+        """A job that it was made from, as far as it is still there; for what made it, not for its results.
+
+        Parameters
+        ----------
+        job : str
+            Job id.
+
+        Returns
+        -------
+        Result or None
+            With a record that says no more than exax does, if its own is damaged or deleted; None if its
+            folder is gone.
+        """
+        workdir = job.rpartition("-")[0]
+        here = self.path.parent if workdir == self.job.rpartition("-")[0] else self.where.workdirs.get(workdir)
+        if here is None or not (here / job / "setup.json").is_file():
+            return None
+        try:
+            return open_result(here / job, self.where)
+        except InputError:
+            bare = Result(job, here / job, {}, self.where)
+            known = {"stage": bare.method, "partition": bare.options.get("partition")}
+            empty: dict[str, Any] = {"arrays": {}, "facts": {}, "threads": [], "versions": {}}
+            return Result(job, here / job, {**known, **empty}, self.where)
+
     @property
     def made(self) -> datetime:
         """When it was made, local time."""
@@ -145,64 +190,15 @@ class Result:
         return one_line(f"<{self.job}: {self.stage}{who}, arrays {', '.join(self.arrays) or 'none'}>")
 
 
-def load(job: str) -> Result:
-    """Arrays and record of a job by its id; no server is needed.
-
-    Parameters
-    ----------
-    job : str
-        Job id, e.g. ``"main-12"``.
-
-    Returns
-    -------
-    Result
-        ``load("main-12").arrays["weights"]``, ``.facts``, ``.options``, ``.inputs``, ``.record``, …
-
-    Raises
-    ------
-    InputError
-        If there is no such job, it did not finish, it is not one of this package, or its record is damaged.
-    """
-    result = open_result(job_directory(str(job)))
-    if not os.path.isfile(result.path / FINISHED):
-        raise InputError(_why_not(result.path), found=result.job, hint="run again: it is built again")
-    return result
-
-
-def load_ancestor(job: str) -> Result | None:
-    """A job that others were made from, as far as it is still there; for what made it, not for its results.
-
-    Parameters
-    ----------
-    job : str
-        Job id.
-
-    Returns
-    -------
-    Result or None
-        With a record that says no more than exax does, if its own is damaged or deleted; None if its folder
-        is gone.
-    """
-    try:
-        folder = job_directory(job)
-    except InputError:
-        return None
-    try:
-        return open_result(folder)
-    except InputError:
-        result = Result(folder.name, folder, {})
-        known = {"stage": result.method, "partition": result.options.get("partition")}
-        empty: dict[str, Any] = {"arrays": {}, "facts": {}, "threads": [], "versions": {}}
-        return Result(folder.name, folder, {**known, **empty})
-
-
-def open_result(folder: str | Path) -> Result:
-    """The job in a folder; see `load`.
+def open_result(folder: str | Path, where: Where | None = None) -> Result:
+    """The job in a folder.
 
     Parameters
     ----------
     folder : path-like
         Folder of the job.
+    where : Where, optional
+        Where input files and other jobs are.
 
     Returns
     -------
@@ -210,43 +206,35 @@ def open_result(folder: str | Path) -> Result:
 
     Raises
     ------
-    InputError
+    TransientError
         If it has no record, or a damaged one.
     """
     path = Path(folder)
-    hint = f"`ax job {path.name}` shows what exax knows of it"
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(_why_not(path), found=path.name, hint=hint) from None
     except OSError as error:
-        raise unreadable(error, "the job's record") from None
+        raise TransientError(
+            f"the record of a job cannot be read ({error.strerror})", file=path / RECORD, hint="run again"
+        ) from None
     except ValueError:
-        raise InputError("the job's record is damaged", file=path / RECORD, hint=hint) from None
-    return Result(path.name, path, record)
+        raise TransientError(
+            "the record of a job is damaged", file=path / RECORD, hint="run again: it is built again"
+        ) from None
+    return Result(path.name, path, record, where or Where())
 
 
-def _map_outside(outside: Mapping[str, Any], what: str) -> np.ndarray:
-    from shortloop.jobs.store.inputs import locate
+def _map_outside(outside: Mapping[str, Any], what: str, files: Mapping[str, Path]) -> np.ndarray:
     from shortloop.span import Span
 
     try:
-        file = locate(outside["content"])
-    except InputError as error:
-        raise InputError(
+        file = files[outside["content"]]
+    except (InputError, KeyError) as error:
+        raise TransientError(
             "a file that holds data of a job is gone, or not what it was",
-            file=error.file or outside["name"],
+            file=getattr(error, "file", None) or outside["name"],
             field=what,
-            found=error.problem,
+            found=getattr(error, "problem", "nobody says where it is"),
             expected=f"{outside['name']}, content {outside['content']}",
             hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
         ) from None
     return Span(**outside["span"]).map(file)
-
-
-def _why_not(folder: Path) -> str:
-    if (folder / FINISHED).is_file():
-        return "the job left no record"
-    if (folder / DELETED).is_file():
-        return "the job was deleted"
-    return "the job was found damaged" if (folder / SET_ASIDE).is_file() else "the job did not finish"

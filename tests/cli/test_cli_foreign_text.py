@@ -14,7 +14,7 @@ from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
 from shortloop.cli import fields, tables
 from shortloop.eeg.study.load import DEFAULT_STUDY
-from shortloop.worker.results import load
+from shortloop.jobs.store.lookup import load
 
 ROOT = Path(__file__).resolve().parents[2]
 ESCAPE = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202e"

@@ -16,7 +16,7 @@ from shortloop.jobs.keys import file_state as filestate
 from shortloop.jobs.store.inputs import locate, register
 from shortloop.span import Span
 from shortloop.worker.records import Array, Outside, save_array, write_record
-from shortloop.worker.results import load, open_result
+from shortloop.jobs.store.lookup import load, open_job as open_result
 
 project = pytest.fixture(empty_project)
 

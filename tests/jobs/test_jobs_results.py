@@ -12,7 +12,7 @@ from jobs_project import empty_project, make_job
 import shortloop
 from shortloop.errors import InputError
 from shortloop.worker.records import Array, reject, save_array, write_record
-from shortloop.worker.results import load, open_result
+from shortloop.jobs.store.lookup import load, open_job as open_result
 
 project = pytest.fixture(empty_project)
 

@@ -24,29 +24,10 @@ __all__ = [
     "StackedWeights",
     "apply_weights",
     "apply_weights_within",
-    "cross_validated_votes",
     "refit_and_apply",
     "stack_weights",
     "warm_up",
 ]
-
-
-def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
-    """Votes on held-out trials: one for each trial whose fold has a model.
-
-    Parameters
-    ----------
-    predicted : array of int, shape (bins, trials)
-        Predicted class of each trial, −1 for none.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    array of uint8, shape (bins, trials, classes)
-    """
-    votes: IntArray = (predicted[..., np.newaxis] == np.arange(n_classes)).astype(np.uint8)
-    return votes
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ import numpy as np
 from shortloop.eeg.decoding.apply import (
     apply_weights,
     apply_weights_within,
-    cross_validated_votes,
     refit_and_apply,
     stack_weights,
 )
 from shortloop.eeg.decoding.metrics.auc import decision_ranks, rank_type
 from shortloop.eeg.decoding.metrics.decisions import gives_odds
 from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_within, ranked_classes
-from shortloop.eeg.decoding.metrics.scores import scores_of
+from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings, Score
 from shortloop.types import FloatArray, IntArray

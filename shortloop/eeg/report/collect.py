@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.eeg.report.content import KindResult, ReportContent, Source
 from shortloop.eeg.stages.statistics_files import load_statistics
-from shortloop.worker.results import Result, load_ancestor
+from shortloop.worker.results import Result
 
 __all__ = ["collect"]
 
@@ -67,7 +67,7 @@ def _kind_result(upstream: list[Result]) -> KindResult:
 
 def _source(result: Result, kind: str) -> Source:
     of_kind = kind if result.stage != "import_epochs" else ""
-    options = {name: value for name, value in result.options.items() if name != "participant"}
+    options = {name: value for name, value in result.options.items() if name not in ("partition", "modules", "kind")}
     return Source(
         job=result.job,
         stage=result.stage,
@@ -87,4 +87,4 @@ def _upstream(group: Result) -> Iterator[Result]:
         yield result
         jobs = dict.fromkeys(job for _, job in result.sources() if job not in seen)
         seen.update(jobs)
-        waiting += [each for each in map(load_ancestor, jobs) if each is not None]
+        waiting += [each for each in map(group.ancestor, jobs) if each is not None]

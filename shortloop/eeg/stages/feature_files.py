@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import numpy as np
 
 from shortloop.eeg.data import Epochs, Features
-from shortloop.worker.records import Array, Outside, save_array
-from shortloop.worker.results import Result
+from shortloop.worker.stage import Outputs, Values
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from shortloop.worker.results import Result
 
 __all__ = [
-    "feature_arrays",
+    "FEATURES",
+    "epoch_facts",
+    "epoch_values",
     "feature_facts",
+    "feature_values",
     "load_epochs",
     "load_features",
-    "save_epochs",
 ]
 
+FEATURES = "bins × trials × features"
+LABELS = "class of each trial, an index into the classes"
 
-def save_epochs(epochs: Epochs, phase: str) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Write the epochs of one phase into the current folder.
+
+def epoch_values(epochs: Epochs, phase: str, out: Outputs) -> dict[str, Values]:
+    """The arrays of the epochs of one phase; their data are written at once, so that they can be let go.
 
     Parameters
     ----------
@@ -29,33 +38,47 @@ def save_epochs(epochs: Epochs, phase: str) -> tuple[dict[str, Array], dict[str,
         The epochs.
     phase : str
         Their phase, part of the arrays' names.
+    out : Outputs
+        Of the job.
 
     Returns
     -------
-    arrays : dict of str to Array
-        What was written.
-    facts : dict
-        The rest of the epochs, plain data.
+    dict of str to Values
+        By the name of the array.
     """
-    save_array(f"data_{phase}", epochs.data)
-    save_array(f"labels_{phase}", epochs.labels)
-    save_array(f"times_{phase}", epochs.times)
-    arrays = {
-        f"data_{phase}": Array("trials × channels × samples", f"epochs of the {phase} phase", epochs.unit),
-        f"labels_{phase}": Array("trials", "class of each trial, an index into the classes"),
-        f"times_{phase}": Array("samples", "time of each sample, 0 at the event", "s"),
+    data = out.create(f"data_{phase}", epochs.data.shape, epochs.data.dtype)
+    data[...] = epochs.data
+    values = {
+        f"data_{phase}": Values(
+            None, "trials × channels × samples", f"epochs of the {phase} phase", epochs.unit
+        ),
+        f"labels_{phase}": Values(epochs.labels, "trials", LABELS),
+        f"times_{phase}": Values(epochs.times, "samples", "time of each sample, 0 at the event", "s"),
     }
-    for name, values in epochs.trial_info.items():
-        array = _info(phase) + quote(name, safe=" ")
-        save_array(array, values)
-        arrays[array] = Array("trials × …", f"{name} of each trial")
-    facts = {
+    for name, each in epochs.trial_info.items():
+        values[_info(phase) + quote(name, safe=" ")] = Values(each, "trials × …", f"{name} of each trial")
+    return values
+
+
+def epoch_facts(epochs: Epochs) -> dict[str, Any]:
+    """The rest of epochs, beside their arrays.
+
+    Parameters
+    ----------
+    epochs : Epochs
+        Of one phase.
+
+    Returns
+    -------
+    dict
+        Plain data.
+    """
+    return {
         "classes": list(epochs.classes),
         "sfreq": float(epochs.sfreq),
         "channels": list(epochs.channels),
         "unit": epochs.unit,
     }
-    return arrays, facts
 
 
 def load_epochs(result: Result, phase: str) -> Epochs:
@@ -95,30 +118,32 @@ def _info(phase: str) -> str:
     return f"info_{phase},"
 
 
-def feature_arrays(phase: str, unit: str, time_unit: str, outside: Outside | None = None) -> dict[str, Array]:
-    """What the arrays of one phase of a job of features are.
+def feature_values(
+    phase: str, labels: ArrayLike, features: Features
+) -> dict[str, Values]:
+    """The arrays of the features of one phase beside the features themselves.
 
     Parameters
     ----------
     phase : str
         Their phase, part of the arrays' names.
-    unit : str
-        Unit of the features.
-    time_unit : str
-        Unit of the bins' centres.
-    outside : Outside, optional
-        Where the features lie, if the job has no copy of them.
+    labels : array-like of int, shape (trials,)
+        Class of each trial.
+    features : Features
+        Of any trials of the phase.
 
     Returns
     -------
-    dict of str to Array
+    dict of str to Values
         By the name of the array.
     """
-    return {
-        f"data_{phase}": Array("bins × trials × features", f"features of the {phase} phase", unit, outside),
-        f"labels_{phase}": Array("trials", "class of each trial, an index into the classes"),
-        f"times_{phase}": Array("bins", "centre of each bin, 0 at the event", time_unit),
+    values = {
+        f"labels_{phase}": Values(labels, "trials", LABELS),
+        f"times_{phase}": Values(
+            features.times, "bins", "centre of each bin, 0 at the event", features.time_unit
+        ),
     }
+    return values
 
 
 def feature_facts(features: Features) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.worker.records import Array, save_array
 from shortloop.worker.results import Result
+from shortloop.worker.stage import Values
 
-__all__ = ["load_statistics", "save_statistics"]
+__all__ = ["load_statistics", "statistics_values"]
 
 STATISTICS = {
     "scores": ("{score} of each participant, not smoothed", "{unit}"),
@@ -27,8 +27,8 @@ STATISTICS = {
 }
 
 
-def save_statistics(found: MapStatistics, shape: str) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Write statistics of one kind of map into the current folder.
+def statistics_values(found: MapStatistics, shape: str) -> tuple[dict[str, Values], dict[str, Any]]:
+    """The arrays of statistics of one kind of map, and the rest.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def save_statistics(found: MapStatistics, shape: str) -> tuple[dict[str, Array],
 
     Returns
     -------
-    arrays : dict of str to Array
-        What was written.
+    arrays : dict of str to Values
+        By name.
     facts : dict
         The rest, plain data.
     """
@@ -51,11 +51,10 @@ def save_statistics(found: MapStatistics, shape: str) -> tuple[dict[str, Array],
         if not isinstance(value, np.ndarray):
             facts[field.name] = value
             continue
-        save_array(f"{shape}_{field.name}", value)
         of = {"scores": f"participants × {axes}", "null_max": "permutations", "null_mass": "permutations"}
         names = {"score": found.score, "unit": "" if found.score == "auc" else "%"}
         description, unit = (text.format(**names) for text in STATISTICS[field.name])
-        arrays[f"{shape}_{field.name}"] = Array(of.get(field.name, axes), description, unit)
+        arrays[f"{shape}_{field.name}"] = Values(value, of.get(field.name, axes), description, unit)
     return arrays, facts
 
 

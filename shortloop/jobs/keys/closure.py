@@ -15,8 +15,9 @@ __all__ = ["SETTING_UP", "closure", "closure_of"]
 
 # Methods and their packages import these to say what they import, and to prepare processes: nothing that a
 # result is made of.
-SETTING_UP = tuple(
-    f"{PACKAGE}.jobs.{room}" for room in ("keys.code", "exax.datasets", "exax.loading", "exax.server")
+SETTING_UP = (
+    f"{PACKAGE}.jobs.keys.code",
+    *(f"{PACKAGE}.jobs.exax.{room}" for room in ("datasets", "loading", "method", "server")),
 )
 SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them
 

@@ -21,7 +21,7 @@ from shortloop.jobs.keys.own_code import is_own, version_of
 from shortloop.jobs.keys.source import hash_of, keep_sources, read_source
 from shortloop.jobs.project import cache_directory, write_atomically
 
-__all__ = ["Code", "code_file", "code_of", "code_state", "code_text", "modules_as_loaded"]
+__all__ = ["Code", "code_file", "code_of", "code_state", "code_text", "modules_as_loaded", "versions_of"]
 
 # Everything rests on these, imported directly or not.
 ALWAYS = ("numpy", "scipy")
@@ -115,6 +115,22 @@ def code_text(method: Path) -> str:
         What `code_of` writes.
     """
     return _look(method, ()).text
+
+
+def versions_of(method: Path) -> dict[str, str]:
+    """Versions of Python and of the libraries that a method uses, as of when `code_of` last looked.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    known = _known.get((method, ()))
+    return dict((_look(method, ()) if known is None else known).code.versions)
 
 
 def modules_as_loaded(method: Path) -> set[str]:

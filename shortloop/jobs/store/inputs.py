@@ -20,6 +20,7 @@ from shortloop.jobs.project import cache_directory, keep, write_atomically
 from shortloop.jobs.store.mapped import mapped_for_writing
 
 __all__ = [
+    "Located",
     "Tell",
     "changed_unseen",
     "check_located",
@@ -163,6 +164,14 @@ def locate(content: str) -> Path:
         raise TransientError("a file changed while the study was running", file=file, hint="run again")
     _located.setdefault(place.parent, set()).add(content)
     return file
+
+
+class Located(dict[str, Path]):
+    """Files by their content, each located when it is first asked for."""
+
+    def __missing__(self, content: str) -> Path:
+        self[content] = locate(content)
+        return self[content]
 
 
 def check_located() -> None:

@@ -132,7 +132,7 @@ class Places:
             file.write(TAKE, [(name, slot) for slot in gone])
             file.write(PUT, [(name, pipeline, "")])
 
-    def study_file(self, study: str) -> str | None:
+    def settings_file(self, name: str) -> str | None:
         """The file that a study of this project was last run from.
 
         Parameters
@@ -151,7 +151,7 @@ class Places:
                 return str(found)
         return None
 
-    def put_study_file(self, study: str, path: str) -> None:
+    def put_settings_file(self, name: str, path: str) -> None:
         """Note the file that a study of this project is run from.
 
         Parameters

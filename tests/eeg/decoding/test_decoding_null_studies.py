@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shortloop.eeg.decoding.apply import apply_weights, cross_validated_votes, stack_weights
+from shortloop.eeg.decoding.apply import apply_weights, stack_weights
+from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.metrics.scores import recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels

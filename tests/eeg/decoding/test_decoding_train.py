@@ -11,7 +11,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from shortloop.eeg.decoding.apply import apply_weights, cross_validated_votes, stack_weights
+from shortloop.eeg.decoding.apply import apply_weights, stack_weights
+from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
 from shortloop.eeg.decoding.metrics.scores import confusions, recall_scores
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds

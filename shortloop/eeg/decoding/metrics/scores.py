@@ -10,7 +10,32 @@ from shortloop.eeg.decoding.metrics.auc import auc_scores
 from shortloop.eeg.study.decoding import Score
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["accuracy_scores", "chance_level", "confusions", "recall_scores", "scores_of"]
+__all__ = [
+    "cross_validated_votes",
+    "accuracy_scores",
+    "chance_level",
+    "confusions",
+    "recall_scores",
+    "scores_of",
+]
+
+
+def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
+    """Votes on held-out trials: one for each trial whose fold has a model.
+
+    Parameters
+    ----------
+    predicted : array of int, shape (bins, trials)
+        Predicted class of each trial, −1 for none.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    array of uint8, shape (bins, trials, classes)
+    """
+    votes: IntArray = (predicted[..., np.newaxis] == np.arange(n_classes)).astype(np.uint8)
+    return votes
 
 
 def scores_of(

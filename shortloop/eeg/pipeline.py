@@ -1,0 +1,235 @@
+"""What build scripts of EEG studies share: reading the study, and bringing its recordings in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shortloop.errors import InputError
+from shortloop.jobs.dry_run import DryRun
+from shortloop.jobs.executor import run_pipeline
+from shortloop.jobs.pipeline import Built, Run
+from shortloop.jobs.settings_files import SettingsFile
+from shortloop.jobs.system_errors import system_error
+from shortloop.jobs.termination import say_why
+
+if TYPE_CHECKING:
+    from shortloop.eeg.study.schema import Study
+    from shortloop.worker.inputs import File
+
+__all__ = ["StudyRun", "check_recordings", "import_epochs", "import_features", "run_study"]
+
+Files = dict[str, dict[str, list["File"]]]
+
+
+class StudyRun:
+    """A run of a pipeline on a study.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    study : Study
+        The study.
+    file : Path
+        Where it was read from.
+    """
+
+    def __init__(self, run: Run, study: Study, file: Path) -> None:
+        self.study = study
+        self.file = file
+        self.jobs = run.jobs
+        self.build = run.build
+        self.files = run.files
+
+
+StudyPipeline = Callable[[StudyRun], Built]
+Finish = Callable[[StudyRun, Built, float], None]
+
+
+def run_study(urd: Any, pipeline: StudyPipeline, finish: Finish | None = None) -> int:
+    """Run a pipeline on the study that the variable STUDY names; the ``main`` of a build script.
+
+    Parameters
+    ----------
+    urd : accelerator.build.Urd
+        As exax gives it to a build script.
+    pipeline : callable
+        Takes a `StudyRun`, builds the jobs, returns the last one.
+    finish : callable, optional
+        Takes the run, the last job and the seconds it all took, when all is built.
+
+    Returns
+    -------
+    int
+        Exit status, as of `shortloop.jobs.executor.run_pipeline`.
+    """
+    try:
+        from accelerator.shell import cfg
+
+        from shortloop.eeg.study.load import DEFAULT_STUDY, read_study, study_path
+
+        file = study_path(base=Path.cwd() if isinstance(urd, DryRun) else Path(cfg.user_cwd))
+        study = read_study(file)
+    except Exception as error:
+        known = error if isinstance(error, InputError) else system_error(error)
+        if known is None:
+            raise
+        say_why(known)
+        return 1
+
+    def on_study(run: Run) -> StudyRun:
+        return StudyRun(run, study, file)
+
+    return run_pipeline(
+        urd,
+        lambda run: pipeline(on_study(run)),
+        None if finish is None else lambda run, last, seconds: finish(on_study(run), last, seconds),
+        name=f"{pipeline.__module__.rpartition('.')[2]} {study.name}",
+        settings=SettingsFile(study.name, file, "study", DEFAULT_STUDY),
+    )
+
+
+def import_epochs(run: StudyRun) -> dict[str, Built]:
+    """Epochs of each participant.
+
+    Parameters
+    ----------
+    run : StudyRun
+        The run.
+
+    Returns
+    -------
+    dict of str to Built
+        A job for each participant.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or what it holds is not as it must be.
+    """
+    from shortloop.eeg.formats.files import find_files
+    from shortloop.eeg.study.inputs import SimulatedInput, ThesisInput
+    from shortloop.eeg.study.load import data_folder
+
+    study = run.study
+    paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
+    if not isinstance(study.input, SimulatedInput | ThesisInput):
+        folder = data_folder(study.input.folder, run.file)
+        for name in study.participants:
+            for phase in study.phases.names:
+                patterns = study.input.files[phase]
+                paths[name][phase] = find_files(folder, patterns, participant=name, phase=phase)
+    files = _read(run, paths)
+    return {
+        name: run.build(
+            "import_epochs",
+            partition=name,
+            settings=study.input.model_dump(mode="json", exclude={"folder", "files"}),
+            files=files[name],
+            phases=list(study.phases.names),
+            classes=list(study.classes),
+            seed=study.seed if isinstance(study.input, SimulatedInput) else 0,
+        )
+        for name in study.participants
+    }
+
+
+def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
+    """Ready-made features of each participant.
+
+    Parameters
+    ----------
+    run : StudyRun
+        The run.
+    kind : str
+        Kind of the features.
+
+    Returns
+    -------
+    dict of str to Built
+        A job for each participant.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or what it holds is not as it must be.
+    """
+    from shortloop.eeg.formats.files import find_files
+    from shortloop.eeg.study.inputs import ThesisInput
+    from shortloop.eeg.study.load import data_folder
+
+    study = run.study
+    assert isinstance(study.input, ThesisInput)
+    folder = data_folder(study.input.folder, run.file)
+    phases = study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1]
+    patterns = getattr(study.input, kind)
+    for phase in phases:
+        if phase not in patterns:
+            raise InputError(
+                "the study file lacks the file of a phase",
+                file=run.file,
+                field=f"input.{kind}.{phase}",
+                hint=f"add it, or say `apply = false` in [features.{kind}]",
+            )
+    find = partial(find_files, folder)
+    paths = {
+        name: {phase: find([patterns[phase]], participant=name, phase=phase) for phase in phases}
+        for name in study.participants
+    }
+    files = _read(run, paths)
+    return {
+        name: run.build(
+            "import_features",
+            partition=name,
+            kind=kind,
+            files={phase: found[0] for phase, found in files[name].items()},
+            classes=list(study.classes),
+        )
+        for name in study.participants
+    }
+
+
+def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
+    """Check what only shows when all recordings are seen together, or with the settings of later stages.
+
+    Parameters
+    ----------
+    run : StudyRun
+        The run.
+    imported : list of Built
+        Jobs of the import stages.
+
+    Returns
+    -------
+    Built
+
+    Raises
+    ------
+    InputError
+        If recordings differ, or have too few trials for the folds or too few samples for the bins.
+    """
+    from shortloop.eeg.study.decoding import LinearSvmSettings
+
+    study = run.study
+    svm = isinstance(study.estimator, LinearSvmSettings)
+    return run.build(
+        "check",
+        phase=study.phases.train,
+        folds=study.decoding.folds,
+        inner_folds=study.estimator.inner_folds if svm else None,
+        features=study.features,
+        imported=imported,
+    )
+
+
+def _read(run: StudyRun, paths: dict[str, dict[str, list[Path]]]) -> Files:
+    """The files of each participant and phase; all are read at the same time."""
+    everything = [path for phases in paths.values() for found in phases.values() for path in found]
+    files = iter(run.files(everything))
+    return {
+        name: {phase: [next(files) for _ in found] for phase, found in phases.items()}
+        for name, phases in paths.items()
+    }

@@ -1,0 +1,27 @@
+"""Epochs to amplitude features: the low-passed signal in time bins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.eeg.stages.features import FeatureStage
+
+if TYPE_CHECKING:
+    from shortloop.eeg.data import Epochs, Features
+    from shortloop.eeg.study.features import AmplitudeSettings
+
+__all__ = ["Amplitude"]
+
+
+class Amplitude(FeatureStage):
+    """Features: baseline-corrected, low-passed amplitude in time bins."""
+
+    kind = "amplitude"
+    settings: AmplitudeSettings
+
+    def of_trials(self, epochs: Epochs, trials: slice) -> Features:
+        """Amplitude of some trials."""
+        from shortloop.eeg.features.amplitude import amplitude_features
+
+        who = self.epochs.partition or ""
+        return amplitude_features(epochs, self.settings, trials=trials, participant=who)

@@ -1,0 +1,160 @@
+"""Classifiers of every training bin on every bin of the decoded phase: temporal generalization."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Index, Job, Out, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+__all__ = ["Apply"]
+
+AXES = "test bins × training bins × trials × classes"
+
+
+class Apply(Stage):
+    """Apply: all classifiers on all bins of the decoded phase."""
+
+    siblings = ("kind",)
+    kind: str  # of the features
+    phase: str
+    features: Job
+    models: Job
+
+    def open(self) -> None:
+        """Map features and classifiers."""
+        from shortloop.eeg.decoding.apply import stack_weights
+        from shortloop.eeg.decoding.train import warm_up
+        from shortloop.eeg.stages.feature_files import load_features
+        from shortloop.eeg.stages.models import settings_of
+
+        facts, self._arrays = self.models.facts, self.models.arrays
+        self._test = load_features(self.features, self.phase)
+        self._train = load_features(self.features, facts["phase"])
+        self._decoding, self._estimator = settings_of(self.models)
+        self._within = self.phase == facts["phase"]
+        self._linear = "weights" in self._arrays
+        self._has_model = self._arrays["kept"].any(axis=2)  # of each bin and fold
+        self._stacked = None
+        if not self._linear:
+            warm_up(self._estimator)
+        elif not self._within:
+            self._stacked = stack_weights(self._arrays["weights"])
+
+    @property
+    def _voters(self) -> int:
+        """How many classifiers vote on each trial."""
+        return 1 if self._within else self._decoding.folds
+
+    def units(self) -> int:
+        """Bins that are decoded; of classifiers that have to be trained again, the bins they are trained on."""
+        return len(self._test.times) if self._linear else len(self._train.times)
+
+    def outputs(self) -> dict[str, Out]:
+        """Votes, and ranks of decisions where these were kept."""
+        from shortloop.eeg.decoding.metrics.auc import rank_type
+        from shortloop.eeg.decoding.metrics.ranks import ranked_classes
+
+        n_trials, n_classes = len(self._test.labels), len(self._test.classes)
+        shape = len(self._test.times), len(self._train.times), n_trials
+        outs = {"votes": Out((*shape, n_classes), "u1", AXES, "classifiers that call a trial each class")}
+        if "decisions" in self._arrays:
+            among = "its fold's held-out trials" if self._within else "all trials, summed over folds"
+            outs["ranks"] = Out(
+                (*shape, ranked_classes(n_classes)),
+                rank_type(n_trials, self._voters),
+                AXES,
+                f"twice the rank of each trial's decision for the class among {among}; "
+                "of two classes for the second",
+            )
+        return outs
+
+    def index(self, unit: int) -> Index:
+        """A row of the planes, or a column."""
+        return unit if self._linear else (slice(None), unit)
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        """One bin."""
+        if not self._linear:
+            return self._trained_again(unit)
+        return self._of_weights_within(unit) if self._within else self._of_weights(unit)
+
+    def _of_weights(self, unit: int) -> dict[str, np.ndarray]:
+        from shortloop.eeg.decoding.apply import apply_weights
+        from shortloop.eeg.decoding.metrics.decisions import gives_odds
+        from shortloop.eeg.decoding.metrics.ranks import rank_weights
+
+        assert self._stacked is not None
+        given = self._test.data[unit], self._stacked, self._arrays["intercepts"], self._has_model
+        scaling = self._decoding.scaling
+        found = {"votes": apply_weights(*given, scaling=scaling)}
+        if "decisions" in self._arrays:
+            found["ranks"] = rank_weights(*given, scaling=scaling, odds=gives_odds(self._estimator))
+        return found
+
+    def _of_weights_within(self, unit: int) -> dict[str, np.ndarray]:
+        from shortloop.eeg.decoding.apply import apply_weights_within
+        from shortloop.eeg.decoding.metrics.decisions import gives_odds
+        from shortloop.eeg.decoding.metrics.ranks import rank_weights_within
+
+        arrays, scaling = self._arrays, self._decoding.scaling
+        x, folds, weights = self._test.data[unit], arrays["folds"], arrays["weights"]
+        given = x, folds, weights, arrays["intercepts"], self._has_model
+        found = {"votes": apply_weights_within(*given, scaling=scaling)}
+        if "decisions" in arrays:
+            found["ranks"] = rank_weights_within(*given, scaling=scaling, odds=gives_odds(self._estimator))
+        return found
+
+    def _trained_again(self, unit: int) -> dict[str, np.ndarray]:
+        import numpy as np
+
+        from shortloop.eeg.decoding.apply import refit_and_apply
+
+        ranks = self.outputs().get("ranks")
+        found = {}
+        if ranks is not None:
+            shape = ranks.shape[0], *ranks.shape[2:]
+            found["ranks"] = np.zeros(shape, ranks.dtype)
+        found["votes"] = refit_and_apply(
+            self._train.data[unit],
+            self._train.labels,
+            self._arrays["folds"],
+            self._test.data,
+            within=self._within,
+            n_classes=len(self._test.classes),
+            decoding=self._decoding,
+            estimator=self._estimator,
+            ranks=found.get("ranks"),
+        )
+        return found
+
+    def finish(self, out: Outputs) -> Finished:
+        """Confusions, and the times of both phases."""
+        from shortloop.eeg.decoding.metrics.scores import confusions
+
+        test, train = self._test, self._train
+        centre = "centre of each bin, 0 at the event"
+        return Finished(
+            {
+                "classes": list(test.classes),
+                "kind": test.kind,
+                "train_phase": self.models.facts["phase"],
+                "phase": self.phase,
+                "time_unit": test.time_unit,
+            },
+            {
+                "confusions": Values(
+                    confusions(out["votes"], test.labels, self._voters),
+                    "test bins × training bins × true class × predicted class",
+                    "summed over folds" if self._within else "summed over folds, divided by their number",
+                    "trials",
+                ),
+                "labels": Values(test.labels, "trials", "class of each trial, an index into the classes"),
+                "train_times": Values(train.times, "training bins", centre, train.time_unit),
+                "test_times": Values(test.times, "test bins", centre, test.time_unit),
+            },
+        )

@@ -1,0 +1,38 @@
+"""What only shows when all recordings are seen together, or with the settings of later stages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Job, Outputs, Stage
+
+if TYPE_CHECKING:
+    from shortloop.eeg.study.features import FeatureSettings
+
+__all__ = ["CheckRecordings"]
+
+
+class CheckRecordings(Stage):
+    """Check: whether recordings are alike, and have enough trials for the folds and samples for the bins."""
+
+    phase: str  # of the training
+    folds: int
+    inner_folds: int | None
+    features: FeatureSettings
+    imported: list[Job]
+
+    def finish(self, out: Outputs) -> Finished:
+        """Compare the recordings."""
+        from shortloop.eeg.formats.consistency import check_alike, check_trials
+        from shortloop.eeg.formats.summary import RecordingSummary
+
+        summaries = [
+            RecordingSummary.from_dict(each) for job in self.imported for each in job.facts["recordings"]
+        ]
+        check_alike(summaries)
+        training = [each for each in summaries if each.phase == self.phase]
+        check_trials(training, folds=self.folds, inner_folds=self.inner_folds)
+        for summary in summaries:
+            if summary.kind == "epochs":
+                self._check_bins(summary)
+        return Finished({"recordings": len(summaries)})

@@ -1,0 +1,92 @@
+"""What both kinds of features have in common: a unit is a few trials of one phase."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from shortloop.worker.stage import Finished, Index, Job, Out, Outputs, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from shortloop.eeg.data import Epochs, Features
+
+__all__ = ["FeatureStage"]
+
+TRIALS_PER_UNIT = 10
+
+
+class FeatureStage(Stage):
+    """Features of one participant."""
+
+    kind: ClassVar[str]
+    phases: list[str]
+    epochs: Job
+
+    @abstractmethod
+    def of_trials(self, epochs: Epochs, trials: slice) -> Features:
+        """Features of some trials.
+
+        Parameters
+        ----------
+        epochs : Epochs
+            The epochs of a phase.
+        trials : slice
+            Which of them.
+
+        Returns
+        -------
+        Features
+        """
+
+    def open(self) -> None:
+        """Map the epochs, and compute one trial of each phase, which gives the shape."""
+        from shortloop.eeg.stages.feature_files import load_epochs
+
+        self._epochs = {phase: load_epochs(self.epochs, phase) for phase in self.phases}
+        self._first = {phase: self.of_trials(each, slice(0, 1)) for phase, each in self._epochs.items()}
+        self._parts = [
+            (phase, slice(first, first + TRIALS_PER_UNIT))
+            for phase, each in self._epochs.items()
+            for first in range(0, len(each.labels), TRIALS_PER_UNIT)
+        ]
+
+    def units(self) -> int:
+        """Ten trials each."""
+        return len(self._parts)
+
+    def outputs(self) -> dict[str, Out]:
+        """The features of each phase."""
+        from shortloop.eeg.stages.feature_files import FEATURES
+
+        return {
+            f"data_{phase}": Out(
+                (len(first.times), len(self._epochs[phase].labels), len(first.names)),
+                "f4",
+                FEATURES,
+                f"features of the {phase} phase",
+                first.unit,
+            )
+            for phase, first in self._first.items()
+        }
+
+    def index(self, unit: int) -> Index:
+        """Their trials, in all bins."""
+        return slice(None), self._parts[unit][1]
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        """Features of ten trials."""
+        phase, trials = self._parts[unit]
+        return {f"data_{phase}": self.of_trials(self._epochs[phase], trials).data}
+
+    def finish(self, out: Outputs) -> Finished:
+        """Labels and times of each phase."""
+        from shortloop.eeg.stages.feature_files import feature_facts, feature_values
+
+        arrays = {}
+        for phase, first in self._first.items():
+            arrays.update(feature_values(phase, self._epochs[phase].labels, first))
+        return Finished(feature_facts(next(reversed(self._first.values()))), arrays)

@@ -1,0 +1,81 @@
+"""Scores of all participants to statistics over participants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from shortloop.eeg.group.result import MapStatistics
+    from shortloop.eeg.study.inference import GroupSettings
+
+__all__ = ["Group"]
+
+
+class Group(Stage):
+    """Group: statistics over participants, corrected for all bins."""
+
+    siblings = ("kind",)
+    kind: str  # of the features
+    settings: GroupSettings
+    seed: int
+    permuted: list[Job]
+
+    def finish(self, out: Outputs) -> Finished:
+        """Statistics of each kind of map."""
+        from shortloop.eeg.stages.statistics_files import statistics_values
+
+        first = self.permuted[0]
+        arrays: dict[str, Values] = {}
+        statistics = {}
+        for shape in ("curve", "plane"):
+            if f"{shape}_scores" in first.arrays:
+                described, statistics[shape] = statistics_values(self._of_maps(shape), shape)
+                arrays.update(described)
+        for times in ("train_times", "test_times"):
+            if times in first.arrays:
+                arrays[times] = Values(
+                    first.arrays[times],
+                    "bins",
+                    "centre of each bin, 0 at the event",
+                    first.facts["time_unit"],
+                )
+        facts = {name: value for name, value in first.facts.items() if name not in ("chance", "count")}
+        facts |= {
+            "participants": [result.partition for result in self.permuted],
+            "left_out": sum(result.facts["left_out"] for result in self.permuted),
+            "statistics": statistics,
+        }
+        return Finished(facts, arrays)
+
+    def _of_maps(self, shape: str) -> MapStatistics:
+        import dataclasses
+        from typing import Any
+
+        import numpy as np
+
+        from shortloop.eeg.group.chance import own_level
+        from shortloop.eeg.group.limits import SHARED_TRAINING
+        from shortloop.eeg.group.statistics import group_statistics
+        from shortloop.seeds import seed_for
+
+        facts = self.permuted[0].facts
+        scores = np.stack([result.arrays[f"{shape}_scores"] for result in self.permuted])
+        nulls = [result.arrays[f"{shape}_null"] for result in self.permuted]
+        known = {result.facts["chance"][shape] for result in self.permuted}
+        chance: Any = known.pop()
+        if known or chance is None:
+            chance = np.stack([own_level(*maps) for maps in zip(scores, nulls, strict=True)])
+        found = group_statistics(
+            scores,
+            nulls,
+            chance=chance,
+            score=facts["score"],
+            settings=self.settings,
+            seed=seed_for(self.seed, "group", facts["kind"], shape),
+        )
+        cross_validated = shape == "curve" or facts["test_phase"] == facts["train_phase"]
+        if len(self.permuted) == 1 and cross_validated and facts["null"] == "test-labels":
+            found = dataclasses.replace(found, note=f"{found.note} {SHARED_TRAINING}".strip())
+        return found

@@ -1,0 +1,64 @@
+"""Recordings of one participant to checked epochs of each phase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shortloop.worker.stage import File, Finished, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from shortloop.eeg.data import Epochs
+
+__all__ = ["ImportEpochs"]
+
+
+class ImportEpochs(Stage):
+    """Import: recordings of one participant to checked epochs of each phase."""
+
+    settings: dict[str, Any]  # of the format; where the files are is no part of it
+    files: dict[str, list[File]]  # of each phase
+    phases: list[str]  # the training phase first
+    classes: list[str]
+    seed: int  # of simulated recordings
+
+    def finish(self, out: Outputs) -> Finished:
+        """Read and check."""
+        from shortloop.eeg.formats.summary import summarize
+        from shortloop.eeg.stages.feature_files import epoch_facts, epoch_values
+        from shortloop.worker.records import noted
+
+        who = self.partition or ""
+        arrays: dict[str, Values] = {}
+        phases, recordings, sources = {}, [], {}
+        notes: list[str] = []
+        for phase in self.phases:
+            files = self.files.get(phase, [])
+            with noted(f"{who}, {phase}", notes):
+                epochs = self._read(phase)
+            arrays.update(epoch_values(epochs, phase, out))
+            phases[phase] = epoch_facts(epochs)
+            names = ", ".join(file.path.name for file in files)
+            recordings.append(summarize(epochs, participant=who, phase=phase, file=names).to_dict())
+            sources[phase] = [{"name": file.path.name, "content": file.content} for file in files]
+        return Finished(
+            {"phases": phases, "recordings": recordings, "files": sources, "notes": notes}, arrays
+        )
+
+    def _read(self, phase: str) -> Epochs:
+        from pydantic import TypeAdapter
+
+        from shortloop.eeg.formats.read import read_epochs
+        from shortloop.eeg.study.inputs import InputSettings
+
+        contents = {name: [file.content for file in files] for name, files in self.files.items()}
+        files_of = {"files": contents} if contents else {}
+        settings: TypeAdapter[InputSettings] = TypeAdapter(InputSettings)
+        return read_epochs(
+            settings.validate_python({**self.settings, **files_of}),
+            [file.path for file in self.files.get(phase, [])],
+            participant=self.partition or "",
+            phase=phase,
+            classes=self.classes,
+            seed=self.seed,
+            training=phase == self.phases[0],
+        )

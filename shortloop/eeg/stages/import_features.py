@@ -1,0 +1,67 @@
+"""Features of one participant that were computed elsewhere, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shortloop.worker.stage import File, Finished, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from shortloop.eeg.data import Features
+
+__all__ = ["ImportFeatures"]
+
+
+class ImportFeatures(Stage):
+    """Import: ready-made features of one participant, checked."""
+
+    siblings = ("kind",)
+    kind: str  # amplitude or power
+    files: dict[str, File]  # of each phase
+    classes: list[str]
+
+    def finish(self, out: Outputs) -> Finished:
+        """Read and check; two files are read at the same time."""
+        from contextlib import ExitStack
+
+        from shortloop.eeg.formats.summary import summarize
+        from shortloop.eeg.stages.feature_files import FEATURES, feature_facts, feature_values
+        from shortloop.worker.records import Outside
+
+        arrays: dict[str, Values] = {}
+        facts: dict[str, Any] = {}
+        recordings, sources = [], {}
+        with ExitStack() as until_read:
+            begun = {phase: until_read.enter_context(self._begun(phase, out)) for phase in self.files}
+            for phase, wait in begun.items():
+                features, file = wait(), self.files[phase]
+                name, who = file.path.name, self.partition or ""
+                outside = None if features.span is None else Outside(name, file.content, features.span)
+                arrays.update(feature_values(phase, features.labels, features))
+                arrays[f"data_{phase}"] = Values(
+                    outside, FEATURES, f"features of the {phase} phase", features.unit
+                )
+                facts = feature_facts(features)
+                recordings.append(summarize(features, participant=who, phase=phase, file=name).to_dict())
+                sources[phase] = [{"name": name, "content": file.content}]
+        return Finished({**facts, "recordings": recordings, "files": sources}, arrays)
+
+    def _begun(self, phase: str, out: Outputs) -> AbstractContextManager[Callable[[], Features]]:
+        """The features of one phase, read from now on, into a file of this job if they must be."""
+        from functools import partial
+
+        from shortloop.eeg.formats.read import features_begun
+        from shortloop.eeg.study.inputs import ThesisInput
+
+        return features_begun(
+            ThesisInput(format="thesis"),
+            self.files[phase].path,
+            kind=self.kind,
+            participant=self.partition or "",
+            phase=phase,
+            classes=self.classes,
+            allocate=partial(out.create, f"data_{phase}", dtype="f8"),
+        )

@@ -1,0 +1,32 @@
+"""How the classifiers of a training job were trained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
+
+if TYPE_CHECKING:
+    from shortloop.worker.results import Result
+
+__all__ = ["settings_of"]
+
+
+def settings_of(models: Result) -> tuple[DecodingSettings, EstimatorSettings]:
+    """How the classifiers of a job were trained.
+
+    Parameters
+    ----------
+    models : Result
+        A job of the stage ``train``.
+
+    Returns
+    -------
+    decoding : DecodingSettings
+    estimator : EstimatorSettings
+    """
+    facts = models.facts
+    estimator: TypeAdapter[EstimatorSettings] = TypeAdapter(EstimatorSettings)
+    return DecodingSettings.model_validate(facts["decoding"]), estimator.validate_python(facts["estimator"])

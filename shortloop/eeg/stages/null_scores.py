@@ -1,0 +1,123 @@
+"""Scores of one participant, and the same scores under shuffled labels: what both kinds of null share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.eeg.study.decoding import Score
+
+__all__ = ["NullScores"]
+
+
+class NullScores(Stage):
+    """Scores, and the same under shuffled labels."""
+
+    siblings = ("kind",)
+    grows = "count"
+    kind: str  # of the features
+    seed: int
+    count: int
+    score: Score
+    models: Job
+    applied: Job | None
+
+    NULL = ""
+    """What is shuffled."""
+
+    def open(self) -> None:
+        """What scores are computed from, and the shuffled labels; a permutation is the same however many."""
+        import numpy as np
+
+        from shortloop.eeg.decoding.permute import permuted_labels
+
+        models, applied = self.models, self.applied
+        phase, who = models.facts["phase"], self.partition or ""
+        self._n_classes = len(models.facts["classes"])
+        self._folds = np.asarray(models.arrays["folds"])
+        self._truth = {"curve": np.asarray(models.arrays["labels"])}
+        self._evidence = {"curve": self._of_held_out()}
+        # Trials are ranked among those that one classifier decides on.
+        self._groups: dict[str, np.ndarray | None] = {"curve": self._folds}
+        # Within folds: a fold's training labels fix how many held-out trials each class has.
+        self._shuffled = {
+            "curve": permuted_labels(
+                self._truth["curve"], self.count, seed=self.seed, names=(who, phase), folds=self._folds
+            )
+        }
+        if applied is None:
+            return
+        decoded = applied.facts["phase"]
+        self._evidence["plane"] = applied.arrays["ranks" if self.score == "auc" else "votes"]
+        self._truth["plane"] = np.asarray(applied.arrays["labels"])
+        self._groups["plane"] = self._folds if decoded == phase else None
+        self._shuffled["plane"] = (
+            self._shuffled["curve"]
+            if decoded == phase
+            else permuted_labels(self._truth["plane"], self.count, seed=self.seed, names=(who, decoded))
+        )
+
+    def _of_held_out(self) -> np.ndarray:
+        from shortloop.eeg.decoding.metrics.auc import decision_ranks
+        from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
+
+        if self.score == "auc":
+            return decision_ranks(self.models.arrays["decisions"], self._folds)
+        return cross_validated_votes(self.models.arrays["predicted"], self._n_classes)
+
+    @property
+    def _scale(self) -> str:
+        return "" if self.score == "auc" else "%"
+
+    def outputs(self) -> dict[str, Out]:
+        """The null of each map."""
+        axes = {"curve": "permutations × bins", "plane": "permutations × test bins × training bins"}
+        return {
+            f"{shape}_null": Out(
+                (self.count, *each.shape[:-2]),
+                "f8",
+                axes[shape],
+                "the same under shuffled labels",
+                self._scale,
+                grows=True,
+            )
+            for shape, each in self._evidence.items()
+        }
+
+    def finish(self, out: Outputs) -> Finished:
+        """The scores themselves, and the level of chance."""
+        from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
+
+        facts, applied = self.models.facts, self.applied
+        unit, said = facts["time_unit"], {"curve": f"cross-validated {self.score}", "plane": self.score}
+        axes = {"curve": "bins", "plane": "test bins × training bins"}
+        times = self.models.arrays["times"]
+        arrays = {"train_times": Values(times, "bins", "centre of each training bin, 0 at the event", unit)}
+        if applied is not None:
+            arrays["test_times"] = Values(
+                applied.arrays["test_times"], "test bins", "centre of each test bin, 0 at the event", unit
+            )
+        chance: dict[str, Any] = {}
+        for shape, each in self._evidence.items():
+            labels = self._truth[shape]
+            scores = scores_of(self.score, each, labels[None], self._groups[shape])[0]
+            arrays[f"{shape}_scores"] = Values(scores, axes[shape], said[shape], self._scale)
+            chance[shape] = chance_level(self.score, labels, self._n_classes)
+        return Finished(
+            {
+                "classes": facts["classes"],
+                "kind": facts["kind"],
+                "time_unit": unit,
+                "train_phase": facts["phase"],
+                "test_phase": applied.facts["phase"] if applied else None,
+                "left_out": facts["left_out"],
+                "null": self.NULL,
+                "score": self.score,
+                "chance": chance,  # None: what the null says
+            },
+            arrays,
+        )

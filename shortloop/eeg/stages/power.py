@@ -1,0 +1,27 @@
+"""Epochs to power features: Morlet wavelet power in time bins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.eeg.stages.features import FeatureStage
+
+if TYPE_CHECKING:
+    from shortloop.eeg.data import Epochs, Features
+    from shortloop.eeg.study.features import PowerSettings
+
+__all__ = ["Power"]
+
+
+class Power(FeatureStage):
+    """Features: Morlet wavelet power in time bins."""
+
+    kind = "power"
+    settings: PowerSettings
+
+    def of_trials(self, epochs: Epochs, trials: slice) -> Features:
+        """Power of some trials."""
+        from shortloop.eeg.features.power import power_features
+
+        who = self.epochs.partition or ""
+        return power_features(epochs, self.settings, trials=trials, participant=who)

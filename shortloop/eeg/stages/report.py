@@ -1,0 +1,67 @@
+"""Statistics to figures and a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shortloop.worker.stage import Finished, Job, Outputs, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Report"]
+
+
+class Report(Stage):
+    """Report: figures and a self-contained page with the provenance of each."""
+
+    study: dict[str, Any]  # the settings, as the page shows them
+    groups: list[Job]
+    imported: list[Job]
+
+    def open(self) -> None:
+        """Gather what the figures show."""
+        import matplotlib.backends.backend_agg
+        import matplotlib.backends.backend_pdf  # noqa: F401  imported once, shared by forks
+
+        from shortloop.eeg.report.collect import collect
+        from shortloop.eeg.report.page import panels
+
+        self._content = collect(self.groups, self.imported, self.study)
+        self._panels = panels(self._content)
+
+    def units(self) -> list[float]:
+        """The figures."""
+        return [panel.cost for panel in self._panels]
+
+    def compute(self, unit: int) -> Mapping[str, bytes]:
+        """Draw one figure."""
+        from pathlib import Path
+        from tempfile import TemporaryDirectory
+
+        from shortloop.eeg.report.page import draw_panel
+
+        with TemporaryDirectory() as folder:
+            files = draw_panel(self._panels[unit], Path(folder))
+            return {f"figures/{file.name}": file.read_bytes() for file in files}
+
+    def finish(self, out: Outputs) -> Finished:
+        """The page, and what was found as plain data."""
+        import json
+        from pathlib import Path
+
+        from shortloop.eeg.report.page import write_page
+        from shortloop.eeg.report.summary import group_findings, participant_scores, participant_table
+
+        kinds = self._content.kinds
+        findings = [
+            {"kind": each.kind, "participants": participant_table(each), "group": group_findings(each)}
+            for each in kinds
+        ]
+        scores = [score for each in kinds for score in participant_scores(each)]
+        files = {
+            "report.html": write_page(self._content, Path()).read_bytes(),
+            "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
+            "scores.json": (json.dumps(scores) + "\n").encode(),
+        }
+        return Finished({"study": self._content.study}, files=files)

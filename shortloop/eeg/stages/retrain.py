@@ -1,0 +1,102 @@
+"""Scores of one participant, and those of classifiers that are trained again on shuffled labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.eeg.stages.null_scores import NullScores
+from shortloop.worker.stage import Index, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from shortloop.eeg.decoding.batched.labels import ManyLabels
+
+__all__ = ["Retrain"]
+
+
+class Retrain(NullScores):
+    """Retrain: scores, and the scores of classifiers trained on shuffled labels."""
+
+    NULL = "training-labels"
+    features: Job
+
+    def open(self) -> None:
+        """Map the features, and share the permutations out: one bin of many where one training serves many."""
+        from shortloop.eeg.decoding.batched.scores import labelling_blocks, trains_many, warm_up_many
+        from shortloop.eeg.stages.feature_files import load_features
+        from shortloop.eeg.stages.models import settings_of
+
+        super().open()
+        phase = self.models.facts["phase"]
+        decoded = self.applied.facts["phase"] if self.applied else None
+        self._train = load_features(self.features, phase).data
+        self._test = load_features(self.features, decoded).data if decoded else None
+        self._within = decoded == phase
+        self._decoding, self._estimator = settings_of(self.models)
+        self._at_once = trains_many(self._estimator, self._decoding)
+        left = self.count - self.have
+        parts = [slice(number, number + 1) for number in range(left)]
+        if self._at_once:
+            warm_up_many(self._estimator)
+            parts = labelling_blocks(left, len(self._folds), self._n_classes) if left else []
+        self._parts = [slice(self.have + each.start, self.have + each.stop) for each in parts]
+        self._many: tuple[int, ManyLabels] | None = None
+
+    def units(self) -> int:
+        """Permutations, or bins of each block of permutations."""
+        return len(self._parts) * (len(self._train) if self._at_once else 1)
+
+    def index(self, unit: int) -> Mapping[str, Index]:
+        """Rows of the null, or those of one training bin."""
+        if not self._at_once:
+            return {"curve_null": unit + self.have, "plane_null": unit + self.have}
+        block, train_bin = divmod(unit, len(self._train))
+        part = self._parts[block]
+        return {"curve_null": (part, train_bin), "plane_null": (part, slice(None), train_bin)}
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        """Train on shuffled labels, and score."""
+        curve, plane = self._of_block(unit) if self._at_once else self._of_one(unit)
+        return {"curve_null": curve} if plane is None else {"curve_null": curve, "plane_null": plane}
+
+    def _of_one(self, unit: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Everything trained again, on one labelling of the training trials."""
+        from shortloop.eeg.decoding.generalize import retrained_scores
+
+        return retrained_scores(
+            self._train,
+            self._shuffled["curve"][unit + self.have],
+            self._folds,
+            self._test,
+            self._truth.get("plane"),
+            within=self._within,
+            n_classes=self._n_classes,
+            decoding=self._decoding,
+            estimator=self._estimator,
+            score=self.score,
+        )
+
+    def _of_block(self, unit: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """One bin, trained on many labellings of the training trials at once."""
+        import numpy as np
+
+        from shortloop.eeg.decoding.batched.labels import ManyLabels
+        from shortloop.eeg.decoding.batched.scores import many_scores
+
+        block, train_bin = divmod(unit, len(self._train))
+        if self._many is None or self._many[0] != block:
+            labels = self._shuffled["curve"][self._parts[block]]
+            self._many = block, ManyLabels(labels, self._folds, self._n_classes, self._decoding.folds)
+        return many_scores(
+            np.ascontiguousarray(self._train[train_bin]),
+            self._many[1],
+            self._test,
+            self._truth.get("plane"),
+            within=self._within,
+            decoding=self._decoding,
+            estimator=self._estimator,
+            score=self.score,
+        )

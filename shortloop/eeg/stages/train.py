@@ -1,0 +1,129 @@
+"""Features of the training phase to classifiers of every bin and fold, and cross-validated predictions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
+
+__all__ = ["Train"]
+
+
+class Train(Stage):
+    """Train: a classifier for each bin and fold, and its predictions of held-out trials."""
+
+    siblings = ("kind",)
+    kind: str  # of the features
+    phase: str
+    seed: int  # of the folds
+    decoding: DecodingSettings
+    decisions: bool  # whether they are kept, beside the predicted classes
+    estimator: EstimatorSettings
+    features: Job
+
+    def open(self) -> None:
+        """Map the features, and see that the estimator can be used."""
+        from shortloop.eeg.decoding.metrics.decisions import check_decisions
+        from shortloop.eeg.decoding.selection.folds import stratified_folds
+        from shortloop.eeg.decoding.train import warm_up
+        from shortloop.eeg.stages.feature_files import load_features
+
+        self._data = load_features(self.features, self.phase)
+        warm_up(self.estimator)
+        if self.decisions:
+            check_decisions(self.estimator, len(self._data.classes))
+        self._folds = stratified_folds(self._data.labels, self.decoding.folds, self.seed)
+
+    def units(self) -> int:
+        """The bins."""
+        return len(self._data.times)
+
+    def outputs(self) -> dict[str, Out]:
+        """What is known of the classifiers of each bin."""
+        from shortloop.eeg.decoding.estimators import is_linear
+
+        bins, trials, features = self._data.data.shape
+        folds, classes = self.decoding.folds, len(self._data.classes)
+        outs = {
+            "predicted": Out(
+                (bins, trials),
+                "i1",
+                "bins × trials",
+                "class predicted by the fold that held the trial out; -1: none",
+            ),
+            "kept": Out(
+                (bins, folds, features), "?", "bins × folds × features", "features that the ANOVA kept"
+            ),
+            "C": Out((bins, folds), "f8", "bins × folds", "chosen C; NaN where none was chosen"),
+        }
+        if self.decisions:
+            outs["decisions"] = Out(
+                (bins, trials, classes),
+                "f8",
+                "bins × trials × classes",
+                "decision for each class, the larger the likelier, by the fold that held it out; NaN: none",
+            )
+        if is_linear(self.estimator):
+            outs["weights"] = Out(
+                (bins, folds, classes, features),
+                "f8",
+                "bins × folds × classes × features",
+                "weights; 0 where a feature is not kept",
+            )
+            outs["intercepts"] = Out((bins, folds, classes), "f8", "bins × folds × classes", "intercepts")
+        return outs
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        """The classifiers of one bin."""
+        from shortloop.eeg.decoding.train import train_bin
+
+        models = train_bin(
+            self._data.data[unit],
+            self._data.labels,
+            self._folds,
+            n_classes=len(self._data.classes),
+            decoding=self.decoding,
+            estimator=self.estimator,
+            decisions=self.decisions,
+        )
+        return {name: getattr(models, name) for name in self.outputs()}
+
+    def finish(self, out: Outputs) -> Finished:
+        """Confusions of held-out trials, and what they were trained on."""
+        from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
+
+        votes = cross_validated_votes(out["predicted"], len(self._data.classes))
+        return Finished(
+            {
+                "classes": list(self._data.classes),
+                "kind": self._data.kind,
+                "phase": self.phase,
+                "time_unit": self._data.time_unit,
+                "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
+                # What applies or retrains the classifiers reads it here, and not in the options.
+                "decoding": self.decoding.model_dump(mode="json", exclude={"score"}),
+                "estimator": self.estimator.model_dump(mode="json"),
+            },
+            {
+                "confusions": Values(
+                    confusions(votes, self._data.labels),
+                    "bins × true class × predicted class",
+                    "held-out trials of all folds",
+                    "trials",
+                ),
+                "folds": Values(self._folds, "trials", "fold that holds out each trial"),
+                "labels": Values(
+                    self._data.labels, "trials", "class of each trial, an index into the classes"
+                ),
+                "times": Values(
+                    self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
+                ),
+            },
+        )

@@ -1,0 +1,164 @@
+"""An exax method made of a stage: exax forks slices, which draw the stage's units until none is left.
+
+How units are handed out cannot change a result, so nothing of this file is in a key.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from shortloop.engines.checkpoints import Checkpoint
+from shortloop.errors import InputError
+from shortloop.jobs.keys.code import code_of, code_state, versions_of
+from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.store.inputs import check_located
+from shortloop.jobs.store.lookup import here
+from shortloop.worker.fields import REQUIRED, fields_of
+from shortloop.worker.output import keep_unit, lay_out, write_output
+from shortloop.worker.records import reject
+from shortloop.worker.stage import Stage
+from shortloop.worker.task import Task, open_stage
+from shortloop.worker.threads import check_single_thread
+
+__all__ = ["BEFORE", "STAGE", "exax_method"]
+
+BEFORE = "before"
+"""Name of the job that a job grows from."""
+STAGE = "stage"
+"""Name that the class of a stage has in the method that is made of it."""
+Pools = list[dict[str, Any]]
+
+
+def exax_method(stage: type[Stage], file: str) -> dict[str, Any]:
+    """What exax looks for in a method: ``globals().update(exax_method(Fit, __file__))``.
+
+    Parameters
+    ----------
+    stage : type of Stage
+        Class of the stage.
+    file : str
+        ``__file__`` of the method.
+
+    Returns
+    -------
+    dict of str to object
+        ``description``, ``depend_extra``, ``options``, ``jobs`` and the functions.
+    """
+    fields = fields_of(stage)
+    options = {name: None if default is REQUIRED else default for name, default in fields.options.items()}
+    jobs: list[Any] = [*fields.jobs, *fields.perhaps, *([name] for name in fields.lists)]
+    made = {
+        STAGE: stage,
+        "description": inspect.getdoc(stage) or stage.__name__,
+        "depend_extra": code_of(file),
+        "options": {"partition": None, "modules": [], **options},
+        "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
+    }
+    if stage.units is Stage.units:
+        return made | {"synthesis": _all_at_once(stage, file)}
+    return made | {"prepare": _prepare(stage, file), "analysis": _analysis, "synthesis": _synthesis}
+
+
+class _Work:
+    """The work of one job, which slices inherit."""
+
+    def __init__(self, kind: type[Stage], file: str) -> None:
+        from accelerator import g
+
+        options = dict(g.options)
+        method = Path(file).resolve()
+        self.code = digest(code_state(method, options.pop("modules")).code)
+        jobs = {name: _folders(each) for name, each in g.jobs.items()}
+        self.task = Task(
+            Path(file).stem.removeprefix("a_"),
+            kind.__module__,
+            kind.__name__,
+            options.pop("partition"),
+            options,
+            {name: each for name, each in jobs.items() if name != BEFORE},
+            jobs.get(BEFORE),
+            here(),
+            versions_of(method),
+        )
+        self.refused = True
+        """Whether what is to be computed was found not to be computable; the job says why."""
+        self._or_refuse(self._begin)
+
+    def _begin(self) -> None:
+        self.stage = open_stage(self.task)
+        self.units = Checkpoint(self.stage.units(), self.code)
+        self.arrays = lay_out(self.stage, self.task, self.units.create_array)
+        self.units.start()
+        self.refused = False
+
+    def _or_refuse(self, step: Callable[[], Any]) -> Any:
+        try:
+            return step()
+        except InputError as error:
+            reject(self.task.name, self.task.partition, error, self.task.versions)
+            return None
+
+    def compute(self) -> Pools | None:
+        """Compute units until none is left; the thread pools of this process, if it computed any."""
+        any_drawn = False
+        for unit in self.units:
+            any_drawn = True
+            keep_unit(self.stage, unit, self.arrays, self.units.keep_file)
+        return check_single_thread() if any_drawn else None
+
+    def finish(self, pools: Iterable[Pools | None]) -> list[str]:
+        """Write what is left; the files beside the arrays."""
+        files = self.units.finish()
+        threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
+        check_located()
+        written = self._or_refuse(lambda: write_output(self.stage, self.task, self.arrays, threads))
+        return [*files, *(written or ())]
+
+
+def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
+    def prepare(job: Any) -> Any:
+        work = _Work(kind, file)
+        if not work.refused and len(work.units) > 1 and not work.stage.is_small():
+            return work
+        if not work.refused:
+            _register(job, work.finish([work.compute()]))
+        return job.finish_early()
+
+    return prepare
+
+
+def _analysis(sliceno: int, prepare_res: _Work) -> Pools | None:
+    return prepare_res.compute()
+
+
+def _synthesis(job: Any, prepare_res: _Work, analysis_res: Iterable[Pools | None]) -> None:
+    _register(job, prepare_res.finish(analysis_res))
+
+
+def _all_at_once(kind: type[Stage], file: str) -> Callable[..., Any]:
+    def synthesis(job: Any) -> None:
+        work = _Work(kind, file)
+        if not work.refused:
+            _register(job, work.finish([]))
+
+    return synthesis
+
+
+def _register(job: Any, files: list[str]) -> None:
+    for file in files:
+        job.register_file(file)
+
+
+def _folders(jobs: Any) -> Any:
+    if isinstance(jobs, list):
+        return [str(each.path) for each in jobs]
+    return str(jobs.path) if jobs else None
+
+
+def _distinct(pools: Pools) -> Pools:
+    """Each thread pool that a worker found, once."""
+    return list({json.dumps(pool, sort_keys=True): pool for pool in pools}.values())

@@ -1,0 +1,149 @@
+"""Which jobs are there already: what planner and executor share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shortloop.jobs.explain.differences import Difference, differences
+from shortloop.jobs.explain.reasons import why
+from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.pipeline import REUSE, Built
+from shortloop.jobs.request import Request, request
+from shortloop.jobs.store.manifest import Manifest
+from shortloop.jobs.store.places import Place
+from shortloop.jobs.store.store import Store
+from shortloop.jobs.store.stored_job import StoredJob
+
+__all__ = ["Lookup", "reused"]
+
+
+class Lookup:
+    """Looks for the jobs that one run of a pipeline asks for.
+
+    Parameters
+    ----------
+    store : Store
+        The finished jobs.
+    pipeline : str
+        Name of the run.
+    """
+
+    def __init__(self, store: Store, pipeline: str) -> None:
+        self.store = store
+        self.pipeline = pipeline
+        self.places: dict[Place, str] = {}
+        """Job id in each place that has one."""
+        self._seen: dict[Place, int] = {}
+
+    def request(
+        self, stage: str, partition: str | None, modules: Sequence[str], arguments: Mapping[str, object]
+    ) -> Request:
+        """Sort out what the pipeline asks for; see `shortloop.jobs.pipeline.Run.build`.
+
+        Parameters
+        ----------
+        stage, partition, modules, arguments
+            As given to `build`.
+
+        Returns
+        -------
+        Request
+        """
+        return request(self.pipeline, stage, partition, arguments, modules, self._seen)
+
+    def find(self, wanted: Request, parts: Parts) -> Built | None:
+        """The job, if it is there.
+
+        Parameters
+        ----------
+        wanted : Request
+            The job.
+        parts : Parts
+            What its key is made of.
+
+        Returns
+        -------
+        Built or None
+        """
+        if not all(parts.inputs.values()):  # what is unknown is empty
+            return None
+        found = self.store.find(parts.key())
+        if found is None:
+            return None
+        self.places[wanted.place] = found.job
+        return reused(found, wanted)
+
+    def before(self, wanted: Request) -> Manifest | None:
+        """The job that was in its place in the last run.
+
+        Parameters
+        ----------
+        wanted : Request
+            The job.
+
+        Returns
+        -------
+        Manifest or None
+        """
+        return self.store.manifest_of(self.store.index.in_place(wanted.place))
+
+    def differences(self, wanted: Request, parts: Parts) -> list[Difference]:
+        """What differs from the job that was in its place.
+
+        Parameters
+        ----------
+        wanted : Request
+            The job.
+        parts : Parts
+            What its key is made of.
+
+        Returns
+        -------
+        list of Difference
+            Empty if there was none.
+        """
+        before = self.before(wanted)
+        return [] if before is None else differences(before.parts, parts)
+
+    def reason(self, wanted: Request, parts: Parts) -> str:
+        """Why it is built.
+
+        Parameters
+        ----------
+        wanted : Request
+            The job.
+        parts : Parts
+            What its key is made of.
+
+        Returns
+        -------
+        str
+            One line.
+        """
+        return why(self.store, parts, self.before(wanted), wanted.jobs)
+
+
+def reused(found: StoredJob, wanted: Request) -> Built:
+    """A job that is there, as the pipeline sees it.
+
+    Parameters
+    ----------
+    found : StoredJob
+        The job.
+    wanted : Request
+        What was asked for.
+
+    Returns
+    -------
+    Built
+    """
+    return Built(
+        found.job,
+        wanted.stage,
+        wanted.partition,
+        found.path,
+        seconds=found.seconds,
+        content=found.content,
+        rejected=found.rejected,
+        plan=REUSE,
+    )

@@ -1,0 +1,166 @@
+"""What a pipeline sees: a run that it asks for files and jobs, whether that builds them or only plans."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shortloop.jobs.store.lookup import open_job
+from shortloop.worker.inputs import File
+from shortloop.worker.results import Result
+
+__all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "Jobs", "Pipeline", "Run", "above"]
+
+NO_RESULT = Path()
+BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"
+
+
+@dataclass(frozen=True)
+class Built:
+    """A job as a pipeline sees it.
+
+    Parameters
+    ----------
+    job : str
+        Job id; empty in a plan if the job is still to be built.
+    stage : str
+        The stage's name.
+    partition : str or None
+        Which part of the data; None: all.
+    path : Path
+        Folder of the job.
+    fresh : bool
+        Whether this run built it.
+    seconds : float
+        How long it took to build, now or then; in a plan, how long the job in its place took; 0: not known.
+    content : str
+        Hash of what it left; empty if that is not known yet.
+    rejected : bool
+        Whether it rejected its input.
+    plan : {"", "reuse", "build", "perhaps"}
+        In a plan, what would be done; perhaps: if a job above comes out different.
+    reason : str
+        Why it was or would be built.
+    """
+
+    job: str
+    stage: str
+    partition: str | None
+    path: Path = NO_RESULT
+    fresh: bool = False
+    seconds: float = 0.0
+    content: str = ""
+    rejected: bool = False
+    plan: str = ""
+    reason: str = ""
+
+    def result(self) -> Result:
+        """Its arrays and record.
+
+        Returns
+        -------
+        Result
+        """
+        return open_job(self.path)
+
+
+Jobs = Mapping[str, Built | Sequence[Built]]
+"""Jobs, or lists of them, by the name that a stage has for them."""
+
+
+class Run(ABC):
+    """A run of a pipeline.
+
+    Parameters
+    ----------
+    name : str
+        What it is for: the build script, and its settings if they have a name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.jobs: list[Built] = []
+        """All jobs that were asked for, in order."""
+
+    @abstractmethod
+    def build(
+        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: object
+    ) -> Built:
+        """A job: built, if there is none that did the same.
+
+        Parameters
+        ----------
+        stage : str
+            Name of the stage: of its method.
+        partition : str, optional
+            Which part of the data it is for. Default: all.
+        modules : sequence of str, optional
+            Modules that the stage imports by a name which its code does not say, beside those that it names.
+        **arguments
+            Options, and jobs that it is made from, as the stage names them. An option is plain data (None,
+            bool, int, finite float, str, and lists, tuples and dicts of these), a settings record, or a file
+            of `file`. A path is refused: a job must depend on what is in a file.
+
+        Returns
+        -------
+        Built
+
+        Raises
+        ------
+        InputError
+            If the stage knows no such argument, lacks one, or the job refused its input.
+        """
+
+    @abstractmethod
+    def files(self, paths: Sequence[Path]) -> list[File]:
+        """Input files, by what is in them.
+
+        Parameters
+        ----------
+        paths : sequence of Path
+            Where they are.
+
+        Returns
+        -------
+        list of File
+            To be given to `build` as options. What a plan has not read yet has an empty content.
+
+        Raises
+        ------
+        InputError
+            If one cannot be read.
+        """
+
+    def file(self, path: Path) -> File:
+        """An input file, by what is in it.
+
+        Parameters
+        ----------
+        path : Path
+            Where it is.
+
+        Returns
+        -------
+        File
+            As of `files`.
+        """
+        return self.files([path])[0]
+
+
+Pipeline = Callable[[Run], Built]
+
+
+def above(jobs: Jobs) -> list[Built]:
+    """The jobs that a job is made from.
+
+    Parameters
+    ----------
+    jobs : mapping of str to Built, or to a sequence of them
+
+    Returns
+    -------
+    list of Built
+    """
+    return [each for made in jobs.values() for each in ([made] if isinstance(made, Built) else made)]

@@ -1,0 +1,237 @@
+"""What a pipeline asks for: a stage, and arguments that the stage says what they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from shortloop.errors import InputError
+from shortloop.jobs.exax.method import BEFORE, STAGE
+from shortloop.jobs.keys.key import Parts, find_method, parts_of
+from shortloop.jobs.keys.options import check_options
+from shortloop.jobs.pipeline import Built, Jobs
+from shortloop.jobs.store.places import Place
+from shortloop.worker.fields import REQUIRED, fields_of
+from shortloop.worker.inputs import File
+from shortloop.worker.stage import Stage
+
+__all__ = ["Request", "request"]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a method says it takes.
+
+    Parameters
+    ----------
+    options : dict of str to object
+        Default of each option, or `REQUIRED`.
+    jobs : set of str
+        Names of the jobs that it is made from, and of lists of them.
+    optional : set of str
+        Names of jobs that need not be given.
+    siblings : tuple of str
+        Options that tell its jobs of one partition apart.
+    grows : str
+        Option in which its jobs grow; empty: none.
+    stage : type of Stage or None
+        None for a method that is none of a stage.
+    """
+
+    options: dict[str, Any]
+    jobs: set[str]
+    optional: set[str]
+    siblings: tuple[str, ...]
+    grows: str
+    stage: type[Stage] | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """A job that a pipeline asks for.
+
+    Parameters
+    ----------
+    stage : str
+        Name of the stage.
+    partition : str or None
+        Which part of the data; None: all.
+    options : dict
+        The method's options, plain data.
+    jobs : mapping of str to Built, or to a sequence of them
+        What it is made from.
+    place : Place
+        Its place in the pipeline.
+    grows : str
+        Option in which it can grow; empty: none.
+    modules : tuple of str
+        Modules that it imports by a name that its code does not say.
+    """
+
+    stage: str
+    partition: str | None
+    options: dict[str, Any]
+    jobs: Jobs
+    place: Place
+    grows: str
+    modules: tuple[str, ...]
+
+    def parts(self) -> Parts:
+        """What its key is made of, with the code as it is now.
+
+        Returns
+        -------
+        Parts
+        """
+        inputs = {
+            name: made.content if isinstance(made, Built) else [each.content for each in made]
+            for name, made in self.jobs.items()
+        }
+        return parts_of(self.stage, self.options, inputs, self.modules)
+
+    def ids(self) -> dict[str, Any]:
+        """Ids of the jobs that it is made from.
+
+        Returns
+        -------
+        dict of str to (str or list of str)
+        """
+        return {
+            name: made.job if isinstance(made, Built) else [each.job for each in made]
+            for name, made in self.jobs.items()
+        }
+
+
+def request(
+    pipeline: str,
+    stage: str,
+    partition: str | None,
+    arguments: Mapping[str, object],
+    modules: Sequence[str],
+    seen: dict[Place, int],
+) -> Request:
+    """Sort out what a pipeline asks for.
+
+    Parameters
+    ----------
+    pipeline : str
+        Name of the run.
+    stage, partition, arguments, modules
+        As of `shortloop.jobs.pipeline.Run.build`.
+    seen : dict of Place to int
+        How often each place was asked for in this run; it is counted on.
+
+    Returns
+    -------
+    Request
+
+    Raises
+    ------
+    InputError
+        If the stage knows no such argument, lacks one, or an option is not plain data.
+    """
+    declared = _declared(stage)
+    jobs = {name: _made(stage, name, each) for name, each in arguments.items() if name in declared.jobs}
+    given = {name: each for name, each in arguments.items() if name not in declared.jobs}
+    _check_names(stage, declared, given, jobs)
+    defaults = {name: each for name, each in declared.options.items() if each is not REQUIRED}
+    options = plain({**(defaults if declared.stage else {}), **given})
+    check_options(stage, options)
+    named = () if declared.stage is None else declared.stage.modules(options)
+    imported = tuple(dict.fromkeys([*modules, *named]))
+    sibling = " ".join(str(_inside(options, name)) for name in declared.siblings)
+    place = Place(pipeline, stage, partition, sibling)
+    seen[place] = seen.get(place, 0) + 1
+    if seen[place] > 1:  # nothing tells them apart but their order
+        place = place._replace(sibling=f"{sibling} #{seen[place]}".strip())
+    if partition is not None:
+        options["partition"] = partition
+    if declared.stage is not None and imported:
+        options["modules"] = list(imported)
+    taken = {name: each for name, each in jobs.items() if each is not None}
+    return Request(stage, partition, options, taken, place, declared.grows, imported)
+
+
+def plain(value: Any) -> Any:
+    """Options as plain data: settings records as dicts, files as their content.
+
+    Parameters
+    ----------
+    value : object
+        An option, or what is inside of one.
+
+    Returns
+    -------
+    object
+    """
+    if isinstance(value, File):
+        return value.content
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if type(value) is dict:
+        return {name: plain(each) for name, each in value.items()}
+    if type(value) in (list, tuple):
+        return [plain(each) for each in value]
+    return value
+
+
+def _declared(method: str) -> Declared:
+    package, file = find_method(method)
+    return _read(importlib.import_module(f"{package}.{file.stem}"))
+
+
+@cache
+def _read(module: ModuleType) -> Declared:
+    stage: type[Stage] | None = getattr(module, STAGE, None)
+    if stage is not None:
+        fields = fields_of(stage)
+        jobs = {*fields.jobs, *fields.lists, *fields.perhaps}
+        return Declared(fields.options, jobs, {*fields.perhaps}, stage.siblings, stage.grows, stage)
+    listed = [each[0] if isinstance(each, list) else each for each in getattr(module, "jobs", ())]
+    jobs = {name for name in listed if name != BEFORE}
+    options = dict(getattr(module, "options", {}))
+    return Declared(
+        options, jobs, jobs, getattr(module, "siblings", ()), getattr(module, "grows", ""), None
+    )
+
+
+def _check_names(
+    stage: str, declared: Declared, given: Mapping[str, object], jobs: Mapping[str, object]
+) -> None:
+    unknown = sorted(given.keys() - declared.options.keys())
+    required = {name for name, default in declared.options.items() if default is REQUIRED}
+    missing = sorted({*required, *(declared.jobs - declared.optional)} - given.keys() - jobs.keys())
+    if unknown or missing:
+        raise InputError(
+            f"the stage {stage} takes other arguments",
+            found=", ".join([*unknown, *(f"no {name}" for name in missing)]),
+            expected=", ".join([*declared.options, *sorted(declared.jobs)]) or "none",
+            hint="change the build script",
+        )
+
+
+def _made(stage: str, name: str, made: Any) -> Any:
+    each = made if isinstance(made, list | tuple) else [made]
+    if all(isinstance(one, Built) for one in each) or made is None:
+        return made
+    raise InputError(
+        f"the stage {stage} is made from jobs",
+        field=name,
+        found=repr(made)[:200],
+        expected="what `run.build` gave, or a list of that",
+        hint="change the build script",
+    )
+
+
+def _inside(options: Mapping[str, Any], name: str) -> object:
+    value: Any = options
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,88 @@
+"""Looking a job up by its id; no server is needed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_directory
+from shortloop.jobs.store.inputs import Located
+from shortloop.jobs.system_errors import unreadable
+from shortloop.worker import results
+from shortloop.worker.records import RECORD
+from shortloop.worker.results import Result, Where
+
+__all__ = ["here", "load", "open_job"]
+
+
+def load(job: str) -> Result:
+    """Arrays and record of a job by its id; no server is needed.
+
+    Parameters
+    ----------
+    job : str
+        Job id, e.g. ``"main-12"``.
+
+    Returns
+    -------
+    Result
+        ``load("main-12").arrays["weights"]``, ``.facts``, ``.options``, ``.inputs``, ``.record``, …
+
+    Raises
+    ------
+    InputError
+        If there is no such job, it did not finish, it is not one of this package, or its record is damaged.
+    """
+    result = open_job(job_directory(str(job)))
+    if not os.path.isfile(result.path / FINISHED):
+        raise InputError(_why_not(result.path), found=result.job, hint="run again: it is built again")
+    return result
+
+
+def here() -> Where:
+    """Where input files and jobs of this project are.
+
+    Returns
+    -------
+    Where
+    """
+    return Where(Located(), {name: Path(folder) for name, folder in configuration().workdirs.items()})
+
+
+def open_job(folder: str | Path) -> Result:
+    """The job in a folder; see `load`.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder of the job.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InputError
+        If it has no record, or a damaged one.
+    """
+    path = Path(folder)
+    hint = f"`ax job {path.name}` shows what exax knows of it"
+    try:
+        os.stat(path / RECORD)
+        return results.open_result(path, here())
+    except FileNotFoundError:
+        raise InputError(_why_not(path), found=path.name, hint=hint) from None
+    except InputError:
+        raise InputError("the job's record is damaged", file=path / RECORD, hint=hint) from None
+    except OSError as error:
+        raise unreadable(error, "the job's record") from None
+
+
+def _why_not(folder: Path) -> str:
+    if (folder / FINISHED).is_file():
+        return "the job left no record"
+    if (folder / DELETED).is_file():
+        return "the job was deleted"
+    return "the job was found damaged" if (folder / SET_ASIDE).is_file() else "the job did not finish"

@@ -1,0 +1,152 @@
+"""The fields of a stage: its options with their types, and the jobs that it is made from."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sys
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shortloop.errors import InputError
+from shortloop.worker.stage import Job, Stage
+
+__all__ = ["REQUIRED", "Fields", "fields_of", "typed_options", "warm_up"]
+
+REQUIRED = inspect.Parameter.empty
+"""In place of the default of an option that has none."""
+# As annotations are written, and as they are without `from __future__ import annotations`.
+ONE = ("Job", Job)
+MANY = ("list[Job]", list[Job])
+PERHAPS = ("Job | None", Job | None)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What a stage is given.
+
+    Parameters
+    ----------
+    options : dict of str to object
+        Default of each option, or `REQUIRED`.
+    jobs, lists, perhaps : list of str
+        Names of jobs, of lists of jobs, and of jobs that need not be given.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    jobs: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
+    perhaps: list[str] = field(default_factory=list)
+
+
+def fields_of(stage: type[Stage]) -> Fields:
+    """The fields of a stage, in the order in which they are written.
+
+    Parameters
+    ----------
+    stage : type of Stage
+        Its class.
+
+    Returns
+    -------
+    Fields
+    """
+    fields = Fields()
+    for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
+        for name, annotation in vars(kind).get("__annotations__", {}).items():
+            if annotation in ONE:
+                fields.jobs.append(name)
+            elif annotation in MANY:
+                fields.lists.append(name)
+            elif annotation in PERHAPS:
+                fields.perhaps.append(name)
+            elif not str(annotation).startswith(("ClassVar", "typing.ClassVar")):
+                fields.options[name] = getattr(stage, name, REQUIRED)
+    return fields
+
+
+def typed_options(
+    stage: type[Stage], options: Mapping[str, Any], files: Mapping[str, Path]
+) -> dict[str, Any]:
+    """Options of a job as their types say.
+
+    Parameters
+    ----------
+    stage : type of Stage
+        Whose.
+    options : mapping
+        Plain data.
+    files : mapping of str to Path
+        Where files are, by their content.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If one is missing, unknown, or not of its type.
+    """
+    from pydantic import ValidationError
+
+    expected = fields_of(stage).options
+    missing = [name for name, default in expected.items() if default is REQUIRED and name not in options]
+    unknown = sorted(options.keys() - expected.keys())
+    if missing or unknown:
+        raise InputError(
+            f"{stage.__name__} has other options",
+            found=", ".join([*(f"no {name}" for name in missing), *unknown]),
+            expected=", ".join(expected) or "none",
+        )
+    typed, adapters = {}, _adapters(stage)
+    for name, value in options.items():
+        try:
+            typed[name] = adapters[name].validate_python(value, context=files)
+        except ValidationError as error:
+            first = error.errors()[0]
+            inside = ".".join(map(str, (name, *first["loc"])))
+            raise InputError(
+                f"an option of {stage.__name__} is not what it must be",
+                field=f"option {inside}",
+                found=repr(first["input"])[:200],
+                expected=first["msg"],
+            ) from None
+    return typed
+
+
+def warm_up() -> None:
+    """Import what all stages need, so that processes forked later share it."""
+    import pydantic  # noqa: F401
+
+
+def _adapters(stage: type[Stage]) -> dict[str, Any]:
+    """What reads each option, by its name."""
+    from pydantic import TypeAdapter
+
+    hints = typing.get_type_hints(stage, localns=_Deferred(stage), include_extras=True)
+    return {name: TypeAdapter(hints[name]) for name in fields_of(stage).options}
+
+
+class _Deferred(dict[str, Any]):
+    """What the modules of a stage and its bases import below ``if TYPE_CHECKING:``, imported when asked for."""
+
+    def __init__(self, stage: type[Stage]) -> None:
+        super().__init__()
+        self._places: dict[str, tuple[str, str]] = {}
+        for kind in stage.__mro__[: stage.__mro__.index(Stage)]:
+            tree = ast.parse(inspect.getsource(sys.modules[kind.__module__]))
+            for each in tree.body:
+                if isinstance(each, ast.If) and ast.unparse(each.test).endswith("TYPE_CHECKING"):
+                    for line in each.body:
+                        if isinstance(line, ast.ImportFrom) and line.module:
+                            for alias in line.names:
+                                self._places[alias.asname or alias.name] = (line.module, alias.name)
+
+    def __missing__(self, name: str) -> Any:
+        module, attribute = self._places[name]
+        return getattr(importlib.import_module(module), attribute)

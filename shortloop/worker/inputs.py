@@ -1,0 +1,45 @@
+"""Input files of a job: known by their content, found by their path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
+__all__ = ["File"]
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that a job is made from; as an option of a job it is only its content.
+
+    Parameters
+    ----------
+    content : str
+        Hash of its content, which is what the job's key holds.
+    path : Path
+        Where it is.
+    """
+
+    content: str
+    path: Path
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Read from its content; the validation's context says where files are."""
+        from pydantic_core import core_schema
+
+        def found(content: str, info: core_schema.ValidationInfo) -> File:
+            files: Mapping[str, Path] = _context(info)
+            return cls(content, files[content])
+
+        return core_schema.with_info_after_validator_function(found, core_schema.str_schema())
+
+
+def _context(info: Any) -> Mapping[str, Path]:
+    files: Mapping[str, Path] = info.context
+    return files

@@ -1,0 +1,115 @@
+"""What a stage leaves: arrays laid out, filled unit by unit, and written with the record that describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shortloop.worker.records import Array, Outside, save_array, write_record
+from shortloop.worker.results import open_result
+from shortloop.worker.stage import Index, Out, Outputs, Stage
+from shortloop.worker.task import Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["keep_unit", "lay_out", "write_output"]
+
+Create = Callable[[str, tuple[int, ...], Any], "np.ndarray"]
+
+
+def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
+    """Make the arrays that units fill, with the rows that a job before has left.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage, opened.
+    task : Task
+        The job's work.
+    create : callable
+        ``create(name, shape, dtype)`` gives an array that lasts.
+
+    Returns
+    -------
+    dict of str to array
+        By name.
+    """
+    outs = stage.outputs()
+    arrays = {name: create(name, out.shape, out.dtype) for name, out in outs.items()}
+    if task.before is not None:
+        before = open_result(task.before, task.where).arrays
+        for name, out in outs.items():
+            if out.grows:
+                arrays[name][: stage.have] = before[name][: stage.have]
+    return arrays
+
+
+def keep_unit(
+    stage: Stage, unit: int, arrays: Mapping[str, np.ndarray], keep_file: Callable[[str, bytes], None]
+) -> None:
+    """Compute a unit, and put what it gives where it belongs.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage, opened.
+    unit : int
+        Number of the unit.
+    arrays : mapping of str to array
+        As of `lay_out`.
+    keep_file : callable
+        ``keep_file(name, content)`` keeps a file of the job.
+    """
+    values = stage.compute(unit)
+    index = stage.index(unit)
+    for name, value in values.items():
+        if isinstance(value, bytes):
+            keep_file(name, value)
+        else:
+            where: Index = index[name] if isinstance(index, Mapping) else index
+            arrays[name][where] = value
+
+
+def write_output(
+    stage: Stage, task: Task, arrays: Mapping[str, np.ndarray], threads: Iterable[Mapping[str, Any]]
+) -> list[str]:
+    """Finish a stage, and write all that its units did not, and the record, into the current folder.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage, all of whose units are done.
+    task : Task
+        The job's work.
+    arrays : mapping of str to array
+        What the units filled, whose files are there.
+    threads : iterable of mapping
+        Thread pools, as `shortloop.worker.threads.check_single_thread` found them.
+
+    Returns
+    -------
+    list of str
+        Files beside the arrays.
+    """
+    outputs = Outputs(arrays)
+    finished = stage.finish(outputs)
+    described = {name: _described(out) for name, out in stage.outputs().items()}
+    for name, each in finished.arrays.items():
+        outside = each.values if isinstance(each.values, Outside) else None
+        if outside is None and each.values is not None:
+            save_array(name, each.values)
+        described[name] = Array(each.axes, each.description, each.unit, outside)
+    for path, content in finished.files.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(content)
+    facts = dict(finished.facts)
+    if stage.grows:
+        facts[stage.grows] = task.options[stage.grows]
+    write_record(task.name, task.partition, described, facts=facts, threads=threads, versions=task.versions)
+    return list(finished.files)
+
+
+def _described(out: Out) -> Array:
+    return Array(out.axes, out.description, out.unit)

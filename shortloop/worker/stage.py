@@ -1,0 +1,241 @@
+"""A stage of an analysis: what a job computes, and not how its work is handed out.
+
+A stage is a class with typed fields: options, and jobs that it is made from. Its work is made of independent
+units, which any number of processes compute; each opens the stage anew or inherits it. What it leaves is
+named arrays, files and facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shortloop.worker.inputs import File
+from shortloop.worker.results import Result as Job
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, DTypeLike
+
+    from shortloop.worker.records import Outside
+
+__all__ = ["File", "Finished", "Index", "Job", "Out", "Outputs", "Stage", "Values"]
+
+Index = int | slice | tuple[int | slice, ...]
+"""Where in an array, as NumPy takes it."""
+
+
+@dataclass(frozen=True)
+class Out:
+    """An array that units fill.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    dtype : dtype-like
+        Type of its values.
+    axes : str
+        Names of its axes, e.g. ``"groups × coefficients"``.
+    description : str
+        What it holds.
+    unit : str, default ""
+        Unit of its values.
+    grows : bool, default False
+        Whether its first axis is the option in which the stage grows.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+    axes: str
+    description: str
+    unit: str = ""
+    grows: bool = False
+
+
+@dataclass(frozen=True)
+class Values:
+    """An array that is given whole, when all units are done.
+
+    Parameters
+    ----------
+    values : array-like, Outside or None
+        Its values; where they lie in an input file, if the job keeps no copy; None: in the file that
+        `Outputs.create` made.
+    axes, description, unit
+        As of `Out`.
+    """
+
+    values: ArrayLike | Outside | None
+    axes: str
+    description: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a stage leaves beside the arrays that its units filled.
+
+    Parameters
+    ----------
+    facts : mapping
+        Plain data: names, counts, notes.
+    arrays : mapping of str to Values
+        Further arrays by name.
+    files : mapping of str to bytes
+        Files by path below the job's folder.
+    """
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, Values] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Outputs(Mapping[str, "np.ndarray"]):
+    """The arrays that units have filled, by name."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._arrays = arrays
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+        """A further array, in a file of the job: to be filled, and named in `Finished`.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        shape : tuple of int
+            Its shape.
+        dtype : dtype-like
+            Its type.
+
+        Returns
+        -------
+        array
+            Mapped for writing.
+        """
+        from shortloop.worker.records import create_array
+
+        return create_array(name, shape, dtype)
+
+
+class Stage:
+    """One step of an analysis, for one partition of its data.
+
+    Annotated fields of a subclass are its options, typed, with or without a default, and the jobs that it is
+    made from: ``Job``, ``Job | None`` or ``list[Job]``. Types that are imported below ``if TYPE_CHECKING:``
+    are looked up when a job begins, so that importing a stage is cheap. All methods but `compute` have
+    defaults; an `InputError` that any but `compute` raises becomes the job's result, as the same input gives
+    the same error.
+    """
+
+    siblings: ClassVar[tuple[str, ...]] = ()
+    """Options that tell jobs of one stage and partition apart, dots for what is inside: ``"spec.name"``."""
+    grows: ClassVar[str] = ""
+    """Option, a number, in which a job grows: with more of it, it begins with what there is."""
+
+    partition: str | None = None
+    """Which part of the data; None: all."""
+    have: int = 0
+    """How many rows there are already of outputs that grow."""
+
+    @classmethod
+    def modules(cls, options: Mapping[str, Any]) -> Sequence[str]:
+        """Modules that the stage imports by a name which its code does not say, as an option does.
+
+        Parameters
+        ----------
+        options : mapping
+            The options of a job, plain data.
+
+        Returns
+        -------
+        sequence of str
+        """
+        return ()
+
+    def open(self) -> None:
+        """Make what all units share; called once in each process."""
+
+    def units(self) -> int | Sequence[float]:
+        """The independent units of work.
+
+        Returns
+        -------
+        int or sequence of float
+            How many there are, or what each costs, in any measure.
+        """
+        return 0
+
+    def is_small(self) -> bool:
+        """Whether all units take less time than sharing them out.
+
+        Returns
+        -------
+        bool
+        """
+        return False
+
+    def outputs(self) -> Mapping[str, Out]:
+        """The arrays that units fill.
+
+        Returns
+        -------
+        mapping of str to Out
+            By name.
+        """
+        return {}
+
+    def index(self, unit: int) -> Index | Mapping[str, Index]:
+        """Where the values of a unit belong.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        index, or mapping of str to index
+            Into all outputs, or into each by its name. Default: the first axis is the units.
+        """
+        return unit
+
+    def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
+        """Do one unit of work.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        mapping of str to (array-like or bytes)
+            By the name of the output; bytes become a file of that name.
+        """
+        raise NotImplementedError
+
+    def finish(self, out: Outputs) -> Finished:
+        """What is left to do when all units are done.
+
+        Parameters
+        ----------
+        out : Outputs
+            What the units filled.
+
+        Returns
+        -------
+        Finished
+        """
+        return Finished()

@@ -25,6 +25,7 @@ from shortloop.jobs.store.manifest import (
     states_of,
     write_manifest,
 )
+from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 
 PIPELINE = "build_toy small"
@@ -62,7 +63,7 @@ class ToyJobs:
     def __init__(self, project: Path, number: int = 0) -> None:
         self.project = project
         self.number = number
-        self.slots: dict[str, str] = {}
+        self.places: dict[Place, str] = {}
 
     def folder(self, job: str) -> Path:
         return self.project / "workdirs" / "main" / job
@@ -80,6 +81,7 @@ class ToyJobs:
         previous: str = "",
         reason: str = "new",
         pipeline: str = PIPELINE,
+        study: str = "small",
         facts: Mapping[str, Any] | None = None,
         arrays: Mapping[str, Any] | None = None,
         large: int = 0,
@@ -108,12 +110,14 @@ class ToyJobs:
             files=files,
             partition=partition,
             pipeline=pipeline,
+            study=study,
             reason=reason,
             previous=previous,
             cost={"seconds": 1.5, "cpu_seconds": 2.25, "peak_bytes": 3_400_000, "utilisation": 0.75},
         )
-        self.slots[f"{pipeline}|{method}|{partition or ''}|1"] = job
+        self.places[Place(pipeline, method, partition, "1")] = job
         with Store() as store:
+            store.index.begun(pipeline, study)
             manifest = replace(manifest, project=store.index.name_for(job))
             write_manifest(folder, manifest)
             store.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
@@ -122,8 +126,8 @@ class ToyJobs:
     def ended(self, pipeline: str = PIPELINE) -> None:
         """The last jobs made are those of the last run."""
         with Store() as store:
-            store.index.put_in_slots(self.slots)
-            store.index.ended(pipeline, self.slots)
+            store.index.put_in_places(self.places)
+            store.index.ended(pipeline, self.places)
 
     def unrecorded(self, *, finished: bool, script: bool = False) -> str:
         """A job that exax knows, and nobody recorded; perhaps of a build script."""

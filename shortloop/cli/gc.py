@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
 from shortloop.errors import InputError
+from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
@@ -46,14 +48,16 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
             _print(chosen)
             freed = delete(store, chosen)
             total = sum(each.size for each in entries)
+            studies = store.index.studies()
             print_lines(
                 f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {amount(total - freed)} left"
             )
             _say_if_too_much(total - freed, size)
-        _say_whose(entries)
+        _say_whose(entries, studies)
         return
     with Store() as store:
         entries = inventory(store, without=pipelines_of(store, study) if study is not None else ())
+        studies = store.index.studies()
     chosen = to_delete(entries, age, size)
     _print(chosen)
     total, gone = sum(each.size for each in entries), sum(each.size for each in chosen)
@@ -63,7 +67,7 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
     if old_parts():
         print_lines(f"and {len(old_parts())} files that were begun and never finished")
     _say_if_too_much(total - gone, size)
-    _say_whose(entries)
+    _say_whose(entries, studies)
     if chosen:
         print_lines("nothing is deleted yet: --delete does it")
 
@@ -104,11 +108,12 @@ def _say_if_too_much(left: int, size: int | None) -> None:
         print_lines(f"{amount(left)} are in use or younger: that is more than {amount(size)}")
 
 
-def _say_whose(entries: list[Entry]) -> None:
+def _say_whose(entries: list[Entry], studies: Mapping[Purpose, str]) -> None:
     """Which jobs are kept for other projects that use the workdirs."""
     kept = [each for each in entries if each.state in ("current", "needed")]
     number = Counter(of for each in kept for of in each.pipelines if of.project)
     for of, jobs in sorted(number.items()):
         print_lines(f"{counted(jobs, 'job')} kept for {of}")
         if is_gone(of.project):
-            print_lines(f"  it is gone, or has other workdirs now: --forget {of.study} lets go of them")
+            name = studies.get(of, of.pipeline)
+            print_lines(f"  it is gone, or has other workdirs now: --forget {name} lets go of them")

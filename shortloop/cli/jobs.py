@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shortloop.cli.tables import amount, counted, duration, parse_age, parse_size, print_lines, print_table
 from shortloop.errors import InputError
+from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 
@@ -48,12 +50,14 @@ class Filter:
     larger: str | None = None
     scripts: bool = False
 
-    def apply(self, entries: list[Entry]) -> list[Entry]:
+    def apply(self, entries: list[Entry], studies: Mapping[Purpose, str]) -> list[Entry]:
         """The jobs that are asked for.
 
         Parameters
         ----------
         entries : list of Entry
+        studies : mapping of Purpose to str
+            The study of each pipeline that is of one.
 
         Returns
         -------
@@ -79,7 +83,10 @@ class Filter:
             and self.stage in (None, each.stage)
             and self.partition in (None, each.partition)
             and self.state in (None, each.state)
-            and (self.study is None or any(self.study in (of.pipeline, of.study) for of in each.pipelines))
+            and (
+                self.study is None
+                or any(self.study in (of.pipeline, studies.get(of)) for of in each.pipelines)
+            )
         ]
 
 
@@ -103,12 +110,13 @@ def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
     if order not in ORDERS:
         raise InputError("jobs cannot be sorted by that", found=order, expected=", ".join(ORDERS))
     with Store() as store:
-        entries = wanted.apply(inventory(store))
+        studies = store.index.studies()
+        entries = wanted.apply(inventory(store), studies)
     entries.sort(key=ORDERS[order], reverse=reverse)
     columns = ("job", "stage", "partition", "study", "made", "seconds", "size", "state")
     print_table(
         columns,
-        [_row(each) for each in entries],
+        [_row(each, studies) for each in entries],
         right=("seconds", "size"),
         styles=[STYLES.get(each.state, "dim") for each in entries],
     )
@@ -117,16 +125,14 @@ def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
     print_lines(f"{counted(len(entries), 'job')}, {total}, {seconds}")
 
 
-def _row(each: Entry) -> tuple[str, ...]:
+def _row(each: Entry, studies: Mapping[Purpose, str]) -> tuple[str, ...]:
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.made)) if each.made else "?"
-    studies = ", ".join(
-        dict.fromkeys(f"{of.study} of {of.project}" if of.project else of.study for of in each.pipelines)
-    )
+    named = [of._replace(pipeline=studies.get(of, of.pipeline)) for of in each.pipelines]
     return (
         each.job,
         each.stage,
         each.partition,
-        studies,
+        ", ".join(dict.fromkeys(map(str, named))),
         made,
         f"{each.seconds:.1f}",
         amount(each.size),

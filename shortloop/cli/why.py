@@ -6,6 +6,7 @@ import re
 
 from shortloop.cli.tables import print_lines
 from shortloop.errors import InputError
+from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.causes import Cause, Explained, explain, same_cause
 
@@ -48,12 +49,12 @@ def print_why(what: str, study: str | None, full: bool) -> None:
 def _of_stage(store: Store, stage: str, study: str | None) -> list[str]:
     """Its jobs in the last runs."""
     found, stages = [], set()
-    for slot, job in store.index.slots().items():
-        if job:
-            pipeline, method, *_ = slot.split("|")
-            stages.add(method)
-            if method == stage and (study is None or study in (pipeline, pipeline.rpartition(" ")[2])):
-                found.append(job)
+    studies = store.index.studies()
+    for place, job in store.index.places().items():
+        stages.add(place.stage)
+        of = (place.pipeline, studies.get(Purpose(place.pipeline)))
+        if place.stage == stage and (study is None or study in of):
+            found.append(job)
     if not found:
         raise InputError(
             "no such stage was run",

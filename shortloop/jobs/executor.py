@@ -162,6 +162,7 @@ def run_pipeline(
     try:
         with explained(), signals_raise(), only_run(name), watched(), Store() as store:
             _begin(store, settings)
+            store.index.begun(name, settings.name if settings else "")
             plan = Planner(Lookup(store, name))
             pipeline(plan)
             if settings is not None:

@@ -162,8 +162,10 @@ def pipelines_of(store: Store, study: str) -> list[Purpose]:
     InputError
         If there is none.
     """
-    known = sorted({Purpose(slot.partition("|")[0], project) for project, slot, _ in store.index.all_slots()})
-    meant = [each for each in known if study in (each.pipeline, each.study)]
+    studies = store.index.studies()
+    placed = {Purpose(place.pipeline, project) for project, place, _ in store.index.all_places()}
+    known = sorted(placed | store.index.ended_pipelines())
+    meant = [each for each in known if study in (each.pipeline, studies.get(each))]
     found = [each for each in meant if not each.project or is_gone(each.project)]
     if not found and meant:
         raise InputError(

@@ -92,19 +92,16 @@ def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
     """
     workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
     of_job: dict[str, list[Purpose]] = {}
-    ended = set(without)
-    for project, slot, job in store.index.all_slots():
-        purpose = Purpose(slot.partition("|")[0], project)
-        if not job:
-            ended.add(purpose)
-        elif purpose not in without:
+    for project, place, job in store.index.all_places():
+        purpose = Purpose(place.pipeline, project)
+        if purpose not in without:
             of_job.setdefault(job, []).append(purpose)
     indexed = store.index.sizes()
     entries = [
         entry_of(folder, tuple(dict.fromkeys(of_job.get(folder.name, ()))), indexed.get(folder.name))
         for folder in job_folders(workdirs)
     ]
-    keep = needed(entries, of_job, ended)
+    keep = needed(entries, of_job, store.index.ended_pipelines().union(without))
     return [
         replace(each, state="needed") if each.state == "superseded" and each.job in keep else each
         for each in entries

@@ -11,6 +11,7 @@ from shortloop.jobs.project import FINISHED
 from shortloop.jobs.store.inputs import changed_unseen, locate
 from shortloop.jobs.store.integrity import added_files, damage
 from shortloop.jobs.store.manifest import MANIFEST, Manifest, manifest_problem, read_manifest
+from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import Entry
 from shortloop.worker.records import RECORD
@@ -96,11 +97,11 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
     list of Problem
     """
     there = {each.job for each in entries}
-    places = {job: slot.split("|") for _, slot, job in store.index.all_slots() if job}
+    places = {job: place for _, place, job in store.index.all_places()}
     found = []
     for job in sorted(store.index.sizes().keys() - there):
-        _, stage, partition, *_ = places.get(job, ["", "?", ""])
-        found.append(Problem(job, stage, partition, "its folder is gone"))
+        place = places.get(job, Place("", "?", None, ""))
+        found.append(Problem(job, place.stage, place.partition or "", "its folder is gone"))
     return found
 
 

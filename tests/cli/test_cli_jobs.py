@@ -28,8 +28,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         jobs.make("A", method="other", age=86_400)
         jobs.unrecorded(finished=True, script=True)
         jobs.ended()
-        jobs.slots.clear()
-        jobs.make("C", pipeline="build_toy big")
+        jobs.places.clear()
+        jobs.make("C", pipeline="build_toy big", study="big")
         jobs.ended("build_toy big")
     return folder
 

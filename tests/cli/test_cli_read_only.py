@@ -105,7 +105,8 @@ def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
     elif state == "cut off":  # the process that wrote it was killed, so that some is not in it yet
         code = (
             "import os; from shortloop.jobs.store.store import Store; s = Store();"
-            "s.index.put_in_slots({'x small|a|A|1': 'main-1'}); os._exit(0)"
+            "from shortloop.jobs.store.places import Place;"
+            "s.index.put_in_places({Place('x small', 'a', 'A', '1'): 'main-1'}); os._exit(0)"
         )
         assert shortloop(folder, "-c", code).returncode == 0
         assert index.with_name(f"{index.name}-wal").stat().st_size > 0
@@ -118,9 +119,9 @@ def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
             lost = command == ("why", "scores") and state != "cut off"  # what the last run used
             assert done.status == int(lost), (command, done)
             assert "Traceback" not in done.err
-        code = "from shortloop.jobs.store.store import Store; print(Store().index.slots())"
-        slots = shortloop(folder, "-c", code).stdout
-    assert ("'x small|a|A|1': 'main-1'" in slots) == (state == "cut off"), slots
+        code = "from shortloop.jobs.store.store import Store; print(Store().index.places())"
+        places = shortloop(folder, "-c", code).stdout
+    assert ("pipeline='x small', stage='a'" in places) == (state == "cut off"), places
 
 
 def test_a_damaged_job_is_planned_anew(closed_with_damage: Path) -> None:

@@ -16,6 +16,7 @@ from jobs_recorded import parts_with, recorded_job
 
 from shortloop.jobs.store.database import Database
 from shortloop.jobs.store.index import LAYOUT, PROBES
+from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -62,6 +63,21 @@ def of_another_layout(file: Path) -> None:
         connection.execute("create table jobs (job text)")
 
 
+def of_the_layout_before(file: Path) -> None:
+    """Places were one string each, and whoever ended a pipeline an empty one."""
+    file.unlink()
+    with sqlite3.connect(file) as connection:
+        connection.executescript("""
+            create table jobs (
+                job text primary key, key text, base text, content text, method text, participant text,
+                pipeline text, project text, seconds real, rejected integer, states text
+            );
+            create table slots (project text, slot text, job text, primary key (project, slot));
+            create table studies (project text, name text, file text, primary key (project, name));
+            insert into slots values ('../..', 'chain|toy||1', 'main-1'), ('../..', 'chain', '');
+        """)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -71,6 +87,7 @@ def of_another_layout(file: Path) -> None:
         cut,
         zero,
         of_another_layout,
+        of_the_layout_before,
     ],
 )
 def test_a_lost_or_damaged_index_is_made_again(
@@ -123,7 +140,7 @@ def test_a_stale_index_knows_neither_too_much_nor_too_little(project: Path, jobs
 
 def test_a_file_that_cannot_be_used_now_is_left_alone(jobs: list[str | None]) -> None:
     """Another process has it; to delete it would take it from that one."""
-    file = Database(INDEX, LAYOUT, PROBES, lambda: ("", []))
+    file = Database(INDEX, LAYOUT, PROBES, list)
     error = sqlite3.OperationalError("database is locked")
     error.sqlite_errorcode = sqlite3.SQLITE_BUSY
     with pytest.raises(sqlite3.OperationalError, match="locked"):
@@ -133,11 +150,12 @@ def test_a_file_that_cannot_be_used_now_is_left_alone(jobs: list[str | None]) ->
 
 
 OPEN_MANY = """
+from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 for _ in range(20):
     Store().close()
 with Store() as store:
-    store.index.put_in_slots({f"slot {NUMBER}": f"main-{NUMBER}"})
+    store.index.put_in_places({Place("chain", "toy", None, str(NUMBER)): f"main-{NUMBER}"})
 """
 
 
@@ -150,19 +168,8 @@ def test_many_processes_may_make_it_at_once(jobs: list[str | None]) -> None:
     assert [process.wait(timeout=60) for process in running] == [0] * 4
     assert found() == jobs
     with Store() as store:
-        assert store.index.slots() == {f"slot {number}": f"main-{number}" for number in range(4)}
-
-
-def test_places_of_a_pipeline(project: Path) -> None:
-    with Store() as store:
-        index = store.index
-        assert index.in_slot("chain|toy||1") == ""
-        index.put_in_slots({"chain|toy||1": "main-1", "chain|toy||2": "main-2", "other|toy||1": "main-3"})
-        index.put_in_slots({"chain|toy||2": "main-4"})
-        index.ended("chain", ["chain|toy||2"])
-        assert index.in_slot("chain|toy||1") == ""  # the pipeline has one job less
-        assert index.in_slot("chain|toy||2") == "main-4"
-        assert index.in_slot("other|toy||1") == "main-3"
+        places = {Place("chain", "toy", None, str(number)): f"main-{number}" for number in range(4)}
+        assert store.index.places() == places
 
 
 def test_how_long_jobs_take_is_known_by_method(project: Path) -> None:

@@ -59,7 +59,7 @@ class Chain:
         with Store() as store:
             run = Run(self.exax, None, Path(), Progress([], {}), store, "chain")
             self.pipeline(run)
-            store.index.put_in_slots(run.slots)
+            store.index.put_in_places(run.slots)
         return {_name(job): job.reason for job in run.jobs if job.fresh}
 
 

@@ -35,7 +35,7 @@ def run_with(exax: Exax, study: Study, file: Path = DEFAULT_STUDY) -> Run:
         pipeline(plan)
         run = Run(exax, study, file, Progress(plan.jobs, {}), store, "small")
         pipeline(run)
-        store.index.put_in_slots(run.slots)
+        store.index.put_in_places(run.slots)
     return run
 
 

@@ -14,6 +14,7 @@ from shortloop.jobs.keys import hashing
 from shortloop.jobs.keys.key import parts_of
 from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Plan
 from shortloop.jobs.store.inputs import content_of, known_content, name_of, register
+from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 
 
@@ -73,7 +74,7 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     manifest = recorded_job(Path.cwd(), "main-0", parts_of("first", options, {}))
     with Store() as store:
         store.index.insert(manifest, [])
-        store.index.put_in_slots({"p|first|A|1": "main-0"})
+        store.index.put_in_places({Place("p", "first", "A", "1"): "main-0"})
     assert planned(contents) == (REUSE, "")
     assert planned([""]) == (PERHAPS, "if its files, which are not read yet, hold something else")
     file.write_text("two!", encoding="utf-8")

@@ -11,6 +11,7 @@ from jobs_recorded import manifest_for, parts_with, recorded_job
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import DELETED, FINISHED, job_folders
+from shortloop.jobs.store.places import Place, Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.workdir import HIDDEN, hidden_folder, project_at, project_name
 
@@ -73,15 +74,17 @@ def test_who_may_write_to_a_workdir_may_write_to_its_index(project: Path) -> Non
 
 def test_places_of_several_workdirs(project: Path) -> None:
     """A place is with the job that is in it, and a job in another workdir takes it over."""
-    slot, end = "chain|toy||1", "chain|toy||2"
+    first, second = Place("chain", "toy", None, "1"), Place("chain", "toy", None, "2")
     with Store() as store:
-        store.index.put_in_slots({slot: "main-1", end: "other-1"})
-        assert store.index.slots() == {slot: "main-1", end: "other-1"}
-        store.index.put_in_slots({slot: "other-2"})
-        assert store.index.in_slot(slot) == "other-2"
-        assert sorted(store.index.slots().values()) == ["other-1", "other-2"]
-        store.index.ended("chain", [slot])
-        assert store.index.slots() == {slot: "other-2", "chain": ""}
+        store.index.put_in_places({first: "main-1", second: "other-1"})
+        assert store.index.places() == {first: "main-1", second: "other-1"}
+        store.index.put_in_places({first: "other-2"})
+        assert store.index.in_place(first) == "other-2"
+        assert store.index.places() == {first: "other-2", second: "other-1"}
+        assert len(store.index.all_places()) == 2
+        store.index.ended("chain", [first])
+        assert store.index.places() == {first: "other-2"}
+        assert store.index.ended_pipelines() == {Purpose("chain")}
         store.index.put_study_file("s", "s.toml")
         assert (store.index.study_file("s"), store.index.study_file("t")) == ("s.toml", None)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_jobs import ToyJobs, toy_project
+from toy_jobs import PIPELINE, ToyJobs, toy_project
 
-from shortloop.jobs.store.places import Purpose
+from shortloop.jobs.store.places import Place, Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.deletion import delete
 from shortloop.upkeep.inventory import STATES, Entry, inventory
@@ -116,7 +116,7 @@ def test_a_partition_that_a_study_lost_is_superseded(jobs: ToyJobs) -> None:
     jobs.make("A")
     jobs.make("B")
     jobs.ended()
-    del jobs.slots["build_toy small|scores|B|1"]
+    del jobs.places[Place(PIPELINE, "scores", "B", "1")]
     jobs.ended()
     assert states() == {"main-0": "current", "main-1": "superseded"}
 
@@ -125,8 +125,8 @@ def test_a_job_of_two_pipelines_is_current_while_one_has_it(jobs: ToyJobs) -> No
     jobs.make()
     jobs.ended()
     with Store() as store:
-        store.index.put_in_slots({"ridge small|scores|A|1": "main-0"})
-        store.index.ended("ridge small", ["ridge small|scores|A|1"])
+        store.index.put_in_places({(place := Place("ridge small", "scores", "A", "1")): "main-0"})
+        store.index.ended("ridge small", [place])
     assert entries()["main-0"].pipelines == (
         Purpose("build_toy small"),
         Purpose("ridge small"),

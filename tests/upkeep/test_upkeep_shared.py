@@ -15,7 +15,7 @@ from toy_jobs import PIPELINE, ToyJobs, beside, is_deleted, toy_project
 from shortloop.cli.gc import collect_garbage
 from shortloop.cli.jobs import Filter, print_jobs
 from shortloop.errors import InputError
-from shortloop.jobs.store.places import Purpose
+from shortloop.jobs.store.places import Place, Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.deletion import idle_project, pipelines_of
 from shortloop.upkeep.inventory import inventory
@@ -96,13 +96,15 @@ def test_a_place_of_one_is_no_place_of_the_other(
     mine: Path, other: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store() as store:
-        assert store.index.in_slot(f"{PIPELINE}|scores|A|1") == ""
-        assert store.index.slots() == {}
-        store.index.put_in_slots({f"{PIPELINE}|scores|A|1": "main-0"})
+        place = Place(PIPELINE, "scores", "A", "1")
+        assert store.index.in_place(place) == ""
+        assert store.index.places() == {}
+        store.index.put_in_places({place: "main-0"})
         store.index.ended(PIPELINE, [])
     monkeypatch.chdir(other)
     with Store() as store:
-        assert store.index.slots() == {f"{PIPELINE}|scores|A|1": "main-1", PIPELINE: ""}
+        assert store.index.places() == {place: "main-1"}
+        assert Purpose(PIPELINE) in store.index.ended_pipelines()
 
 
 def test_a_project_that_is_moved_or_renamed_with_its_workdir_keeps_its_places(

@@ -27,7 +27,7 @@ class Database:
     probes : sequence of str
         Statements that work if that is the layout of a file.
     fill : callable
-        Gives a statement, and the rows that it writes into a new file.
+        Gives statements, and the rows that each writes into a new file.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Database:
         file: Path,
         layout: str,
         probes: Sequence[str],
-        fill: Callable[[], tuple[str, Iterable[tuple[Any, ...]]]],
+        fill: Callable[[], Iterable[tuple[str, Iterable[tuple[Any, ...]]]]],
     ) -> None:
         self._lock = threading.RLock()
         self.kept = True  # else all that is noted is forgotten at the end
@@ -104,7 +104,8 @@ class Database:
         if not self._connection.execute("select 1 from sqlite_master").fetchone():
             with self._connection:  # all or nothing, as others may open it meanwhile
                 self._connection.executescript(self._layout)
-                self._connection.executemany(*self._fill())
+                for statement, rows in self._fill():
+                    self._connection.executemany(statement, rows)
         for probe in self._probes:
             self._connection.execute(probe)
 

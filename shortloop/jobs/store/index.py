@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from shortloop.jobs.store.database import Database
 from shortloop.jobs.store.manifest import Manifest
-from shortloop.jobs.store.places import Places, Purpose
+from shortloop.jobs.store.places import BEGUN, Places, Purpose
 from shortloop.jobs.store.workdir import hidden_folder
 
 __all__ = ["Index", "Row"]
@@ -25,12 +25,21 @@ create table if not exists jobs (
 create index if not exists by_key on jobs (key);
 create index if not exists by_base on jobs (base);
 create index if not exists by_method on jobs (method);
-create table if not exists slots (project text, slot text, job text, primary key (project, slot));
+create table if not exists places (
+    project text, pipeline text, stage text, partition text, sibling text, job text
+);
+create unique index if not exists one_job on places (
+    project, pipeline, stage, sibling, ifnull(partition, x'')  -- no null is a duplicate of another
+);
+create table if not exists pipelines (
+    project text, name text, study text, ended integer, primary key (project, name)
+);
 create table if not exists studies (project text, name text, file text, primary key (project, name));
 """
 PROBES = (
     "select job, key, base, content, pipeline, project, states from jobs limit 1",
-    "select project, slot, job from slots limit 1",
+    "select project, pipeline, stage, partition, sibling, job from places limit 1",
+    "select project, name, study, ended from pipelines limit 1",
     "select project, name, file from studies limit 1",
 )
 INSERT = """
@@ -82,8 +91,13 @@ class Index(Places):
     """
 
     def __init__(self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest]]) -> None:
-        def fill(name: str) -> tuple[str, Iterable[tuple[Any, ...]]]:
-            return INSERT, [_row(manifest, []) for manifest in manifests(name)]
+        def fill(name: str) -> list[tuple[str, Iterable[tuple[Any, ...]]]]:
+            jobs, pipelines = [], {}
+            for each in manifests(name):
+                jobs.append(_row(each, []))
+                if each.study:
+                    pipelines[each.project, each.pipeline] = each.study
+            return [(INSERT, jobs), (BEGUN, [(*pipeline, study) for pipeline, study in pipelines.items()])]
 
         files = {
             name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))

@@ -69,6 +69,8 @@ class Manifest:
         Whether it rejected its input.
     pipeline : str
         What it was built for: the build script and the study.
+    study : str
+        Name of that study; empty if the pipeline is of none.
     reason : str
         Why it was built.
     previous : str
@@ -90,6 +92,7 @@ class Manifest:
     partition: str | None = None
     rejected: bool = False
     pipeline: str = ""
+    study: str = ""
     reason: str = ""
     previous: str = ""
     cost: dict[str, Any] = field(default_factory=dict)

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.jobs.store.database import Database
 from shortloop.jobs.store.workdir import project_at, project_name
 
-__all__ = ["Places", "Purpose"]
+__all__ = ["BEGUN", "Place", "Places", "Purpose"]
 
-PUT = "insert or replace into slots values (?, ?, ?)"
-TAKE = "delete from slots where project = ? and slot = ?"
+PUT = "insert or replace into places values (?, ?, ?, ?, ?, ?)"
+HERE = "where (project, pipeline, stage, partition, sibling) is (?, ?, ?, ?, ?)"
+TAKE = f"delete from places {HERE}"
+BEGUN = """
+insert into pipelines values (?, ?, ?, 0) on conflict (project, name) do update set study = excluded.study
+"""
+ENDED = "insert into pipelines values (?, ?, '', 1) on conflict (project, name) do update set ended = 1"
+
+
+class Place(NamedTuple):
+    """Where a job stands in a pipeline, whatever it is made of.
+
+    Parameters
+    ----------
+    pipeline : str
+        The pipeline's name.
+    stage : str
+        The job's stage.
+    partition : str or None
+        Whose data; None: everybody's.
+    sibling : str
+        What tells it from other jobs of the same stage and partition.
+    """
+
+    pipeline: str
+    stage: str
+    partition: str | None
+    sibling: str
 
 
 class Purpose(NamedTuple):
@@ -21,18 +47,13 @@ class Purpose(NamedTuple):
     Parameters
     ----------
     pipeline : str
-        The build script and the study.
+        The pipeline's name: the build script and the study.
     project : str
         Folder of the project; empty: this one.
     """
 
     pipeline: str
     project: str = ""
-
-    @property
-    def study(self) -> str:
-        """The study's name."""
-        return self.pipeline.rpartition(" ")[2]
 
     def __str__(self) -> str:
         return f"{self.pipeline} of {self.project}" if self.project else self.pipeline
@@ -55,82 +76,111 @@ class Places:
         self._names = {name: project_name(workdir) for name, workdir in workdirs.items()}
         self._folders: dict[tuple[str, str], str] = {}
 
-    def in_slot(self, slot: str) -> str:
+    def in_place(self, place: Place) -> str:
         """The job that was last in a place of a pipeline of this project.
 
         Parameters
         ----------
-        slot : str
-            The place.
+        place : Place
 
         Returns
         -------
         str
-            Empty if there was none.
+            Job id; empty if there was none.
         """
-        select = "select job from slots where project = ? and slot = ?"
         for file, name in self._noted(""):
-            for (job,) in file.read(select, name, slot):
+            for (job,) in file.read(f"select job from places {HERE}", name, *place):
                 return str(job)
         return ""
 
-    def put_in_slots(self, jobs: Mapping[str, str]) -> None:
+    def put_in_places(self, jobs: Mapping[Place, str]) -> None:
         """Note the job in each place of a pipeline of this project.
 
         Parameters
         ----------
-        jobs : mapping of str to str
+        jobs : mapping of Place to str
             Job id by place.
         """
         for name, file in self._files.items():
-            here = {slot: job for slot, job in jobs.items() if job.rpartition("-")[0] == name}
-            file.write(PUT, [(self._names[name], slot, job) for slot, job in here.items()])
+            here = {place: job for place, job in jobs.items() if job.rpartition("-")[0] == name}
+            file.write(PUT, [(self._names[name], *place, job) for place, job in here.items()])
             if len(self._files) > 1:
-                file.write(TAKE, [(self._names[name], slot) for slot in jobs.keys() - here])
+                gone = jobs.keys() - here.keys()
+                file.write(TAKE, [(self._names[name], *place) for place in gone])
 
-    def slots(self) -> dict[str, str]:
-        """The job in every place of every pipeline of this project; of one that ran to its end, also its
-        name, without a job.
+    def places(self) -> dict[Place, str]:
+        """The job in every place of every pipeline of this project.
 
         Returns
         -------
-        dict of str to str
+        dict of Place to str
             Job id by place.
         """
-        return {slot: job for project, slot, job in self.all_slots() if not project}
+        return {place: job for project, place, job in self.all_places() if not project}
 
-    def all_slots(self) -> list[tuple[str, str, str]]:
+    def all_places(self) -> list[tuple[str, Place, str]]:
         """The same, of every project that uses the workdirs.
 
         Returns
         -------
-        list of tuple of str
+        list of tuple of (str, Place, str)
             Folder of the project, empty for this one; place; job id.
         """
-        select = "select project, slot, job from slots"
+        select = "select project, job, pipeline, stage, partition, sibling from places"
         return [
-            (self.folder_of(name, str(project)), str(slot), str(job))
+            (self.folder_of(name, project), Place(pipeline, stage, partition, sibling), job)
             for name, file in self._files.items()
-            for project, slot, job in file.read(select)
+            for project, job, pipeline, stage, partition, sibling in file.read(select)
         ]
 
-    def ended(self, pipeline: str, slots: Iterable[str], project: str = "") -> None:
+    def begun(self, pipeline: str, study: str) -> None:
+        """Note that a pipeline of this project is run.
+
+        Parameters
+        ----------
+        pipeline : str
+            Its name.
+        study : str
+            Name of the study that it is run on; empty if it is of none.
+        """
+        for file, name in self._noted(""):
+            file.write(BEGUN, [(name, pipeline, study)])
+
+    def ended(self, pipeline: str, places: Collection[Place], project: str = "") -> None:
         """Note that a pipeline ran to its end, and drop places that it does not have any more.
 
         Parameters
         ----------
         pipeline : str
             Its name.
-        slots : iterable of str
+        places : collection of Place
             All its places.
         project : str
             Folder of the project; empty: this one.
         """
-        known = {slot for of, slot, _ in self.all_slots() if of == project}
-        gone = {slot for slot in known if slot.startswith(f"{pipeline}|")}.difference(slots)
+        known = {place for of, place, _ in self.all_places() if of == project and place.pipeline == pipeline}
         for file, name in self._noted(project):
-            file.write(TAKE, [(name, slot) for slot in gone])
-            file.write(PUT, [(name, pipeline, "")])
+            file.write(TAKE, [(name, *place) for place in known.difference(places)])
+            file.write(ENDED, [(name, pipeline)])
+
+    def ended_pipelines(self) -> set[Purpose]:
+        """Pipelines that ran to their end, of every project that uses the workdirs.
+
+        Returns
+        -------
+        set of Purpose
+        """
+        return {each for each, _, ended in self._pipelines() if ended}
+
+    def studies(self) -> dict[Purpose, str]:
+        """The study that each pipeline is run on, of every project that uses the workdirs.
+
+        Returns
+        -------
+        dict of Purpose to str
+            Names; only of pipelines that are of a study.
+        """
+        return {each: study for each, study, _ in self._pipelines() if study}
 
     def settings_file(self, name: str) -> str | None:
         """The file that a study of this project was last run from.
@@ -200,11 +250,18 @@ class Places:
             self._folders[workdir, project] = known
         return known
 
+    def _pipelines(self) -> Iterator[tuple[Purpose, str, bool]]:
+        for workdir, file in self._files.items():
+            for project, name, study, ended in file.read("select project, name, study, ended from pipelines"):
+                purpose = Purpose(str(name), self.folder_of(workdir, str(project)))
+                yield purpose, str(study), bool(ended)
+
     def _noted(self, project: str) -> Iterator[tuple[Database, str]]:
         """Each workdir, and what it calls a project."""
         for workdir, file in self._files.items():
             if not project:
                 yield file, self._names[workdir]
-            for (name,) in file.read("select distinct project from slots") if project else ():
+            known = "select project from places union select project from pipelines"
+            for (name,) in file.read(known) if project else ():
                 if self.folder_of(workdir, str(name)) == project:
                     yield file, str(name)

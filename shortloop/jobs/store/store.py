@@ -25,6 +25,7 @@ from shortloop.jobs.store.manifest import (
     states_of,
     write_manifest,
 )
+from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.slices import Slices
 from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.jobs.system_errors import if_writable
@@ -127,7 +128,8 @@ class Store:
         -------
         StoredJob
         """
-        manifest = replace(manifest, project=self.index.name_for(manifest.job))
+        study = self.index.studies().get(Purpose(manifest.pipeline), "")
+        manifest = replace(manifest, project=self.index.name_for(manifest.job), study=study)
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, daemon=True)
             self._writer.start()

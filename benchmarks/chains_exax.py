@@ -82,8 +82,7 @@ def pipeline(run):
     previous = None
     for number in range(settings["jobs"]):
         step = settings["last"] if number == settings["jobs"] - 1 else 1
-        jobs = {"previous": previous} if previous else {}
-        previous = run.build("toy", options={"step": step}, jobs=jobs)
+        previous = run.build("toy", step=step, previous=previous)
     return previous
 """
 

@@ -5,8 +5,13 @@ Copy this file and build_ridge.py, give both a name of their own, and edit. Only
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from shortloop.jobs.exax.method import exax_method
 from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Ridge(Stage):
@@ -20,7 +25,7 @@ class Ridge(Stage):
     alpha: float = 100.0
     features: Job
 
-    def open(self):
+    def open(self) -> None:
         import sklearn.linear_model  # noqa: F401  imported once, shared by forks
 
         from shortloop.eeg.decoding.selection.folds import stratified_folds
@@ -29,14 +34,14 @@ class Ridge(Stage):
         self.data = load_features(self.features, self.phase)
         self.held_out = stratified_folds(self.data.labels, self.folds, self.seed)
 
-    def units(self):
+    def units(self) -> int:
         return len(self.data.times)
 
-    def outputs(self):
+    def outputs(self) -> dict[str, Out]:
         said = "class predicted by the fold that held the trial out"
         return {"predicted": Out(self.data.data.shape[:2], "i1", "bins × trials", said)}
 
-    def compute(self, unit):
+    def compute(self, unit: int) -> dict[str, np.ndarray]:
         import numpy as np
         from sklearn.linear_model import RidgeClassifier
 
@@ -51,7 +56,7 @@ class Ridge(Stage):
             predicted[test] = model.predict((x[test] - mean) / std)
         return {"predicted": predicted}
 
-    def finish(self, out: Outputs):
+    def finish(self, out: Outputs) -> Finished:
         from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
 
         votes = cross_validated_votes(out["predicted"], len(self.data.classes))

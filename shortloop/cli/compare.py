@@ -10,9 +10,9 @@ from shortloop.cli.tables import print_lines, print_table
 from shortloop.cli.why import print_causes
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration
+from shortloop.jobs.store.lookup import load
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.system_errors import if_writable
-from shortloop.jobs.store.lookup import load
 from shortloop.worker.results import Result
 
 if TYPE_CHECKING:

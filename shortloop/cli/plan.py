@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from shortloop.cli.tables import counted, duration, print_lines, print_table
-from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Built, Plan
+from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
+from shortloop.jobs.planner import Planner
 
 __all__ = ["print_plan"]
 
@@ -33,7 +34,7 @@ def print_plan(script: str, every: bool) -> None:
         _print(plan, planned.seconds, every)
 
 
-def _print(plan: Plan, means: dict[str, float], every: bool) -> None:
+def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
     if every:
         print_table(
             ("plan", "stage", "partition", "job", "reason"),

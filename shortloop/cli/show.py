@@ -11,11 +11,11 @@ from shortloop.cli.tables import amount
 from shortloop.errors import InputError
 from shortloop.jobs.explain.differences import option_rows
 from shortloop.jobs.project import job_directory
+from shortloop.jobs.store.lookup import load
 from shortloop.jobs.store.manifest import Manifest, read_manifest
 from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory, setup_of, sources_of
-from shortloop.jobs.store.lookup import load
 from shortloop.worker.results import Result
 
 __all__ = ["cost_rows", "show_job"]

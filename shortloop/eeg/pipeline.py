@@ -213,13 +213,12 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
     """
     from shortloop.eeg.study.decoding import LinearSvmSettings
 
-    study = run.study
-    svm = isinstance(study.estimator, LinearSvmSettings)
+    study, estimator = run.study, run.study.estimator
     return run.build(
         "check",
         phase=study.phases.train,
         folds=study.decoding.folds,
-        inner_folds=study.estimator.inner_folds if svm else None,
+        inner_folds=estimator.inner_folds if isinstance(estimator, LinearSvmSettings) else None,
         features=study.features,
         imported=imported,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shortloop.jobs.explain.differences import Difference, differences
-from shortloop.jobs.explain.reasons import why
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.pipeline import REUSE, Built
 from shortloop.jobs.request import Request, request
@@ -120,7 +119,7 @@ class Lookup:
         str
             One line.
         """
-        return why(self.store, parts, self.before(wanted), wanted.jobs)
+        return self.store.why(parts, self.before(wanted), wanted.jobs)
 
 
 def reused(found: StoredJob, wanted: Request) -> Built:

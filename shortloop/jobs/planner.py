@@ -7,8 +7,8 @@ from pathlib import Path
 
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.pipeline import BUILD, PERHAPS, Built, Run, above
-from shortloop.jobs.store.inputs import known_content
 from shortloop.jobs.request import Request
+from shortloop.jobs.store.inputs import known_content
 from shortloop.worker.inputs import File
 
 __all__ = ["Planner"]

@@ -24,6 +24,7 @@ __all__ = [
     "keep",
     "project_directory",
     "running_configuration",
+    "runs_jobs",
     "write_atomically",
 ]
 
@@ -114,6 +115,17 @@ def running_configuration(what: str) -> Any:
     """
     running = getattr(sys.modules.get("accelerator.g"), "running", None)
     return getattr(sys.modules.get("accelerator.shell"), "cfg", None) if running == what else None
+
+
+def runs_jobs() -> bool:
+    """Whether this is exax's process that loads methods and forks jobs.
+
+    Returns
+    -------
+    bool
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    return Path(main).parts[-2:] == ("accelerator", "runner.py")
 
 
 def job_directory(job: str) -> Path:

@@ -10,7 +10,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from shortloop.errors import InputError
+from shortloop.errors import InputError, place_of
 from shortloop.jobs.exax.method import BEFORE, STAGE
 from shortloop.jobs.keys.key import Parts, find_method, parts_of
 from shortloop.jobs.keys.options import check_options
@@ -184,7 +184,16 @@ def plain(value: Any) -> Any:
 
 def _declared(method: str) -> Declared:
     package, file = find_method(method)
-    return _read(importlib.import_module(f"{package}.{file.stem}"))
+    try:
+        module = importlib.import_module(f"{package}.{file.stem}")
+    except Exception as error:
+        raise InputError(
+            "methods cannot be imported, so nothing can be built",
+            file=place_of(error),
+            found=f"{type(error).__name__}: {error}",
+            hint="mend them and run again",
+        ) from error
+    return _read(module)
 
 
 @cache
@@ -197,9 +206,7 @@ def _read(module: ModuleType) -> Declared:
     listed = [each[0] if isinstance(each, list) else each for each in getattr(module, "jobs", ())]
     jobs = {name for name in listed if name != BEFORE}
     options = dict(getattr(module, "options", {}))
-    return Declared(
-        options, jobs, jobs, getattr(module, "siblings", ()), getattr(module, "grows", ""), None
-    )
+    return Declared(options, jobs, jobs, getattr(module, "siblings", ()), getattr(module, "grows", ""), None)
 
 
 def _check_names(

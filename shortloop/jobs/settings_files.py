@@ -69,7 +69,9 @@ class SettingsFile:
             return None
         other, this = self._words(before), self._words(self.file)
         if environ.get(TAKE_OVER) or not _has_name(before, self.name):
-            return f"the {self.noun} {self.name} was run from {other} before; it is that of {this} from now on"
+            return (
+                f"the {self.noun} {self.name} was run from {other} before; it is that of {this} from now on"
+            )
         raise InputError(
             f"another {self.noun} file has the name {self.name} too: each run would overwrite the other's "
             "results",

@@ -133,7 +133,7 @@ def _adapters(stage: type[Stage]) -> dict[str, Any]:
 
 
 class _Deferred(dict[str, Any]):
-    """What the modules of a stage and its bases import below ``if TYPE_CHECKING:``, imported when asked for."""
+    """What modules of a stage and its bases import below ``if TYPE_CHECKING:``, imported when asked for."""
 
     def __init__(self, stage: type[Stage]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a stage leaves: arrays laid out, filled unit by unit, and written with the record that describes them."""
+"""What a stage leaves: arrays laid out, filled unit by unit, and written with a record of what they are."""
 
 from __future__ import annotations
 

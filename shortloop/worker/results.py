@@ -164,7 +164,8 @@ class Result:
             folder is gone.
         """
         workdir = job.rpartition("-")[0]
-        here = self.path.parent if workdir == self.job.rpartition("-")[0] else self.where.workdirs.get(workdir)
+        mine = workdir == self.job.rpartition("-")[0]
+        here = self.path.parent if mine else self.where.workdirs.get(workdir)
         if here is None or not (here / job / "setup.json").is_file():
             return None
         try:

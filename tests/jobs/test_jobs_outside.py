@@ -14,9 +14,10 @@ from shortloop.eeg.stages.feature_files import feature_arrays, load_features
 from shortloop.errors import InputError
 from shortloop.jobs.keys import file_state as filestate
 from shortloop.jobs.store.inputs import locate, register
+from shortloop.jobs.store.lookup import load
+from shortloop.jobs.store.lookup import open_job as open_result
 from shortloop.span import Span
 from shortloop.worker.records import Array, Outside, save_array, write_record
-from shortloop.jobs.store.lookup import load, open_job as open_result
 
 project = pytest.fixture(empty_project)
 

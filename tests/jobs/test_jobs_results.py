@@ -11,8 +11,9 @@ from jobs_project import empty_project, make_job
 
 import shortloop
 from shortloop.errors import InputError
+from shortloop.jobs.store.lookup import load
+from shortloop.jobs.store.lookup import open_job as open_result
 from shortloop.worker.records import Array, reject, save_array, write_record
-from shortloop.jobs.store.lookup import load, open_job as open_result
 
 project = pytest.fixture(empty_project)
 

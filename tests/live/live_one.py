@@ -16,7 +16,6 @@ SCRIPT = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.store.inputs import register
 from shortloop.jobs.executor import run_pipeline
 
 FOLDER = Path(__file__).parents[1]
@@ -28,8 +27,8 @@ def main(urd):
 
 def pipeline(run):
     one = json.loads((FOLDER / "one.json").read_text())
-    options = {name: register([FOLDER / file])[0] for name, file in one["files"].items()}
-    return run.build(one["method"], options={**one["options"], **options}, modules=one["modules"])
+    files = {name: run.file(FOLDER / file) for name, file in one["files"].items()}
+    return run.build(one["method"], modules=one["modules"], **one["options"], **files)
 
 
 def finish(run, last, seconds):

@@ -26,6 +26,7 @@ from shortloop.jobs.keys.code import code_of
 depend_extra = code_of(__file__)
 options = {"number": 0, "add": 1, "many": 0}
 jobs = ("previous", "before")
+grows = "many"
 
 
 def synthesis():
@@ -74,8 +75,7 @@ def pipeline(run):
         time.sleep(0.01)
     previous = None
     for number, options in enumerate(json.loads(CHAIN.read_text())):
-        jobs = {"previous": previous} if previous else {}
-        previous = run.build("toy", options={"number": number, **options}, jobs=jobs, grows="many")
+        previous = run.build("toy", number=number, previous=previous, **options)
     return previous
 """
 

@@ -11,15 +11,19 @@ from live_project import LiveProject, write_recording
 
 pytestmark = pytest.mark.live
 
-CUBED = """
+CUBED = """\
+from shortloop.eeg.stages.amplitude import Amplitude
+from shortloop.jobs.exax.method import exax_method
 
-def cubed(*given, **more):
-    from shortloop.eeg.features.amplitude import amplitude_features
 
-    made = amplitude_features(*given, **more)
-    made.data[:] **= 3
-    return made
+class Cubed(Amplitude):
+    def compute(self, unit):
+        return {name: values**3 for name, values in super().compute(unit).items()}
+
+
+globals().update(exax_method(Cubed, __file__))
 """
+CHECK = {("check", None)}
 GROUP = {("group", None), ("report", None)}
 STAGES = ("import_epochs", "amplitude", "train", "apply", "permute")
 
@@ -30,7 +34,7 @@ def jobs_of(*participants: str, stages: tuple[str, ...] = STAGES) -> set[tuple[s
 
 @pytest.fixture(scope="module")
 def built(project: LiveProject) -> LiveProject:
-    assert project.run().keys() == jobs_of("A", "B") | GROUP
+    assert project.run().keys() == jobs_of("A", "B") | CHECK | GROUP
     return project
 
 
@@ -47,7 +51,7 @@ def test_nothing_is_built_again(unchanged: LiveProject) -> None:
     assert unchanged.run().keys() == set()
     summary = unchanged.summary()
     assert summary["built"] == 0
-    assert summary["reused"] == len(summary["jobs"]) == 12
+    assert summary["reused"] == len(summary["jobs"]) == 13
 
 
 def test_a_group_option_rebuilds_group_and_report(unchanged: LiveProject) -> None:
@@ -73,16 +77,35 @@ def test_code_that_leaves_the_same_rebuilds_the_stages_that_reach_it_and_none_be
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("amplitude",))
     train = unchanged.folder / "shortloop" / "eeg" / "decoding" / "train.py"
     train.write_text(train.read_text(encoding="utf-8") + "\nUNUSED = 1\n", encoding="utf-8")
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply", "permute"))
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply"))
+
+
+def test_an_edit_of_a_solver_tallies_nothing_again(unchanged: LiveProject) -> None:
+    svm = unchanged.folder / "shortloop" / "eeg" / "decoding" / "solvers" / "svm.py"
+    svm.write_text(svm.read_text(encoding="utf-8") + "\nUNUSED = 2\n", encoding="utf-8")
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply"))
+
+
+def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> None:
+    for room in (
+        "jobs/planner.py",
+        "jobs/store/store.py",
+        "jobs/exax/server.py",
+        "jobs/project.py",
+        "cli/main.py",
+    ):
+        file = unchanged.folder / "shortloop" / room
+        file.write_text(file.read_text(encoding="utf-8") + "\nUNUSED = 3\n", encoding="utf-8")
+    assert unchanged.run().keys() == set()
+    page = unchanged.folder / "shortloop" / "eeg" / "report" / "captions.py"
+    page.write_text(page.read_text(encoding="utf-8") + "\nUNUSED = 3\n", encoding="utf-8")
+    assert unchanged.run().keys() == {("report", None)}
 
 
 def test_code_that_leaves_something_else_rebuilds_what_is_below(unchanged: LiveProject) -> None:
     method = unchanged.folder / "methods" / "a_amplitude.py"
     source = method.read_text(encoding="utf-8")
-    given = "amplitude_features, settings)"
-    assert given in source
-    changed = source.replace(given, f"cubed, {given.split()[1]}") + CUBED
-    method.write_text(changed, encoding="utf-8")
+    method.write_text(CUBED, encoding="utf-8")
     assert unchanged.run().keys() >= jobs_of("A", "B", stages=("amplitude", "train", "apply"))
     method.write_text(source, encoding="utf-8")
     assert unchanged.run().keys() == set()  # what was there before is there still
@@ -113,7 +136,7 @@ def test_another_file_of_the_same_name_and_size_rebuilds_its_participant(unchang
     before = np.load(unchanged.result("import_epochs", "A") / "data_viewing.npy")
     write_recording(file, seed=17)
     assert file.stat().st_size == size
-    assert unchanged.run().keys() == jobs_of("A") | GROUP
+    assert unchanged.run().keys() == jobs_of("A") | CHECK | GROUP
     after = np.load(unchanged.result("import_epochs", "A") / "data_viewing.npy")
     assert not np.array_equal(before, after)
 
@@ -134,12 +157,12 @@ def test_a_touched_or_moved_file_rebuilds_nothing(unchanged: LiveProject) -> Non
 def test_a_participant_more_costs_its_own_jobs_and_the_groups(unchanged: LiveProject) -> None:
     write_recording(unchanged.folder / "data" / "C.npz", seed=5)
     unchanged.edit_study('["A", "B"]', '["A", "B", "C"]')
-    assert unchanged.run().keys() == jobs_of("C") | GROUP
+    assert unchanged.run().keys() == jobs_of("C") | CHECK | GROUP
 
 
 def test_a_participant_less_costs_the_groups_jobs(unchanged: LiveProject) -> None:
     unchanged.edit_study('["A", "B"]', '["A"]')
-    assert unchanged.run().keys() == GROUP
+    assert unchanged.run().keys() == CHECK | GROUP
     group = unchanged.result("group")
     assert np.load(group / "curve_scores.npy").shape[0] == 1
 
@@ -149,5 +172,5 @@ def test_development_takes_everything_above_from_the_cache(unchanged: LiveProjec
     assert unchanged.run("ridge").keys() == jobs_of("A", "B", stages=("ridge",))
     assert unchanged.run("ridge").keys() == set()
     source = script.read_text(encoding="utf-8")
-    script.write_text(source.replace('"alpha": 100.0', '"alpha": 10.0'), encoding="utf-8")
+    script.write_text(source.replace("alpha: float = 100.0", "alpha: float = 10.0"), encoding="utf-8")
     assert unchanged.run("ridge").keys() == jobs_of("A", "B", stages=("ridge",))

@@ -63,7 +63,7 @@ def main(urd):
 
 def pipeline(run):
     for name, options in CASES.items():
-        last = run.build("hog", options=options)
+        last = run.build("hog", **options)
     return last
 """
 

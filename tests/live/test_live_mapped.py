@@ -51,7 +51,7 @@ CORE = """
 import json
 
 from build_scripts.build_pipeline import decode
-from shortloop.jobs.executor import run_study
+from shortloop.eeg.pipeline import run_study
 
 
 def main(urd):
@@ -60,7 +60,7 @@ def main(urd):
 
 def note(run, last, seconds):
     jobs = [(job.stage, job.partition, job.job) for job in run.jobs]
-    (run.study_file.parent / "jobs.json").write_text(json.dumps(jobs))
+    (run.file.parent / "jobs.json").write_text(json.dumps(jobs))
 """
 Jobs = dict[tuple[str, str | None], Path]
 

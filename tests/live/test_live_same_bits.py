@@ -32,7 +32,7 @@ STUDIES["training labels shuffled"] = STUDY.replace("count = 39", 'count = 19\nn
 
 CORE = """
 from build_scripts.build_pipeline import decode
-from shortloop.jobs.executor import run_study
+from shortloop.eeg.pipeline import run_study
 
 
 def main(urd):

@@ -12,7 +12,7 @@ from live_toy import ToyProject
 pytestmark = pytest.mark.live
 
 SCRIPT = """\
-from shortloop.jobs.executor import run_study
+from shortloop.eeg.pipeline import run_study
 
 
 def main(urd):
@@ -20,7 +20,7 @@ def main(urd):
 
 
 def pipeline(run):
-    return run.build("toy", options={"add": run.study.seed})
+    return run.build("toy", add=run.study.seed)
 """
 
 

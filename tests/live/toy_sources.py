@@ -5,84 +5,89 @@ UNITS = 4  # of the first method
 FIRST = '''\
 """Numbers from an option and perhaps a file; a job that was cut off goes on where it was."""
 
+from __future__ import annotations
+
 from methods.faults import fault
 from methods.lazy import deep
 from methods.step_first import first
-from shortloop.jobs.keys.code import code_of
-
-depend_extra = code_of(__file__)
-options = {"number": 0, "length": 0, "file": ""}
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.stage import File, Out, Stage
 
 
-def prepare():
-    from shortloop.engines.checkpoints import Checkpoint
-    from shortloop.jobs.store.inputs import locate
+class First(Stage):
+    """Numbers."""
 
-    fault("prepare", options["number"])
-    more = int(locate(options["file"]).read_text()) if options["file"] else 0
-    blocks = Checkpoint(4)
-    x = blocks.create_array("x", (4, options["length"]), "i8")
-    blocks.start()
-    return blocks, x, more
+    number: int
+    length: int
+    file: File | None = None
+
+    def open(self):
+        fault("prepare", self.number)
+        self.more = int(self.file.path.read_text()) if self.file else 0
+
+    def units(self):
+        return 4
+
+    def outputs(self):
+        return {"x": Out((4, self.length), "i8", "units × values", "x")}
+
+    def compute(self, unit):
+        import numpy as np
+
+        values = first(np.arange(self.length) + 1000 * unit, self.number + self.more) + deep()
+        fault("analysis", self.number)
+        return {"x": values}
+
+    def finish(self, out):
+        fault("synthesis", self.number)
+        return super().finish(out)
 
 
-def analysis(sliceno, prepare_res):
-    import numpy as np
-
-    blocks, x, more = prepare_res
-    half = x.shape[1] // 2
-    for unit in blocks:
-        values = first(np.arange(x.shape[1]) + 1000 * unit, options["number"] + more) + deep()
-        x[unit, :half] = values[:half]
-        fault("analysis", options["number"])
-        x[unit, half:] = values[half:]
-
-
-def synthesis(prepare_res):
-    from shortloop.worker.records import Array, write_record
-
-    fault("synthesis", options["number"])
-    prepare_res[0].finish()
-    write_record("first", None, {"x": Array("units × values", "x")})
+globals().update(exax_method(First, __file__))
 '''
 SCALE = '''\
 """Changes each value of one job."""
 
+from __future__ import annotations
+
 from methods.faults import fault
 from methods.stars import *
 from methods.step_scale import scale
-from shortloop.jobs.keys.code import code_of
-
-depend_extra = code_of(__file__)
-options = {"number": 0}
-jobs = (["of"],)
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.stage import Job, Out, Stage
 
 
-def prepare():
-    from shortloop.engines.units import Units
-    from shortloop.worker.records import create_array
-    from shortloop.worker.results import open_result
+class Scale(Stage):
+    """Scaled numbers."""
 
-    fault("prepare", options["number"])
-    x = open_result(jobs.of[0].path).arrays["x"]
-    return x, create_array("x", x.shape, "i8"), Units(len(x))
+    siblings = ("number",)
+    number: int
+    of: list[Job]
+
+    def open(self):
+        fault("prepare", self.number)
+        self.x = self.of[0].arrays["x"]
+
+    def units(self):
+        return [1.0] * len(self.x)
+
+    def outputs(self):
+        return {"x": Out(self.x.shape, "i8", "units × values", "x")}
+
+    def compute(self, unit):
+        scaled = scale(self.x[unit], self.number) + part.K
+        fault("analysis", self.number)
+        return {"x": scaled}
+
+    def finish(self, out):
+        fault("synthesis", self.number)
+        return super().finish(out)
 
 
-def analysis(sliceno, prepare_res):
-    x, out, units = prepare_res
-    for unit in units:
-        out[unit] = scale(x[unit], options["number"]) + part.K
-        fault("analysis", options["number"])
-
-
-def synthesis(prepare_res):
-    from shortloop.worker.records import Array, write_record
-
-    fault("synthesis", options["number"])
-    write_record("scale", None, {"x": Array("units × values", "x")})
+globals().update(exax_method(Scale, __file__))
 '''
 JOIN = '''\
-"""Adds up several jobs."""
+"""Adds up several jobs; a plain method of exax."""
 
 from methods.faults import fault
 from methods.step_join import join
@@ -149,7 +154,6 @@ SCRIPT = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.store.inputs import register
 from shortloop.jobs.executor import run_pipeline
 
 FOLDER = Path(__file__).parents[1]
@@ -162,16 +166,17 @@ def main(urd):
 def pipeline(run):
     built = []
     for node in json.loads((FOLDER / "dag.json").read_text()):
-        options = {"number": node["number"]}
+        given = {"number": node["number"]}
         if node["method"] == "first":
-            options["length"] = node["length"]
+            given["length"] = node["length"]
         if node["file"]:
-            options["file"] = register([FOLDER / node["file"]])[0]
-        jobs = {"of": [built[above] for above in node["of"]]} if node["of"] else None
+            given["file"] = run.file(FOLDER / node["file"])
+        if node["of"]:
+            given["of"] = [built[above] for above in node["of"]]
         modules = ["methods.model"] if node["method"] == "join" else []
         if modules:
-            options["model"] = modules[0]
-        built.append(run.build(node["method"], options=options, jobs=jobs, modules=modules))
+            given["model"] = modules[0]
+        built.append(run.build(node["method"], modules=modules, **given))
     return built[-1]
 
 

@@ -13,6 +13,8 @@ from shortloop.worker.results import Result
 
 __all__ = ["collect"]
 
+SHOWN_APART = ("partition", "modules", "kind")  # or with the code
+
 
 def collect(groups: Sequence[Result], imported: Sequence[Result], settings: dict[str, Any]) -> ReportContent:
     """Gather what a report shows.
@@ -67,7 +69,7 @@ def _kind_result(upstream: list[Result]) -> KindResult:
 
 def _source(result: Result, kind: str) -> Source:
     of_kind = kind if result.stage != "import_epochs" else ""
-    options = {name: value for name, value in result.options.items() if name not in ("partition", "modules", "kind")}
+    options = {name: each for name, each in result.options.items() if name not in SHOWN_APART}
     return Source(
         job=result.job,
         stage=result.stage,

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shortloop.jobs.executor import Built, Run
+from shortloop.eeg.pipeline import StudyRun
+from shortloop.jobs.pipeline import Built
 from shortloop.jobs.progress import terminal_width
 from shortloop.jobs.project import configuration, write_atomically
 from shortloop.text import one_line
@@ -19,12 +20,12 @@ from shortloop.text import one_line
 __all__ = ["deliver"]
 
 
-def deliver(run: Run, report: Built, seconds: float) -> None:
+def deliver(run: StudyRun, report: Built, seconds: float) -> None:
     """Put what a run made where its user looks for it.
 
     Parameters
     ----------
-    run : Run
+    run : StudyRun
         The finished run.
     report : Built
         The job of the report stage.
@@ -81,7 +82,7 @@ def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
     """Scores of each participant, kind and bin, with the job that computed them."""
     listed = json.loads((report / "scores.json").read_text(encoding="utf-8"))
     scores = {(each["kind"], each["participant"]): each for each in listed}
-    permuted = [job.result() for job in jobs if job.stage == "permute"]
+    permuted = [job.result() for job in jobs if job.stage in ("permute", "retrain")]
     return [{**scores[job.facts["kind"], job.partition], "job": job.job} for job in permuted]
 
 

@@ -27,6 +27,8 @@ class Apply(Stage):
 
     def open(self) -> None:
         """Map features and classifiers."""
+        import numpy as np
+
         from shortloop.eeg.decoding.apply import stack_weights
         from shortloop.eeg.decoding.train import warm_up
         from shortloop.eeg.stages.feature_files import load_features
@@ -38,7 +40,7 @@ class Apply(Stage):
         self._decoding, self._estimator = settings_of(self.models)
         self._within = self.phase == facts["phase"]
         self._linear = "weights" in self._arrays
-        self._has_model = self._arrays["kept"].any(axis=2)  # of each bin and fold
+        self._has_model = np.asarray(self._arrays["kept"].any(axis=2))  # of each bin and fold
         self._stacked = None
         if not self._linear:
             warm_up(self._estimator)
@@ -51,7 +53,7 @@ class Apply(Stage):
         return 1 if self._within else self._decoding.folds
 
     def units(self) -> int:
-        """Bins that are decoded; of classifiers that have to be trained again, the bins they are trained on."""
+        """Bins that are decoded; of classifiers that must be trained again, the bins of their training."""
         return len(self._test.times) if self._linear else len(self._train.times)
 
     def outputs(self) -> dict[str, Out]:
@@ -89,11 +91,13 @@ class Apply(Stage):
         from shortloop.eeg.decoding.metrics.ranks import rank_weights
 
         assert self._stacked is not None
-        given = self._test.data[unit], self._stacked, self._arrays["intercepts"], self._has_model
-        scaling = self._decoding.scaling
-        found = {"votes": apply_weights(*given, scaling=scaling)}
+        x, intercepts, scaling = self._test.data[unit], self._arrays["intercepts"], self._decoding.scaling
+        found = {"votes": apply_weights(x, self._stacked, intercepts, self._has_model, scaling=scaling)}
         if "decisions" in self._arrays:
-            found["ranks"] = rank_weights(*given, scaling=scaling, odds=gives_odds(self._estimator))
+            odds = gives_odds(self._estimator)
+            found["ranks"] = rank_weights(
+                x, self._stacked, intercepts, self._has_model, scaling=scaling, odds=odds
+            )
         return found
 
     def _of_weights_within(self, unit: int) -> dict[str, np.ndarray]:
@@ -101,12 +105,16 @@ class Apply(Stage):
         from shortloop.eeg.decoding.metrics.decisions import gives_odds
         from shortloop.eeg.decoding.metrics.ranks import rank_weights_within
 
-        arrays, scaling = self._arrays, self._decoding.scaling
-        x, folds, weights = self._test.data[unit], arrays["folds"], arrays["weights"]
-        given = x, folds, weights, arrays["intercepts"], self._has_model
-        found = {"votes": apply_weights_within(*given, scaling=scaling)}
+        arrays, scaling, x = self._arrays, self._decoding.scaling, self._test.data[unit]
+        folds, weights, intercepts = arrays["folds"], arrays["weights"], arrays["intercepts"]
+        found = {
+            "votes": apply_weights_within(x, folds, weights, intercepts, self._has_model, scaling=scaling)
+        }
         if "decisions" in arrays:
-            found["ranks"] = rank_weights_within(*given, scaling=scaling, odds=gives_odds(self._estimator))
+            odds = gives_odds(self._estimator)
+            found["ranks"] = rank_weights_within(
+                x, folds, weights, intercepts, self._has_model, scaling=scaling, odds=odds
+            )
         return found
 
     def _trained_again(self, unit: int) -> dict[str, np.ndarray]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shortloop.worker.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
+    from shortloop.eeg.formats.summary import RecordingSummary
     from shortloop.eeg.study.features import FeatureSettings
 
 __all__ = ["CheckRecordings"]
@@ -36,3 +37,17 @@ class CheckRecordings(Stage):
             if summary.kind == "epochs":
                 self._check_bins(summary)
         return Finished({"recordings": len(summaries)})
+
+    def _check_bins(self, summary: RecordingSummary) -> None:
+        from shortloop.eeg.features.bins import check_bins_fit
+
+        for kind, settings in self.features.kinds.items():
+            check_bins_fit(
+                kind,
+                settings,
+                tmin=summary.tmin,
+                sfreq=summary.sfreq,
+                samples=summary.samples,
+                participant=summary.participant,
+                file=summary.file or None,
+            )

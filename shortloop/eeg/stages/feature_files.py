@@ -118,9 +118,7 @@ def _info(phase: str) -> str:
     return f"info_{phase},"
 
 
-def feature_values(
-    phase: str, labels: ArrayLike, features: Features
-) -> dict[str, Values]:
+def feature_values(phase: str, labels: ArrayLike, features: Features) -> dict[str, Values]:
     """The arrays of the features of one phase beside the features themselves.
 
     Parameters
@@ -137,13 +135,11 @@ def feature_values(
     dict of str to Values
         By the name of the array.
     """
-    values = {
+    centre = "centre of each bin, 0 at the event"
+    return {
         f"labels_{phase}": Values(labels, "trials", LABELS),
-        f"times_{phase}": Values(
-            features.times, "bins", "centre of each bin, 0 at the event", features.time_unit
-        ),
+        f"times_{phase}": Values(features.times, "bins", centre, features.time_unit),
     }
-    return values
 
 
 def feature_facts(features: Features) -> dict[str, Any]:

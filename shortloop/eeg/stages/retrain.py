@@ -24,7 +24,7 @@ class Retrain(NullScores):
     features: Job
 
     def open(self) -> None:
-        """Map the features, and share the permutations out: one bin of many where one training serves many."""
+        """Map the features, and share the permutations out: bin by bin where one training serves many."""
         from shortloop.eeg.decoding.batched.scores import labelling_blocks, trains_many, warm_up_many
         from shortloop.eeg.stages.feature_files import load_features
         from shortloop.eeg.stages.models import settings_of

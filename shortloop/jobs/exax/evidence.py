@@ -15,7 +15,7 @@ from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
-from shortloop.jobs.keys.source import said_by
+from shortloop.jobs.keys.source import NOTHING, hash_of, said_by
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.inputs import is_unchanged
 
@@ -168,7 +168,7 @@ def _changed(watched: Sequence[tuple[str, State]]) -> bool:
 def _check_module(
     evidence: Evidence, name: str, file: str, said: str | None, code: Mapping[str, str]
 ) -> None:
-    if name not in code and name in watchers():
+    if name not in code and (name in watchers() or said == hash_of(NOTHING)):
         return
     if name not in code:
         evidence.unseen.append((name, file))

@@ -21,9 +21,9 @@ from zipimport import zipimporter
 
 from shortloop.jobs.exax.notes import note
 from shortloop.jobs.keys.own_code import is_own
-from shortloop.jobs.project import cache_directory
+from shortloop.jobs.project import cache_directory, runs_jobs
 
-__all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules", "runs_jobs"]
+__all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules"]
 
 CHECK = hashlib.sha256().digest_size  # bytes
 STALE = "bytecode"  # in place of a hash: what was run is not what the file says
@@ -65,17 +65,6 @@ def load_from_source(package: str = "", anew: bool = False) -> None:
         # The package that is being imported goes on; others get what their sources say.
         running = {name for name, module in sys.modules.items() if _is_running(module)}
         forget_modules(set(_own_modules()) - running - {"__main__"})
-
-
-def runs_jobs() -> bool:
-    """Whether this is exax's process that loads methods and forks jobs.
-
-    Returns
-    -------
-    bool
-    """
-    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
-    return Path(main).parts[-2:] == ("accelerator", "runner.py")
 
 
 def is_noting() -> bool:

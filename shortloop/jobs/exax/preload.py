@@ -14,12 +14,17 @@ import json
 import os
 from pathlib import Path
 
+from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.code import code_file
 from shortloop.jobs.keys.key import find_method
 from shortloop.jobs.keys.source import read_source
 from shortloop.jobs.project import cache_directory, write_atomically
 
 __all__ = ["announce", "forget", "import_before_forks"]
+
+MADE_OF_STAGE = "shortloop.jobs.exax.method.exax_method"
+# What every stage needs.
+ALWAYS = ("shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
 
 
 def announce(method: str) -> None:
@@ -33,8 +38,7 @@ def announce(method: str) -> None:
     """
     package, file = find_method(method)
     if code_file(file).is_file():
-        names = read_source(file, f"{package}.{file.stem}").names
-        note = {"pid": os.getpid(), "modules": names}
+        note = {"pid": os.getpid(), "modules": _imported(file, f"{package}.{file.stem}")}
         write_atomically(_note(), json.dumps(note))
 
 
@@ -57,6 +61,17 @@ def import_before_forks() -> None:
                 _import(name)
 
     os.register_at_fork(before=import_announced)
+
+
+def _imported(file: Path, method: str) -> list[str]:
+    """What a method imports; of one that is made of a stage, what that imports too."""
+    names = read_source(file, method).names
+    if MADE_OF_STAGE not in names:
+        return names
+    known = closure(file)[0]
+    direct = {name.rpartition(".")[0] for name in names} & known.keys()
+    of_stages = {name for module in direct for name in read_source(known[module], module).names}
+    return sorted({*names, *of_stages, *ALWAYS})
 
 
 def _import(name: str) -> None:

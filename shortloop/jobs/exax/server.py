@@ -15,13 +15,13 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.exax.listener import PATIENCE, answers, socket_file
-from shortloop.jobs.exax.loading import load_from_source, runs_jobs
+from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.exax.parent_death import ends_with_this, forks_end_with_this
 from shortloop.jobs.exax.patches import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
 from shortloop.jobs.exax.permissions import answer_this_user_only, keep_private, private_folder
 from shortloop.jobs.exax.preload import import_before_forks
 from shortloop.jobs.exax.watch import watch_jobs
-from shortloop.jobs.project import project_directory, running_configuration
+from shortloop.jobs.project import project_directory, running_configuration, runs_jobs
 from shortloop.jobs.store.leftovers import mend, own, repair_lists
 from shortloop.jobs.store.slices import wanted
 from shortloop.jobs.system_errors import system_error_in

@@ -18,13 +18,10 @@ from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.declared import declared_files
 from shortloop.jobs.keys.file_state import State, file_state, states_of_files
 from shortloop.jobs.keys.own_code import is_own, version_of
-from shortloop.jobs.keys.source import hash_of, keep_sources, read_source
-from shortloop.jobs.project import cache_directory, write_atomically
+from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source
+from shortloop.jobs.project import cache_directory, runs_jobs, write_atomically
 
 __all__ = ["Code", "code_file", "code_of", "code_state", "code_text", "modules_as_loaded", "versions_of"]
-
-# Everything rests on these, imported directly or not.
-ALWAYS = ("numpy", "scipy")
 
 
 class Code(NamedTuple):
@@ -66,7 +63,7 @@ _known: dict[tuple[Path, tuple[str, ...]], _Known] = {}
 
 
 def code_of(method_file: str) -> list[str]:
-    """Files for ``depend_extra`` of a method.
+    """Files for ``depend_extra`` of a method; written where exax loads methods, and nowhere else.
 
     Parameters
     ----------
@@ -80,6 +77,8 @@ def code_of(method_file: str) -> list[str]:
     """
     method = Path(method_file).resolve()
     file = code_file(method)
+    if not runs_jobs():  # the file says what exax has loaded
+        return [str(file)]
     text = code_text(method)
     if not file.is_file() or file.read_text(encoding="utf-8") != text:
         write_atomically(file, text)
@@ -199,7 +198,8 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     files = [*map(str, modules.values()), *evidence]
     states = states_of_files(files)  # before they are read, so that an edit meanwhile shows
     settled = all(file_state(Path(file))[1] for file in files)
-    texts = {name: read_source(modules[name], name).text for name in sorted(modules)}
+    said = {name: read_source(modules[name], name).text for name in sorted(modules)}
+    texts = {name: text for name, text in said.items() if text != NOTHING}
     lines = [f"# {library} {version}" for library, version in versions.items()]
     for name, text in texts.items():
         lines += ["", f"# module {name}", text]
@@ -212,12 +212,11 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
 
 
 def _versions(libraries: set[str]) -> tuple[dict[str, str], list[str]]:
-    """Versions, and the files that say so."""
-    found = {"python": ".".join(map(str, sys.version_info[:3]))}
-    files = []
-    for library in sorted({*libraries, *ALWAYS}):
-        version = version_of(library)
-        if version is not None:
-            found[library] = version.text
-            files += version.files
-    return found, files
+    """Versions, also of what the libraries compute with, and the files that say so."""
+    found = {name: version for name in libraries if (version := version_of(name)) is not None}
+    for name in {name for version in list(found.values()) for name in version.beneath} - found.keys():
+        if (version := version_of(name)) is not None:
+            found[name] = version
+    texts = {name: found[name].text for name in sorted(found)}
+    files = [file for name in texts for file in found[name].files]
+    return {"python": ".".join(map(str, sys.version_info[:3])), **texts}, files

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import site
 import sys
 from functools import cache
@@ -21,6 +22,8 @@ __all__ = ["PACKAGE", "ROOT", "Version", "is_own", "version_of", "whole_package"
 PACKAGE = "shortloop"
 ROOT = Path(__file__).resolve().parents[3]
 """Where this package lies."""
+NUMERICAL = ("llvmlite", "numpy", "scipy")
+"""What other libraries compute with, so that another version may change their results."""
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python", "yaml": "PyYAML"}
 
 
@@ -34,10 +37,13 @@ class Version(NamedTuple):
         with a hash of what was installed.
     files : list of str
         Files that say so: another version changes them.
+    beneath : list of str
+        Numerical libraries that it computes with.
     """
 
     text: str
     files: list[str]
+    beneath: list[str]
 
 
 # By name; each with the states of the files that it was read from.
@@ -85,7 +91,8 @@ def version_of(library: str) -> Version | None:
     if distribution.read_text("direct_url.json") is not None:
         listed = distribution.read_text("RECORD") or ""
         text += f" of {hashlib.blake2b(listed.encode(), digest_size=10).hexdigest()}"
-    version = Version(text, files)
+    required = {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in distribution.requires or ()}
+    version = Version(text, files, [name for name in NUMERICAL if name in required])
     _versions[library] = (states, version)
     return version
 

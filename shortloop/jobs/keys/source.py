@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from shortloop.jobs.keys.file_state import file_state
 from shortloop.jobs.project import cache_directory, keep
 
-__all__ = ["Source", "hash_of", "keep_sources", "normalised", "read_source", "said_by"]
+__all__ = ["NOTHING", "Source", "hash_of", "keep_sources", "normalised", "read_source", "said_by"]
 
+NOTHING = "pass"
+"""What a file says that holds no code, as the `__init__.py` of many packages."""
 KEPT = 5_000  # versions of files
 
 

@@ -187,8 +187,8 @@ class Places:
 
         Parameters
         ----------
-        study : str
-            Its name.
+        name : str
+            Name of the study.
 
         Returns
         -------
@@ -196,8 +196,8 @@ class Places:
             As it was put; None if the study was not run yet.
         """
         select = "select file from studies where project = ? and name = ?"
-        for file, name in self._noted(""):
-            for (found,) in file.read(select, name, study):
+        for file, project in self._noted(""):
+            for (found,) in file.read(select, project, name):
                 return str(found)
         return None
 
@@ -206,13 +206,13 @@ class Places:
 
         Parameters
         ----------
-        study : str
-            Its name.
+        name : str
+            Name of the study.
         path : str
             The file.
         """
-        for file, name in self._noted(""):
-            file.write("insert or replace into studies values (?, ?, ?)", [(name, study, path)])
+        for file, project in self._noted(""):
+            file.write("insert or replace into studies values (?, ?, ?)", [(project, name, path)])
 
     def name_for(self, job: str) -> str:
         """What the workdir of a job calls this project.

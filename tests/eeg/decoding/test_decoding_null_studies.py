@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
-from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
 from shortloop.eeg.decoding.generalize import retrained_scores
-from shortloop.eeg.decoding.metrics.scores import recall_scores
+from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.train import train_bin

@@ -17,8 +17,7 @@ import pytest
 from scipy.io import loadmat
 
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
-from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
-from shortloop.eeg.decoding.metrics.scores import confusions
+from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.train import train_bin

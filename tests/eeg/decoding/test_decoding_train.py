@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
-from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
-from shortloop.eeg.decoding.metrics.scores import confusions, recall_scores
+from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes, recall_scores
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.train import fold_models, train_bin

@@ -11,10 +11,10 @@ from shortloop.eeg.study.decoding import Score
 from shortloop.types import FloatArray, IntArray
 
 __all__ = [
-    "cross_validated_votes",
     "accuracy_scores",
     "chance_level",
     "confusions",
+    "cross_validated_votes",
     "recall_scores",
     "scores_of",
 ]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from shortloop.eeg.report.content import KindResult, ReportContent, Source
+from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.stages.statistics_files import load_statistics
+from shortloop.report.provenance import Source, source_of, thread_note, upstream
 from shortloop.worker.results import Result
 
 __all__ = ["collect"]
-
-SHOWN_APART = ("partition", "modules", "kind")  # or with the code
 
 
 def collect(groups: Sequence[Result], imported: Sequence[Result], settings: dict[str, Any]) -> ReportContent:
@@ -33,22 +32,20 @@ def collect(groups: Sequence[Result], imported: Sequence[Result], settings: dict
     -------
     ReportContent
     """
-    upstream = [list(_upstream(group)) for group in groups]
-    threads = [pool for results in upstream for result in results for pool in result.record["threads"]]
-    widest = max((pool["threads_used"] for pool in threads), default=1)
+    chains = [list(upstream(group)) for group in groups]
     notes = [note for result in imported for note in result.facts.get("notes", ())]
     return ReportContent(
         study=settings["name"],
         settings=settings,
-        kinds=tuple(_kind_result(results) for results in upstream),
+        kinds=tuple(_kind_result(results) for results in chains),
         versions=dict(groups[0].record["versions"]),
-        thread_note=f"Every process used {widest} thread for linear algebra, as checked where the work ran.",
+        thread_note=thread_note(result for results in chains for result in results),
         notes=tuple(sorted(set(notes))),
     )
 
 
-def _kind_result(upstream: list[Result]) -> KindResult:
-    group = upstream[0]
+def _kind_result(chain: list[Result]) -> KindResult:
+    group = chain[0]
     facts = group.facts
     curve = load_statistics(group, "curve")
     assert curve is not None  # every group job has one
@@ -60,7 +57,7 @@ def _kind_result(upstream: list[Result]) -> KindResult:
         time_unit=facts["time_unit"],
         curve=curve,
         generalization=load_statistics(group, "plane"),
-        sources=tuple(_source(result, facts["kind"]) for result in upstream),
+        sources=tuple(_source(result, facts["kind"]) for result in chain),
         left_out=facts["left_out"],
         train_phase=facts["train_phase"],
         test_phase=facts["test_phase"] or facts["train_phase"],
@@ -68,25 +65,4 @@ def _kind_result(upstream: list[Result]) -> KindResult:
 
 
 def _source(result: Result, kind: str) -> Source:
-    of_kind = kind if result.stage != "import_epochs" else ""
-    options = {name: each for name, each in result.options.items() if name not in SHOWN_APART}
-    return Source(
-        job=result.job,
-        stage=result.stage,
-        participant=result.partition or "",
-        kind=of_kind,
-        options=options,
-        versions=dict(result.record["versions"]),
-    )
-
-
-def _upstream(group: Result) -> Iterator[Result]:
-    """A job and all that it was made from, each once, nearest first."""
-    seen = {group.job}
-    waiting = [group]
-    while waiting:
-        result = waiting.pop(0)
-        yield result
-        jobs = dict.fromkeys(job for _, job in result.sources() if job not in seen)
-        seen.update(jobs)
-        waiting += [each for each in map(group.ancestor, jobs) if each is not None]
+    return source_of(result, "" if result.stage == "import_epochs" else kind)

@@ -6,37 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.report.provenance import Source
 from shortloop.types import FloatArray
 
-__all__ = ["KindResult", "ReportContent", "Source"]
-
-
-@dataclass(frozen=True)
-class Source:
-    """Provenance: one job that the numbers of a figure went through.
-
-    Parameters
-    ----------
-    job : str
-        Id of the job.
-    stage : str
-        Name of the stage, e.g. ``"train"``.
-    participant : str
-        Name of the participant; empty for a job over all of them.
-    kind : str
-        Kind of features; empty where the stage has none.
-    options : dict of str to object
-        Options of the job.
-    versions : dict of str to str
-        Versions of the libraries that it ran with.
-    """
-
-    job: str
-    stage: str
-    participant: str
-    kind: str
-    options: dict[str, Any]
-    versions: dict[str, str]
+__all__ = ["KindResult", "ReportContent"]
 
 
 @dataclass(frozen=True)

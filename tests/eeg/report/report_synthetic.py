@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.report.content import KindResult, ReportContent, Source
+from shortloop.eeg.report.content import KindResult, ReportContent
+from shortloop.report.provenance import Source
 
 CHANCE = 100 / 3
 

@@ -4,45 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_synthetic import kind_result, report_content, sources
+from page_reader import Page
+from report_synthetic import kind_result, report_content
 
-from shortloop.eeg.report.content import Source
 from shortloop.eeg.report.page import write_report
-from shortloop.eeg.report.provenance import flat, provenance_rows, shown
-
-VOID = {"meta", "img", "br", "link", "input", "hr"}
-
-
-class Page(HTMLParser):
-    """Collects what the tests ask for, and sees that every element is closed in its turn."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.attributes: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(html)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.text += data
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for found, attributes in self.attributes if found == tag]
+from shortloop.report.provenance import Source
 
 
 @pytest.fixture(scope="module")
@@ -144,30 +113,3 @@ def test_nothing_significant_and_sign_flips(tmp_path: Path) -> None:
     assert text.count("did not differ significantly from chance anywhere (smallest corrected p = 1.000)") == 2
     assert "499 sign flips" in text
     assert "Its edges" not in text
-
-
-def test_participants_of_one_stage_share_a_row() -> None:
-    rows = provenance_rows(sources("power", ("a", "b")))
-    stages = [row["stage"] for row in rows]
-    assert stages == ["features, power", "train, power", "apply, power", "group, power"]
-    assert rows[0]["jobs"] == [("a", "main-0"), ("b", "main-1")]
-
-
-def test_jobs_with_other_options_or_versions_have_their_own_row() -> None:
-    base = Source("main-1", "train", "a", "power", {"participant": "a", "folds": 10}, {"numpy": "2.0"})
-    others = [
-        replace(base, job="main-2", participant="b", options={"participant": "b", "folds": 10}),
-        replace(base, job="main-3", participant="c", options={"participant": "c", "folds": 5}),
-        replace(base, job="main-4", participant="d", versions={"numpy": "2.1"}, options={"folds": 10}),
-    ]
-    rows = provenance_rows((base, *others))
-    assert [[job for _, job in row["jobs"]] for row in rows] == [["main-1", "main-2"], ["main-3"], ["main-4"]]
-    assert sum(len(row["jobs"]) for row in rows) == 4
-
-
-def test_settings_are_laid_flat() -> None:
-    settings = {"a": {"b": {"c": 1.0}, "d": None}, "e": True, "f": [1, 2.5, "x"], "g": {}, "h": []}
-    assert flat(settings) == [
-        ("a.b.c", "1"), ("a.d", "none"), ("e", "yes"), ("f", "1, 2.5, x"), ("g", "none"), ("h", "none")
-    ]  # fmt: skip
-    assert shown(False) == "no"

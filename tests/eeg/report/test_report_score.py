@@ -109,7 +109,7 @@ def test_sentences() -> None:
 
 
 def test_tables() -> None:
-    heads, rows = page_room._participants(AUC)
-    assert heads[0] == "Decoding in study (AUC)"
-    assert all(0 < float(row["cells"][0]) < 1 for row in rows)
-    assert page_room._participants(kind_result())[0][0] == "Decoding in study (%)"
+    table = page_room._best_scores(AUC)
+    assert table.columns[0] == "Decoding in study (AUC)"
+    assert all(0 < float(row.cells[0]) < 1 for row in table.rows)
+    assert page_room._best_scores(kind_result()).columns[0] == "Decoding in study (%)"

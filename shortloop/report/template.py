@@ -68,7 +68,7 @@ PAGE = (
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ study }}: decoding report</title>
+<title>{{ page.title }}: {{ page.kind | lower }}</title>
 <style>
 """
     + CSS
@@ -78,33 +78,35 @@ PAGE = (
 <body>
 <main>
 <header>
-<p class="kicker">Decoding report</p>
-<h1>{{ study }}</h1>
+<p class="kicker">{{ page.kind }}</p>
+<h1>{{ page.title }}</h1>
 <div class="summary">
-<p>{{ overview }}</p>
+<p>{{ page.overview }}</p>
 <ul>
-{% for kind in kinds %}{% for sentence in kind.findings -%}
-<li>{{ sentence }}</li>
+{% for section in page.sections %}{% for sentence in section.findings -%}
+<li>{{ sentence | unbroken }}</li>
 {% endfor %}{% endfor -%}
 </ul>
 </div>
 <nav aria-label="Contents"><ul>
-{% for kind in kinds -%}
-<li><a href="#{{ kind.id }}">{{ kind.name }}</a></li>
+{% for section in page.sections -%}
+<li><a href="#{{ section.id }}">{{ section.title }}</a></li>
 {% endfor -%}
 <li><a href="#limits">What cannot be said</a></li>
 <li><a href="#settings">Settings</a></li>
 <li><a href="#versions">Versions</a></li>
 </ul></nav>
 </header>
-{% for kind in kinds %}
-<section id="{{ kind.id }}">
-<h2>{{ kind.name }}</h2>
-{% for figure in kind.figures %}
+{% for section in page.sections %}
+<section id="{{ section.id }}">
+<h2>{{ section.title }}</h2>
+{% for figure in section.figures %}
+{%- set image = images[figure.name] %}
 <figure id="{{ figure.name }}">
-<img src="data:image/png;base64,{{ figure.image }}" width="{{ figure.width }}" height="{{ figure.height }}"
+<img src="data:image/png;base64,{{ image.data }}" width="{{ image.width }}" height="{{ image.height }}"
  alt="{{ figure.alt }}">
-<figcaption><strong>Figure {{ figure.number }}. {{ figure.title }}.</strong> {{ figure.caption }}</figcaption>
+<figcaption><strong>Figure {{ figure.number }}. {{ figure.title }}.</strong> {{
+ figure.caption | unbroken }}</figcaption>
 <details>
 <summary>Where this comes from</summary>
 <p class="where">Also saved as <code>figures/{{ figure.name }}.png</code> and
@@ -113,9 +115,9 @@ PAGE = (
 <thead><tr><th scope="col">Stage</th><th scope="col">Jobs</th><th scope="col">Options</th>
 <th scope="col">Versions</th></tr></thead>
 <tbody>
-{% for row in kind.provenance -%}
+{% for row in figure.provenance -%}
 <tr><th scope="row">{{ row.stage }}</th>
-<td>{% for participant, job in row.jobs %}{% if participant %}{{ participant }}: {% endif -%}
+<td>{% for partition, job in row.jobs %}{% if partition %}{{ partition }}: {% endif -%}
 <code>{{ job }}</code>{% if not loop.last %}<br>{% endif %}{% endfor %}</td>
 <td class="values">{% for name, text in row.options %}{{ name }} = {{ text }}
 {%- if not loop.last %}<br>{% endif %}{% endfor %}</td>
@@ -128,25 +130,25 @@ PAGE = (
 </table></div>
 </details>
 </figure>
-{% endfor %}
-<h3>Participants</h3>
+{% endfor %}{% for table in section.tables %}
+<h3>{{ table.title }}</h3>
 <div class="wide"><table class="scores">
-<caption>Best score of each participant, not smoothed, and when; chance is {{ kind.chance }}.</caption>
-<thead><tr><th scope="col">Participant</th>
-{% for head in kind.heads %}<th scope="col" class="number">{{ head }}</th>{% endfor %}</tr></thead>
+<caption>{{ table.caption }}</caption>
+<thead><tr><th scope="col">{{ table.of }}</th>
+{% for head in table.columns %}<th scope="col" class="number">{{ head }}</th>{% endfor %}</tr></thead>
 <tbody>
-{% for row in kind.rows -%}
+{% for row in table.rows -%}
 <tr{% if row.total %} class="total"{% endif %}><th scope="row">{{ row.name }}</th>
 {%- for cell in row.cells %}<td class="number">{{ cell }}</td>{% endfor %}</tr>
 {% endfor -%}
 </tbody>
 </table></div>
-</section>
+{% endfor %}</section>
 {% endfor %}
 <section id="limits">
 <h2>What cannot be said</h2>
 <ul class="limits">
-{% for limit in limits -%}
+{% for limit in page.limits -%}
 <li>{{ limit }}</li>
 {% endfor -%}
 </ul>
@@ -172,7 +174,7 @@ PAGE = (
 {% endfor -%}
 </tbody>
 </table></div>
-{% if thread_note %}<p>{{ thread_note }}</p>{% endif %}
+{% if page.thread_note %}<p>{{ page.thread_note }}</p>{% endif %}
 </section>
 </main>
 </body>

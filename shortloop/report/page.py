@@ -1,0 +1,215 @@
+"""The page of a report: one file, with every figure in it and where each comes from, for any analysis."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shortloop.report.flat import flat
+from shortloop.report.provenance import ProvenanceRow
+from shortloop.report.style import DPI
+from shortloop.report.template import PAGE
+from shortloop.text import printable
+
+__all__ = ["FIGURES", "REPORT", "Page", "PageFigure", "PageSection", "PageTable", "TableRow", "slug", "write"]
+
+REPORT = "report.html"
+FIGURES = "figures"
+"""The folder of the figures, beside the page."""
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure of a page.
+
+    Parameters
+    ----------
+    name : str
+        Its file name without ending; a PNG and a PDF of it are in the folder of the figures.
+    number : int
+        Its number on the page.
+    title, caption : str
+        Shown below it.
+    alt : str
+        What it says, for those who do not see it.
+    provenance : tuple of ProvenanceRow
+        Where it comes from.
+    """
+
+    name: str
+    number: int
+    title: str
+    caption: str
+    alt: str
+    provenance: tuple[ProvenanceRow, ...]
+
+
+class TableRow(NamedTuple):
+    """A row of a table of numbers.
+
+    Parameters
+    ----------
+    name : str
+        What the numbers are of.
+    cells : tuple of str
+        One for each column.
+    total : bool
+        Whether it sums up the rows above.
+    """
+
+    name: str
+    cells: tuple[str, ...]
+    total: bool = False
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of numbers.
+
+    Parameters
+    ----------
+    title, caption : str
+        Shown above it.
+    of : str
+        What the rows are of.
+    columns : tuple of str
+        Heads of the columns of numbers.
+    rows : tuple of TableRow
+    """
+
+    title: str
+    caption: str
+    of: str
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """A section of a page.
+
+    Parameters
+    ----------
+    id : str
+        What links to it lead to.
+    title : str
+    findings : tuple of str
+        What was found: sentences for the top of the page.
+    figures : tuple of PageFigure
+    tables : tuple of PageTable
+        Shown below the figures.
+    """
+
+    id: str
+    title: str
+    findings: tuple[str, ...]
+    figures: tuple[PageFigure, ...]
+    tables: tuple[PageTable, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a report.
+
+    Parameters
+    ----------
+    kind : str
+        What kind of report it is, e.g. ``"Decoding report"``.
+    title : str
+    overview : str
+        Its first words.
+    sections : tuple of PageSection
+    limits : tuple of str
+        What cannot be said from the results.
+    settings : mapping of str to object
+        Plain data.
+    versions : mapping of str to str
+        Of libraries.
+    thread_note : str
+        What was found of the number of threads; may be empty.
+    """
+
+    kind: str
+    title: str
+    overview: str
+    sections: tuple[PageSection, ...]
+    limits: tuple[str, ...]
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str]
+    thread_note: str
+
+
+class Image(NamedTuple):
+    """A picture in a page: its bytes in base64, and its size in the units of CSS."""
+
+    data: str
+    width: int
+    height: int
+
+
+def write(page: Page, folder: Path) -> Path:
+    """Write a page, once its figures are drawn.
+
+    Parameters
+    ----------
+    page : Page
+    folder : Path
+        Of the report.
+
+    Returns
+    -------
+    Path
+        ``report.html``. It needs none of the other files and no network.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_visible)
+    environment.filters["unbroken"] = _unbroken
+    figures = [figure.name for section in page.sections for figure in section.figures]
+    html = environment.from_string(PAGE).render(
+        page=page,
+        images={name: _image(folder / FIGURES / f"{name}.png") for name in figures},
+        settings=flat(page.settings),
+        versions=sorted(page.versions.items()),
+    )
+    path = folder / REPORT
+    path.write_bytes(html.encode())
+    return path
+
+
+def slug(text: str) -> str:
+    """A name that can stand in a file name and in a link.
+
+    Parameters
+    ----------
+    text : str
+        Any name.
+
+    Returns
+    -------
+    str
+        Letters, digits, ``_`` and ``-`` only.
+    """
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "part"
+
+
+def _image(file: Path) -> Image:
+    data = file.read_bytes()
+    # The first block of a PNG file: width and height in pixels.
+    width, height = struct.unpack(">II", data[16:24])
+    # A figure of 180 mm fills the column.
+    return Image(base64.b64encode(data).decode(), round(width * 118 / DPI), round(height * 118 / DPI))
+
+
+def _visible(value: object) -> object:
+    return printable(value) if isinstance(value, str) else value
+
+
+def _unbroken(text: str) -> str:
+    # No line may end between a number and its unit, or within "p = 0.01".
+    return re.sub(r"(?<=\d) (?=ms\b|s\b|%)|(?<=\b[pα]) (?=[=<≤])|(?<=[=<≤]) (?=\d)", "\u00a0", text)

@@ -1,0 +1,124 @@
+"""The page of any report: whole, valid, self-contained, and with the provenance of each figure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from page_reader import Page as Reader
+
+from shortloop.report.page import FIGURES, Page, PageFigure, PageSection, PageTable, TableRow, slug, write
+from shortloop.report.provenance import ProvenanceRow
+from shortloop.report.style import new_figure, save, styled
+
+ROW = ProvenanceRow("fit", [("a", "main-1"), ("b", "main-2")], [("C", "0.1, 1")], [("numpy", "2.0")])
+
+
+def section(name: str, *numbers: int) -> PageSection:
+    figures = tuple(
+        PageFigure(
+            f"{name}_{each}", each, f"Line {each}", "Drawn 5 % up, p = 0.01.", f"A line, {each}", (ROW,)
+        )
+        for each in numbers
+    )
+    table = PageTable(
+        "Fits", "Best of each.", "Fit", ("score (%)",),
+        (TableRow("a", ("1.5",)), TableRow("mean", ("1.6",), total=True)),
+    )  # fmt: skip
+    return PageSection(slug(name), name, (f"{name} lasted 5 ms.",), figures, (table,) if numbers else ())
+
+
+PAGE = Page(
+    kind="Toy report",
+    title="lines",
+    overview="Two lines.",
+    sections=(section("first", 1, 2), section("second")),
+    limits=("Lines have no width.",),
+    settings={"line": {"slope": 2.0}},
+    versions={"scipy": "1.13", "numpy": "2.0"},
+    thread_note="One thread.",
+)
+
+
+def written(page: Page, folder: Path) -> str:
+    (folder / FIGURES).mkdir()
+    for each in (figure for part in page.sections for figure in part.figures):
+        with styled():
+            figure = new_figure(2.0)
+            figure.subplots().plot([0, each.number])
+        save(figure, folder / FIGURES, each.name)
+    return write(page, folder).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(PAGE, tmp_path_factory.mktemp("page"))
+
+
+def test_the_page_needs_nothing_else(html: str) -> None:
+    page = Reader(html)
+    assert html.startswith("<!DOCTYPE html>")
+    for _, attributes in page.attributes:
+        for name in ("src", "href", "srcset", "action"):
+            value = attributes.get(name) or ""
+            assert value == "" or value.startswith(("data:image/png;base64,", "#"))
+    assert not re.search(r"https?:|@import|url\(", re.sub(r"base64,[^\"]+", "", html))
+    assert page.all("script") == page.all("link") == []
+
+
+def test_links_lead_somewhere_and_ids_are_unique(html: str) -> None:
+    page = Reader(html)
+    ids = [attributes["id"] for _, attributes in page.attributes if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {str(link["href"])[1:] for link in page.all("a")} == {
+        "first", "second", "limits", "settings", "versions"
+    }  # fmt: skip
+    assert {str(link["href"])[1:] for link in page.all("a")} <= set(ids)
+
+
+def test_a_figure_has_words_files_and_provenance(html: str) -> None:
+    figures = re.findall(r"<figure.*?</figure>", html, re.DOTALL)
+    assert len(figures) == 2
+    page = Reader(figures[1])
+    (image,) = page.all("img")
+    assert image["alt"] == "A line, 2"
+    assert int(str(image["width"])) == 838  # 180 mm
+    for said in ("Figure 2. Line 2.", "figures/first_2.pdf", "a: main-1", "C = 0.1, 1", "numpy 2.0"):
+        assert said in page.text
+
+
+def test_no_line_ends_between_a_number_and_its_unit(html: str) -> None:
+    assert "Drawn 5\u00a0% up, p\u00a0=\u00a00.01." in html
+    assert "first lasted 5\u00a0ms." in html
+
+
+def test_findings_tables_settings_and_versions_are_there(html: str) -> None:
+    page = Reader(html)
+    for said in ("Toy report", "Best of each.", "1.6", "Lines have no width.", "line.slope", "One thread."):
+        assert said in page.text
+    assert page.text.index("numpy") < page.text.rindex("scipy")
+    assert "<title>lines: toy report</title>" in html
+    assert html.count('<tr class="total">') == 1
+
+
+def test_names_cannot_become_markup_or_reach_a_terminal(tmp_path: Path) -> None:
+    evil = '<script>alert("x")</script>&'
+    table = PageTable(evil, evil, evil, (evil,), (TableRow(evil, (evil,)),))
+    part = PageSection("one", evil, (evil,), (), (table,))
+    page = replace(PAGE, kind=evil, title=f"\x1b{evil}", overview=evil, sections=(part,), limits=(evil,))
+    html = written(replace(page, settings={evil: evil}, versions={evil: evil}, thread_note=evil), tmp_path)
+    assert Reader(html).all("script") == []
+    assert Reader(html).text.count(evil) > 10
+    assert "\x1b" not in html
+
+
+def test_a_figure_without_jobs_says_so(tmp_path: Path) -> None:
+    part = section("first", 1)
+    part = replace(part, figures=(replace(part.figures[0], provenance=()),))
+    assert "No jobs were recorded." in written(replace(PAGE, sections=(part,)), tmp_path)
+
+
+def test_names_for_files_and_links() -> None:
+    assert [slug("a b/c"), slug("shape"), slug("…")] == ["a-b-c", "shape", "part"]

@@ -1,34 +1,21 @@
-"""The page of a decoding report: its figures, in their order, and what is said of each kind of features."""
+"""The page of a decoding report: of each kind of features, the sections that apply to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shortloop.eeg.report import figures
-from shortloop.eeg.report.captions import caption, finding_sentences, limits, overview
 from shortloop.eeg.report.content import KindResult, ReportContent
-from shortloop.eeg.report.labels import chance_text, score_text
-from shortloop.eeg.report.summary import group_findings, participant_table
-from shortloop.eeg.report.times import TimeScale, time_scale
-from shortloop.report.page import FIGURES, Page, PageFigure, PageSection, PageTable, TableRow, slug, write
+from shortloop.eeg.report.limits import limits
+from shortloop.eeg.report.overview import overview
+from shortloop.eeg.report.sections.registry import SECTIONS
+from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.report.page import FIGURES, Page, PageFigure, PageSection, slug, write
 from shortloop.report.provenance import provenance_rows
 from shortloop.report.style import save
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Panel", "draw_panel", "panels", "write_page", "write_report"]
-
-DRAWN: tuple[tuple[str, str, Callable[[KindResult], Figure]], ...] = (
-    ("decoding_over_time", "Decoding over time", figures.decoding_over_time),
-    ("generalization", "Temporal generalization", figures.generalization_map),
-    ("participants", "Each participant", figures.participant_maps),
-    ("null_distribution", "Null distributions", figures.null_distribution),
-)
+__all__ = ["Panel", "draw_panel", "findings", "panels", "write_page", "write_report"]
 
 
 @dataclass(frozen=True)
@@ -41,23 +28,23 @@ class Panel:
         Its file name without ending.
     number : int
         Its number on the page.
-    key, title : str
-        Which kind of figure.
+    title : str
+    figure : SectionFigure
+        How it is drawn, and what is said of it.
     result : KindResult
         What it shows.
-    draw : callable
-        Draws it.
-    cost : float
-        Rough time it takes, relative.
     """
 
     name: str
     number: int
-    key: str
     title: str
+    figure: SectionFigure
     result: KindResult
-    draw: Callable[[KindResult], Figure]
-    cost: float
+
+    @property
+    def cost(self) -> float:
+        """Rough time that drawing it takes, relative to the others."""
+        return self.figure.cost(self.result)
 
 
 def panels(content: ReportContent) -> list[Panel]:
@@ -73,12 +60,10 @@ def panels(content: ReportContent) -> list[Panel]:
     """
     found: list[Panel] = []
     for result in content.kinds:
-        for key, title, draw in DRAWN:
-            if key == "generalization" and result.generalization is None:
-                continue
-            cost = 2.0 + 0.1 * len(result.participants) if key == "participants" else 4.0
-            name = f"{slug(result.kind)}_{key}"
-            found.append(Panel(name, len(found) + 1, key, title, result, draw, cost))
+        for section in _sections(result):
+            if section.figure is not None:
+                name = f"{slug(result.kind)}_{section.name}"
+                found.append(Panel(name, len(found) + 1, section.title, section.figure, result))
     return found
 
 
@@ -97,7 +82,22 @@ def draw_panel(panel: Panel, folder: Path) -> list[Path]:
         The PNG and the PDF.
     """
     (folder / FIGURES).mkdir(parents=True, exist_ok=True)
-    return save(panel.draw(panel.result), folder / FIGURES, panel.name)
+    return save(panel.figure.draw(panel.result), folder / FIGURES, panel.name)
+
+
+def findings(result: KindResult) -> list[str]:
+    """What was found of one kind of features.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    list of str
+        A sentence or two of each section that has something to say.
+    """
+    return [said for section in _sections(result) if (said := section.finding(result))]
 
 
 def write_page(content: ReportContent, folder: Path) -> Path:
@@ -150,75 +150,28 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
     return [write_page(content, folder), *files]
 
 
+def _sections(result: KindResult) -> list[Section]:
+    return [section for section in SECTIONS if section.applies(result)]
+
+
 def _section(result: KindResult, drawn: list[Panel], settings: dict[str, Any]) -> PageSection:
     provenance = provenance_rows(result.sources)
-    shown = [
+    figures = [
         PageFigure(
             name=panel.name,
             number=panel.number,
             title=f"{panel.title}, {result.kind}",
-            caption=caption(panel.key, result, settings),
-            alt=_alt(panel.key, panel.title, result),
+            caption=panel.figure.caption(result, settings),
+            alt=f"{panel.title}, {result.kind}. {panel.figure.alt(result)}".rstrip(),
             provenance=provenance,
         )
         for panel in drawn
     ]
+    tables = [section.table(result) for section in _sections(result) if section.table is not None]
     return PageSection(
         id=f"kind-{slug(result.kind)}",
         title=result.kind.capitalize(),
-        findings=tuple(finding_sentences(result)),
-        figures=tuple(shown),
-        tables=(_best_scores(result),),
+        findings=tuple(findings(result)),
+        figures=tuple(figures),
+        tables=tuple(tables),
     )
-
-
-def _best_scores(result: KindResult) -> PageTable:
-    scale = time_scale(result)
-    scored = "AUC" if result.curve.score == "auc" else "%"
-    heads = [f"Decoding in {result.train_phase} ({scored})", f"at ({scale.unit})"]
-    if result.generalization is not None:
-        heads += [
-            f"Generalization to {result.test_phase} ({scored})",
-            f"trained at ({scale.unit})",
-            f"tested at ({scale.unit})",
-        ]
-    rows = [TableRow(row["participant"], _cells(row, scale, result)) for row in participant_table(result)]
-    if result.curve.level == "group":
-        found = group_findings(result)
-        plane = found["generalization"] or {}
-        mean = {
-            "peak": found["curve"]["peak"],
-            "peak_time": found["curve"]["peak_time"],
-            "generalization_peak": plane.get("peak"),
-            "generalization_train_time": plane.get("peak_train_time"),
-            "generalization_test_time": plane.get("peak_test_time"),
-        }
-        rows.append(TableRow("Mean, smoothed", _cells(mean, scale, result), total=True))
-    chance = chance_text(result.curve)
-    return PageTable(
-        title="Participants",
-        caption=f"Best score of each participant, not smoothed, and when; chance is {chance}.",
-        of="Participant",
-        columns=tuple(heads),
-        rows=tuple(rows),
-    )
-
-
-def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> tuple[str, ...]:
-    def time(value: float | None) -> str:
-        return "–" if value is None else scale.number(value)
-
-    score = partial(score_text, result.curve.score, unit=False)
-    cells = [score(row["peak"]), time(row["peak_time"])]
-    if result.generalization is not None:
-        cells.append(score(row["generalization_peak"]))
-        cells += [time(row["generalization_train_time"]), time(row["generalization_test_time"])]
-    return tuple(cells)
-
-
-def _alt(key: str, title: str, result: KindResult) -> str:
-    # What the figure says, for those who do not see it: for the first two, that is the finding.
-    which = {"decoding_over_time": 0, "generalization": 1}.get(key)
-    said = "" if which is None else f" {finding_sentences(result)[which]}"
-    panels = f" {len(result.participants)} panels." if key == "participants" else ""
-    return f"{title}, {result.kind}.{said}{panels}"

@@ -19,12 +19,10 @@ from PIL import Image
 from report_synthetic import CHANCE, kind_result
 
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.figures import (
-    decoding_over_time,
-    generalization_map,
-    null_distribution,
-    participant_maps,
-)
+from shortloop.eeg.report.sections.decoding_over_time import decoding_over_time
+from shortloop.eeg.report.sections.generalization import generalization_map
+from shortloop.eeg.report.sections.null_distribution import null_distribution
+from shortloop.eeg.report.sections.participants import participant_maps
 from shortloop.report.style import DPI, WIDTH, save, styled
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from report_synthetic import CHANCE, statistics
 from scipy import stats as scipy_stats
 from scipy.ndimage import gaussian_filter1d
 
-from shortloop.eeg.report.nulls import critical_value, observed_mass
 from shortloop.eeg.report.panels import colour_limits, confidence_half_width, outline_segments
+from shortloop.eeg.report.sections.null_distribution import critical_value, observed_mass
 
 
 def test_the_outline_of_one_cell() -> None:

@@ -10,11 +10,15 @@ import pytest
 from report_synthetic import CHANCE, kind_result, report_content
 
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.report import page as page_room
-from shortloop.eeg.report.captions import finding_sentences, limits, overview
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.figures import decoding_over_time, generalization_map, participant_maps
 from shortloop.eeg.report.labels import chance_text, score_label, score_name, score_text
+from shortloop.eeg.report.limits import limits
+from shortloop.eeg.report.overview import overview
+from shortloop.eeg.report.page import findings
+from shortloop.eeg.report.sections.best_scores import best_scores
+from shortloop.eeg.report.sections.decoding_over_time import decoding_over_time
+from shortloop.eeg.report.sections.generalization import generalization_map
+from shortloop.eeg.report.sections.participants import participant_maps
 from shortloop.eeg.report.summary import group_findings
 
 
@@ -100,7 +104,7 @@ def test_sentences() -> None:
     text = overview(report_content(AUC))
     assert "chance is 0.500. Scores are the area under the ROC curve (AUC)" in text
     assert "balanced accuracy, the mean over classes of recall" in overview(report_content(kind_result()))
-    for sentence in finding_sentences(AUC):
+    for sentence in findings(AUC):
         assert " %" not in sentence
         assert ", 0.5" in sentence
     assert any("Classes differ in size" in note for note in limits(report_content(UNEQUAL)))
@@ -109,7 +113,7 @@ def test_sentences() -> None:
 
 
 def test_tables() -> None:
-    table = page_room._best_scores(AUC)
+    table = best_scores(AUC)
     assert table.columns[0] == "Decoding in study (AUC)"
     assert all(0 < float(row.cells[0]) < 1 for row in table.rows)
-    assert page_room._best_scores(kind_result()).columns[0] == "Decoding in study (%)"
+    assert best_scores(kind_result()).columns[0] == "Decoding in study (%)"

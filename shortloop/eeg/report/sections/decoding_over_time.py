@@ -1,4 +1,4 @@
-"""The figures of a report: decoding over time, generalization, participants and null distributions."""
+"""Decoding over time: the curve of cross-validated scores, and where it differs from chance."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.labels import (
-    chance_text,
-    edges_of,
-    generalization_of,
-    plane_of,
-    score_label,
-    score_name,
-    short,
-    title_of,
-)
-from shortloop.eeg.report.nulls import null_distribution
-from shortloop.eeg.report.panels import colour_bar, colour_limits, confidence_half_width, draw_map, map_shape
-from shortloop.eeg.report.participants import participant_maps
+from shortloop.eeg.report.labels import chance_text, edges_of, score_name, score_text, short, title_of
+from shortloop.eeg.report.panels import confidence_half_width
+from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
+from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import PAD, arrange
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
@@ -29,7 +21,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["decoding_over_time", "generalization_map", "null_distribution", "participant_maps"]
+__all__ = ["SECTION", "decoding_over_time", "finding"]
+
+
+def finding(result: KindResult) -> str:
+    """Where decoding differs from chance, and where it is best.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    str
+        A sentence or two.
+    """
+    found, scale = group_findings(result), time_scale(result)
+    curve = found["curve"]
+    windows = [
+        f"{cluster['direction']} chance {during(scale, cluster['start'], cluster['end'])} "
+        f"({p_text(cluster['p'])})"
+        for cluster in curve["clusters"]
+    ]
+    start = f"{result.kind.capitalize()}, cross-validated within {result.train_phase}: decoding"
+    sentence = significance(start, windows, curve["p"])
+    if curve["peak"] is None:
+        return sentence
+    at, peak = scale.point(curve["peak_time"]), score_text(result.curve.score, curve["peak"])
+    return f"{sentence} The {mean_score(result)} was highest at {at}, {peak}."
 
 
 def decoding_over_time(result: KindResult) -> Figure:
@@ -78,61 +97,21 @@ def decoding_over_time(result: KindResult) -> Figure:
     return figure
 
 
-def generalization_map(result: KindResult) -> Figure:
-    """Temporal generalization: mean score and its statistic, with the significant region outlined.
-
-    Parameters
-    ----------
-    result : KindResult
-        With a generalization map.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Training time on x, testing time on y.
-
-    Raises
-    ------
-    ValueError
-        If there is no such map.
-
-    Notes
-    -----
-    King & Dehaene (2014), Trends Cogn. Sci. 18:203-210.
-    """
-    stats, scale = generalization_of(result), time_scale(result)
-    x_edges, y_edges = plane_of(result, scale)
-    alone = stats.level == "participant"
-    letter = "z" if alone else "t"
-    key = "Dashed: same time in training and testing."
-    if stats.significant.any():
-        key = f"Outlined: p ≤ {stats.alpha:g}, cluster-corrected. {key}"
-    with styled():
-        figure = new_figure()
-        left, right = panels = list(figure.subplots(1, 2))
-        maps = [
-            (stats.mean, colour_limits(stats.mean, stats.chance), score_label(stats)),
-            # A few cells in which all participants agree can have a t of thousands.
-            (stats.t, colour_limits(stats.t, 0.0, 99.0), f"{letter} value"),
-        ]
-        images = []
-        for axes, (values, limits, _) in zip(panels, maps):
-            images.append(draw_map(axes, values, x_edges, y_edges, limits, stats.significant))
-            axes.set_xlabel(scale.label("Training", short(result.train_phase, 16)))
-            axes.locator_params(nbins=6, integer=scale.unit == "bin")
-        left.set_title("Smoothed score" if alone else "Mean score")
-        right.set_title(f"{letter} against chance")
-        left.set_ylabel(scale.label("Testing", short(result.test_phase, 16)))
-        right.tick_params(labelleft=False)
-        title, note = title_of(result, "temporal generalization"), f"{key} {stats.note}"
-        shape = map_shape(x_edges, y_edges)
-        area = arrange(figure, panels, 2, title, note, height=2.6, shape=shape, below=0.62)
-        high = figure.get_figheight()
-        for axes, image, (_, limits, label) in zip(panels, images, maps):
-            frame = axes.get_position()
-            place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
-            colour_bar(image, place, limits, label)
-    return figure
+def _caption(result: KindResult, settings: dict[str, Any]) -> str:
+    folds = settings.get("decoding", {}).get("folds")
+    folded = f"{folds}-fold cross-validation" if folds else "cross-validation"
+    band = (
+        "Blue: the participant's score, smoothed as for the statistics; grey: not smoothed."
+        if result.curve.level == "participant"
+        else "Blue: mean over participants, smoothed as for the statistics, with its 95 % confidence "
+        "interval (Student's t); grey: each participant, not smoothed."
+    )
+    return (
+        f"Decoding of {result.train_phase} trials from {result.kind} features of the same time bin, by "
+        f"{folded}. {band} Bars below: bins that differ from chance (dashed), by cluster mass (black) "
+        f"and by the maximum statistic (orange); the statistic is {statistic(result)}. "
+        f"{corrected(result, settings)}"
+    )
 
 
 def _lines(axes: Axes, result: KindResult, times: FloatArray, thin: str, thick: str) -> None:
@@ -158,3 +137,11 @@ def _bar(axes: Axes, edges: FloatArray, mask: Any, height: float, color: str, la
         axes.broken_barh(
             spans, (height, 0.03), transform=axes.get_xaxis_transform(), color=color, linewidth=0, label=label
         )
+
+
+SECTION = Section(
+    "decoding_over_time",
+    "Decoding over time",
+    finding=finding,
+    figure=SectionFigure(decoding_over_time, _caption, alt=finding),
+)

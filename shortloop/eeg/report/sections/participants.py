@@ -16,6 +16,7 @@ from shortloop.eeg.report.labels import (
     short,
 )
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_cells
+from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import LINE, PAD
 from shortloop.report.multiples import TICK, Multiples, multiples
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["participant_maps"]
+__all__ = ["SECTION", "participant_maps"]
 
 COLUMNS = ((4, 4), (6, 3), (12, 4), (20, 5))  # up to so many participants, so many columns
 BAR = 0.75  # inches beside the panels: a colour bar and its numbers
@@ -150,3 +151,25 @@ def _lines(page: Axes, points: Any, color: str, width: float, style: Any = "-") 
     page.add_collection(
         LineCollection(list(points), colors=color, linewidths=width, linestyles=style), autolim=False
     )
+
+
+def _caption(result: KindResult, settings: dict[str, Any]) -> str:
+    if result.generalization is None:
+        return f"Cross-validated decoding of {result.train_phase}, not smoothed; dashed: chance."
+    return (
+        f"Generalization from {result.train_phase} to {result.test_phase}, not smoothed, on one "
+        "scale centred at chance; the most extreme 0.5 % of cells may lie beyond its ends."
+    )
+
+
+def _alt(result: KindResult) -> str:
+    return f"{len(result.participants)} panels."
+
+
+def _cost(result: KindResult) -> float:
+    return 2.0 + 0.1 * len(result.participants)
+
+
+SECTION = Section(
+    "participants", "Each participant", figure=SectionFigure(participant_maps, _caption, _alt, _cost)
+)

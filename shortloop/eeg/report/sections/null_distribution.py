@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import short, title_of
+from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sentences import null_word
 from shortloop.report.layout import arrange
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
 from shortloop.types import FloatArray
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["critical_value", "null_distribution", "observed_mass"]
+__all__ = ["SECTION", "critical_value", "null_distribution", "observed_mass"]
 
 
 def null_distribution(result: KindResult) -> Figure:
@@ -118,3 +120,16 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     axes.margins(x=0.06)
     axes.set_xlim(left=0)  # neither can be negative
     axes.set(xlabel=label, ylabel="Null maps")
+
+
+def _caption(result: KindResult, settings: dict[str, Any]) -> str:
+    return (
+        "What chance gives: the largest statistic of each whole null map (above) and the mass of its "
+        f"heaviest cluster (below), over {len(result.curve.null_max):,} {null_word(result, settings)}; "
+        f"observed maxima in orange. Values right of the dashed line have p ≤ {result.curve.alpha:g}."
+    )
+
+
+SECTION = Section(
+    "null_distribution", "Null distributions", figure=SectionFigure(null_distribution, _caption)
+)

@@ -1,0 +1,132 @@
+"""Temporal generalization: classifiers of each time applied to each time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.labels import generalization_of, plane_of, score_label, score_text, short, title_of
+from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_map, map_shape
+from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
+from shortloop.eeg.report.summary import group_findings
+from shortloop.eeg.report.times import time_scale
+from shortloop.report.layout import arrange
+from shortloop.report.style import new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["SECTION", "finding", "generalization_map"]
+
+
+def finding(result: KindResult) -> str:
+    """Where generalization differs from chance, and where it is best.
+
+    Parameters
+    ----------
+    result : KindResult
+        With a generalization map.
+
+    Returns
+    -------
+    str
+        A sentence or two.
+    """
+    plane, scale = group_findings(result)["generalization"], time_scale(result)
+    regions = [
+        f"{region['direction']} chance for training {during(scale, *region['train'])} and testing "
+        f"{during(scale, *region['test'])} ({p_text(region['p'])})"
+        for region in plane["regions"]
+    ]
+    to = f"from {result.train_phase} to {result.test_phase}"
+    if result.train_phase == result.test_phase:
+        to = f"across time within {result.train_phase}"
+    start = f"{result.kind.capitalize()}, generalization {to}: decoding"
+    sentence = significance(start, regions, plane["p"])
+    if plane["peak"] is None:
+        return sentence
+    return (
+        f"{sentence} The {mean_score(result)} was highest for training at "
+        f"{scale.point(plane['peak_train_time'])} and testing at {scale.point(plane['peak_test_time'])}, "
+        f"{score_text(result.curve.score, plane['peak'])}."
+    )
+
+
+def generalization_map(result: KindResult) -> Figure:
+    """Temporal generalization: mean score and its statistic, with the significant region outlined.
+
+    Parameters
+    ----------
+    result : KindResult
+        With a generalization map.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Training time on x, testing time on y.
+
+    Raises
+    ------
+    ValueError
+        If there is no such map.
+
+    Notes
+    -----
+    King & Dehaene (2014), Trends Cogn. Sci. 18:203-210.
+    """
+    stats, scale = generalization_of(result), time_scale(result)
+    x_edges, y_edges = plane_of(result, scale)
+    alone = stats.level == "participant"
+    letter = "z" if alone else "t"
+    key = "Dashed: same time in training and testing."
+    if stats.significant.any():
+        key = f"Outlined: p ≤ {stats.alpha:g}, cluster-corrected. {key}"
+    with styled():
+        figure = new_figure()
+        left, right = panels = list(figure.subplots(1, 2))
+        maps = [
+            (stats.mean, colour_limits(stats.mean, stats.chance), score_label(stats)),
+            # A few cells in which all participants agree can have a t of thousands.
+            (stats.t, colour_limits(stats.t, 0.0, 99.0), f"{letter} value"),
+        ]
+        images = []
+        for axes, (values, limits, _) in zip(panels, maps):
+            images.append(draw_map(axes, values, x_edges, y_edges, limits, stats.significant))
+            axes.set_xlabel(scale.label("Training", short(result.train_phase, 16)))
+            axes.locator_params(nbins=6, integer=scale.unit == "bin")
+        left.set_title("Smoothed score" if alone else "Mean score")
+        right.set_title(f"{letter} against chance")
+        left.set_ylabel(scale.label("Testing", short(result.test_phase, 16)))
+        right.tick_params(labelleft=False)
+        title, note = title_of(result, "temporal generalization"), f"{key} {stats.note}"
+        shape = map_shape(x_edges, y_edges)
+        area = arrange(figure, panels, 2, title, note, height=2.6, shape=shape, below=0.62)
+        high = figure.get_figheight()
+        for axes, image, (_, limits, label) in zip(panels, images, maps):
+            frame = axes.get_position()
+            place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
+            colour_bar(image, place, limits, label)
+    return figure
+
+
+def _applies(result: KindResult) -> bool:
+    return result.generalization is not None
+
+
+def _caption(result: KindResult, settings: dict[str, Any]) -> str:
+    left = "score" if result.curve.level == "participant" else "mean over participants"
+    return (
+        f"Classifiers trained on each time bin of {result.train_phase} (x) decode each time bin of "
+        f"{result.test_phase} (y) from {result.kind} features. Left: {left}, smoothed; right: "
+        f"{statistic(result)}. Outlined cells belong to significant clusters. {corrected(result, settings)}"
+    )
+
+
+SECTION = Section(
+    "generalization",
+    "Temporal generalization",
+    _applies,
+    finding,
+    SectionFigure(generalization_map, _caption, alt=finding),
+)

@@ -1,0 +1,77 @@
+"""What a section of the report is: what a reader is shown and told of one kind of features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shortloop.eeg.report.content import KindResult
+from shortloop.report.page import PageTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Section", "SectionFigure"]
+
+
+def _all(result: KindResult) -> bool:
+    return True
+
+
+def _nothing(result: KindResult) -> str:
+    return ""
+
+
+def _as_long_as_any(result: KindResult) -> float:
+    return 4.0
+
+
+@dataclass(frozen=True)
+class SectionFigure:
+    """The figure of a section.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws it.
+    caption : callable
+        Says what is seen in it and how that was computed; takes the result, and the study as plain data,
+        of which anything may be missing.
+    alt : callable, optional
+        Says in a sentence what it shows, for those who do not see it.
+    cost : callable, optional
+        Rough time that drawing it takes, relative to the other figures.
+    """
+
+    draw: Callable[[KindResult], Figure]
+    caption: Callable[[KindResult, dict[str, Any]], str]
+    alt: Callable[[KindResult], str] = _nothing
+    cost: Callable[[KindResult], float] = _as_long_as_any
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the report; all of it takes the result of one kind of features.
+
+    Parameters
+    ----------
+    name : str
+        End of the name of its figure's files.
+    title : str
+        Title of its figure.
+    applies : callable, optional
+        Whether there is anything to show. Default: there always is.
+    finding : callable, optional
+        What was found, in a sentence or two for the top of the page.
+    figure : SectionFigure, optional
+    table : callable, optional
+        Gives a table, which is shown below all figures.
+    """
+
+    name: str
+    title: str
+    applies: Callable[[KindResult], bool] = _all
+    finding: Callable[[KindResult], str] = _nothing
+    figure: SectionFigure | None = None
+    table: Callable[[KindResult], PageTable] | None = None

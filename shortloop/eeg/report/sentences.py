@@ -1,0 +1,159 @@
+"""Parts of sentences that sections of the report share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.times import TimeScale
+
+__all__ = [
+    "corrected",
+    "during",
+    "listed",
+    "mean_score",
+    "null_word",
+    "p_text",
+    "significance",
+    "statistic",
+]
+
+
+def p_text(p: float | None) -> str:
+    """A p value as journals print it.
+
+    Parameters
+    ----------
+    p : float or None
+
+    Returns
+    -------
+    str
+        E.g. ``"p = 0.012"`` or ``"p < 0.001"``; ``"p unknown"`` for None.
+    """
+    if p is None:
+        return "p unknown"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def listed(items: list[str]) -> str:
+    """Items in a sentence.
+
+    Parameters
+    ----------
+    items : list of str
+
+    Returns
+    -------
+    str
+        ``"a"``, ``"a and b"``, ``"a, b and c"``; empty without items.
+    """
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+
+
+def significance(start: str, clusters: list[str], p: float | None) -> str:
+    """Whether something differs from chance.
+
+    Parameters
+    ----------
+    start : str
+        What differs or does not.
+    clusters : list of str
+        Where it does, each with direction and p value.
+    p : float or None
+        The smallest corrected p value.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    if clusters:
+        return f"{start} was significantly {listed(clusters)}."
+    return f"{start} did not differ significantly from chance anywhere (smallest corrected {p_text(p)})."
+
+
+def during(scale: TimeScale, start: float, end: float) -> str:
+    """A span of time within a sentence.
+
+    Parameters
+    ----------
+    scale : TimeScale
+    start, end : float
+        Centres of bins.
+
+    Returns
+    -------
+    str
+        E.g. ``"from 100 to 400 ms"``, ``"at 100 ms"``.
+    """
+    return f"at {scale.point(start)}" if start == end else f"from {scale.span(start, end)}"
+
+
+def mean_score(result: KindResult) -> str:
+    """What the map of scores holds.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    str
+    """
+    return "smoothed score" if result.curve.level == "participant" else "mean score"
+
+
+def statistic(result: KindResult) -> str:
+    """Which statistic the maps hold.
+
+    Parameters
+    ----------
+    result : KindResult
+
+    Returns
+    -------
+    str
+    """
+    alone = result.curve.level == "participant"
+    return "z in the participant's own permutations" if alone else "one-sample t against chance"
+
+
+def corrected(result: KindResult, settings: dict[str, Any]) -> str:
+    """How p values are corrected.
+
+    Parameters
+    ----------
+    result : KindResult
+    settings : dict
+        The study as plain data; what it lacks is not said.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return (
+        f"Corrected for all cells with {len(result.curve.null_max):,} {null_word(result, settings)} "
+        f"(two-sided, family-wise α = {result.curve.alpha:g})."
+    )
+
+
+def null_word(result: KindResult, settings: dict[str, Any]) -> str:
+    """What the null distribution is made of.
+
+    Parameters
+    ----------
+    result : KindResult
+    settings : dict
+        The study as plain data; what it lacks is not said.
+
+    Returns
+    -------
+    str
+        E.g. ``"sign flips"``, ``"permutations of the test labels"``.
+    """
+    if result.curve.level == "group" and settings.get("group", {}).get("null") == "sign-flips":
+        return "sign flips"
+    which = settings.get("permutations", {}).get("null", "")
+    return f"permutations of the {which.removesuffix('-labels')} labels" if which else "permutations"

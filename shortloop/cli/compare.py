@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from shortloop.cli.analyses import Analysis, Comparison
 from shortloop.cli.tables import print_lines, print_table
 from shortloop.cli.why import print_causes
 from shortloop.errors import InputError
@@ -15,14 +16,11 @@ from shortloop.jobs.store.store import Store
 from shortloop.jobs.system_errors import if_writable
 from shortloop.worker.results import Result
 
-if TYPE_CHECKING:
-    from shortloop.eeg.report.comparison import Scores
-
 __all__ = ["compare_jobs"]
 
 
-def compare_jobs(first: str, second: str, figure: Path | None) -> None:
-    """Print what differs between two jobs, and draw their scores.
+def compare_jobs(first: str, second: str, figure: Path | None, analyses: Sequence[Analysis]) -> None:
+    """Print what differs between two jobs, and draw what their analysis can draw.
 
     Parameters
     ----------
@@ -30,14 +28,14 @@ def compare_jobs(first: str, second: str, figure: Path | None) -> None:
         Job ids.
     figure : Path or None
         Where to write the figure. Default: into the results folder.
+    analyses : sequence of Analysis
+        Those that may know how to draw them.
 
     Raises
     ------
     InputError
         If there are no such jobs, or they are of different stages.
     """
-    from shortloop.eeg.report.comparison import scores_in
-
     one, other = load(first), load(second)
     if one.stage != other.stage:
         raise InputError(
@@ -53,15 +51,20 @@ def compare_jobs(first: str, second: str, figure: Path | None) -> None:
     print_table(("job", "stage", "partition", "made", "seconds"), rows, right=("seconds",))
     _print_parts(one, other)
     _print_arrays(one, other)
-    found = scores_in(one), scores_in(other)
-    pairs = {shape: (found[0][shape], found[1][shape]) for shape in found[0] if shape in found[1]}
-    if pairs:
-        _print_scores(one, other, pairs)
+    comparison = _comparison(one, other, analyses)
+    if comparison is not None:
+        _print_numbers(one, other, comparison)
         where = figure or _place(one, other)
         if where is not None:
-            print_lines("", f"figure: {_draw(one, other, pairs, where)}")
+            print_lines("", f"figure: {_draw(comparison, where)}")
         else:
             print_lines("", "figure: none, as the results may not be written; --figure says where else")
+
+
+def _comparison(one: Result, other: Result, analyses: Sequence[Analysis]) -> Comparison | None:
+    """Of the first analysis that knows how to compare them."""
+    found = (analysis.compare(one, other) for analysis in analyses)
+    return next((each for each in found if each is not None), None)
 
 
 def _print_parts(one: Result, other: Result) -> None:
@@ -78,7 +81,7 @@ def _print_parts(one: Result, other: Result) -> None:
 
 
 def _print_arrays(one: Result, other: Result) -> None:
-    from shortloop.eeg.report.comparison import array_differences
+    from shortloop.jobs.explain.arrays import array_differences
 
     rows = []
     for each in array_differences(one, other):
@@ -94,19 +97,14 @@ def _print_arrays(one: Result, other: Result) -> None:
         print_table(columns, rows, right=columns[-1:])
 
 
-def _print_scores(one: Result, other: Result, pairs: dict[str, tuple[Scores, Scores]]) -> None:
-    import numpy as np
-
-    rows = []
-    for shape, (first, second) in pairs.items():
-        name = "over time" if shape == "curve" else "generalization"
-        for what, of in (("mean", np.nanmean), ("peak", np.nanmax)):
-            values = [float(of(each.values)) for each in (first, second)]
-            cells = [f"{value:.3f}" for value in (*values, values[1] - values[0])]
-            rows.append((name, first.label, what, *cells))
+def _print_numbers(one: Result, other: Result, comparison: Comparison) -> None:
+    rows = [
+        (*each[:3], *(f"{value:.3f}" for value in (each.first, each.second, each.second - each.first)))
+        for each in comparison.numbers
+    ]
     print_lines("")
     columns = (one.job, other.job, "difference")
-    print_table(("scores", "", "", *columns), rows, right=columns)
+    print_table((comparison.title, "", "", *columns), rows, right=columns)
 
 
 def _place(one: Result, other: Result) -> Path | None:
@@ -116,15 +114,11 @@ def _place(one: Result, other: Result) -> Path | None:
     return folder / f"{one.job}_{other.job}.png" if os.access(folder, os.W_OK) else None
 
 
-def _draw(one: Result, other: Result, pairs: dict[str, tuple[Scores, Scores]], file: Path) -> Path:
-    from shortloop.eeg.report.comparison import comparison_figure
+def _draw(comparison: Comparison, file: Path) -> Path:
     from shortloop.report.style import styled
 
-    who = {result.partition for result in (one, other)} - {None}
-    kind = str(one.facts.get("kind", "")).capitalize()
-    title = ", ".join(filter(None, [kind, one.stage, *sorted(map(str, who))]))
     with styled():
-        figure = comparison_figure(title, (one.job, other.job), pairs)
+        figure = comparison.draw()
         try:
             figure.savefig(file)
         except (OSError, ValueError) as error:

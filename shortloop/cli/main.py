@@ -55,6 +55,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     interrupted = _note_interrupts()
     try:
+        if not _own_commands() & set(sys.argv[1:2]):  # which work whatever state an analysis is in
+            _add_commands_of_analyses()
         app()
     except KeyboardInterrupt:  # before or after the command itself
         raise SystemExit(130) from None
@@ -83,6 +85,17 @@ def _note_interrupts() -> list[int]:
     return noted
 
 
+def _own_commands() -> set[str]:
+    return {command.callback.__name__ for command in app.registered_commands if command.callback}
+
+
+def _add_commands_of_analyses() -> None:
+    from shortloop.cli.analyses import find_analyses
+
+    for analysis in find_analyses():
+        app.registered_commands += analysis.commands.registered_commands
+
+
 @app.command()
 def run(
     script: Script = "build_pipeline",
@@ -92,19 +105,19 @@ def run(
     ] = False,
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
-    from shortloop.eeg.study.load import STUDY_VARIABLE
     from shortloop.jobs.exax.parent_death import ends_with_this
     from shortloop.jobs.exax.server import running_server
     from shortloop.jobs.project import configuration_file
     from shortloop.jobs.settings_files import TAKE_OVER
     from shortloop.jobs.store.locks import HELD, only_run
     from shortloop.jobs.termination import need_room
+    from shortloop.settings.variable import SETTINGS_VARIABLE
 
     need_files(FEWEST_FILES)
     need_room()
     environ = {"USER": _user(), **os.environ}  # exax signs its lists of jobs with it
     if study is not None:
-        environ[STUDY_VARIABLE] = str(study.absolute())
+        environ[SETTINGS_VARIABLE] = str(study.absolute())
     if take_over:
         environ[TAKE_OVER] = "1"
     # Nobody else begins to run while a server that goes with this run is there.
@@ -150,10 +163,10 @@ def plan(
 ) -> None:
     """What a run would build and reuse, why, and how long that would take. Runs nothing."""
     from shortloop.cli.plan import print_plan
-    from shortloop.eeg.study.load import STUDY_VARIABLE
+    from shortloop.settings.variable import SETTINGS_VARIABLE
 
     if study is not None:
-        os.environ[STUDY_VARIABLE] = str(study.absolute())
+        os.environ[SETTINGS_VARIABLE] = str(study.absolute())
     print_plan(script, every)
 
 
@@ -186,9 +199,10 @@ def compare(
     ] = None,
 ) -> None:
     """What differs between two jobs: what they were made of, and what came out."""
+    from shortloop.cli.analyses import find_analyses
     from shortloop.cli.compare import compare_jobs
 
-    compare_jobs(first, second, figure)
+    compare_jobs(first, second, figure, find_analyses())
 
 
 @app.command()
@@ -240,18 +254,3 @@ def gc(
     from shortloop.cli.gc import collect_garbage
 
     collect_garbage(delete, older, to, forget)
-
-
-@app.command()
-def study(
-    file: Annotated[
-        Path | None, typer.Argument(readable=False, help="Study file to check; default: none.")
-    ] = None,
-) -> None:
-    """Check a study file; without one, list all fields with units and defaults."""
-    from shortloop.cli.fields import check_file, list_fields
-
-    if file is None:
-        list_fields()
-    else:
-        check_file(file)

@@ -12,11 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import ROOT, assert_one_message, shortloop
 
-from shortloop.cli.fields import documented_fields
-from shortloop.eeg.study.load import DEFAULT_STUDY
-
-ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = """\
 slices: 2
 workdirs:
@@ -26,31 +23,6 @@ method packages:
 	methods auto-discover
 listen: .socket.dir/server
 """
-
-
-def shortloop(
-    folder: Path, *arguments: str, library: Path = ROOT, columns: int = 200
-) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if name != "STUDY"}
-    return subprocess.run(
-        [sys.executable, "-m", "shortloop", *arguments],
-        cwd=folder,
-        env={**kept, "PYTHONPATH": str(library), "COLUMNS": str(columns)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def assert_one_message(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("shortloop: ")
-    assert done.stderr.count("shortloop: ") == 1
-    assert "Traceback" not in done.stderr
-    for word in words:
-        assert word in done.stderr
 
 
 @pytest.fixture
@@ -97,7 +69,7 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
     done = shortloop(tmp_path, *arguments)
     said = done.stdout + done.stderr
     assert done.returncode == (0 if arguments else 2)
-    for command in ("run", "plan", "why", "show", "compare", "jobs", "verify", "gc", "study"):
+    for command in ("run", "plan", "why", "show", "compare", "jobs", "verify", "gc"):
         assert re.search(rf"\b{command}\b", said)
 
 
@@ -112,7 +84,6 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
         ("jobs", ("--stage", "--older", "--larger")),
         ("verify", ("--set-aside",)),
         ("gc", ("--delete", "--older", "--to", "--forget")),
-        ("study", ("FILE",)),
     ],
 )
 def test_each_command_explains_itself(tmp_path: Path, command: str, words: tuple[str, ...]) -> None:
@@ -173,7 +144,7 @@ def test_show_of_an_unfinished_job(project: Path) -> None:
 def test_show_into_a_closed_pipe_is_quiet(project: Path) -> None:
     make_job(project, "main-0")
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m shortloop study | head -n 1"],
+        ["bash", "-c", f"{sys.executable} -m shortloop show main-0 | head -n 1"],
         cwd=project,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -183,55 +154,6 @@ def test_show_into_a_closed_pipe_is_quiet(project: Path) -> None:
     )
     assert done.stdout.count("\n") == 1
     assert "Traceback" not in done.stderr
-
-
-def test_study_lists_every_field(tmp_path: Path) -> None:
-    done = shortloop(tmp_path, "study")
-    assert done.returncode == 0
-    lines = done.stdout.splitlines()
-    fields = dict(documented_fields())
-    assert {"name", "input[edf].tmin", "estimator[linear-svm].C", "features.power.cycles"} <= set(fields)
-    for field, description in fields.items():
-        (line,) = [line for line in lines if line.split()[0] == field]
-        assert description[:40] in line
-
-
-def test_study_lists_whole_fields_on_a_narrow_terminal(tmp_path: Path) -> None:
-    done = shortloop(tmp_path, "study", columns=80)
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    for field, _ in documented_fields():
-        assert f"{field} " in done.stdout
-
-
-READY = [DEFAULT_STUDY, *sorted((ROOT / "studies").glob("*.toml"))]
-
-
-@pytest.mark.parametrize("file", READY, ids=lambda file: file.stem)
-def test_study_accepts_the_ready_studies(tmp_path: Path, file: Path) -> None:
-    done = shortloop(tmp_path, "study", str(file))
-    assert done.returncode == 0, done.stderr
-    assert "is fine" in done.stdout
-    assert done.stderr == ""
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (("seed = 2021", "sede = 2021"), ("study.toml", "unknown key", "sede", "did you mean 'seed'?")),
-        (("seed = 2021", 'seed = "x"'), ("study.toml", "wrong value", "seed")),
-        (('name = "simulated"', ""), ("study.toml", "lacks a key", "name")),
-        (("seed = 2021", "seed = "), ("study.toml",)),
-    ],
-)
-def test_study_explains_a_bad_file(tmp_path: Path, change: tuple[str, str], words: tuple[str, ...]) -> None:
-    text = DEFAULT_STUDY.read_text(encoding="utf-8")
-    assert change[0] in text
-    (tmp_path / "study.toml").write_text(text.replace(*change), encoding="utf-8")
-    assert_one_message(shortloop(tmp_path, "study", "study.toml"), *words)
-
-
-def test_study_explains_a_missing_file(tmp_path: Path) -> None:
-    assert_one_message(shortloop(tmp_path, "study", "no_such.toml"), "no_such.toml", "cannot be read")
 
 
 @pytest.mark.parametrize("command", [("run",), ("show", "main-1")])

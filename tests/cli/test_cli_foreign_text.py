@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
-from shortloop.cli import fields, tables
-from shortloop.eeg.study.load import DEFAULT_STUDY
+from shortloop.cli import tables
 from shortloop.jobs.store.lookup import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +87,6 @@ def on_terminal(folder: Path, *arguments: str) -> str:
         ("compare", "main-0", "main-1"),
         ("verify",),
         ("gc", "--older", ESCAPE),
-        ("study", f"{ESCAPE}.toml"),
         ("plan", ESCAPE),
     ],
     ids=lambda command: " ".join(command).replace(ESCAPE, "ESCAPE"),
@@ -110,24 +108,3 @@ def test_what_python_shows_of_a_job(project: Path, monkeypatch: pytest.MonkeyPat
 def test_cells_of_a_table_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     tables.print_table(["a\x1b", "b"], [["one\ntwo", "\x7f"]], right=["b"], title="\x1b")
     assert capsys.readouterr().out.splitlines() == [r"\x1b", r"a\x1b" + "        b", r"one\ntwo  \x7f"]
-
-
-def test_the_name_of_a_study_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / os.fsdecode(f"{ESCAPE}\n".encode() + b"\xff.toml")
-    file.write_bytes(DEFAULT_STUDY.read_bytes())
-    fields.check_file(file)
-    assert rf"{SHOWN}\n\udcff.toml is fine" in capsys.readouterr().out
-
-
-def test_an_output_that_cannot_hold_every_letter(tmp_path: Path) -> None:
-    (tmp_path / "µ.toml").write_bytes(DEFAULT_STUDY.read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-m", "shortloop", "study", "µ.toml"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(rb"\xb5.toml is fine")

@@ -1,13 +1,15 @@
-"""Two jobs of one stage beside each other: their scores, what differs in their arrays, and a figure."""
+"""Two jobs of one stage beside each other: their scores, and a figure of both."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.cli.analyses import Compared, Comparison
 from shortloop.eeg.report.labels import NAMES
 from shortloop.eeg.report.panels import colour_limits, draw_map
 from shortloop.eeg.report.times import MS_UP_TO, TimeScale, bin_edges
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["ArrayDifference", "Scores", "array_differences", "comparison_figure", "scores_in"]
+__all__ = ["Scores", "compare_scores", "comparison_figure", "scores_in"]
 
 PERCENT = NAMES["balanced-accuracy"]
 
@@ -69,26 +71,28 @@ class Scores:
         return all(np.allclose(one, two) for one, two in times if one is not None and two is not None)
 
 
-class ArrayDifference(NamedTuple):
-    """How an array differs between two jobs.
+def compare_scores(first: Result, second: Result) -> Comparison | None:
+    """The scores of two jobs, as far as both have them.
 
     Parameters
     ----------
-    name : str
-        Name of the array.
-    first, second : str
-        Shape and type in each job; empty where it is not there.
-    differ : int or None
-        How many values are not the same; None if shapes differ.
-    largest : float or None
-        Largest difference between two numbers; None if there is none to tell.
-    """
+    first, second : Result
+        Jobs of one stage.
 
-    name: str
-    first: str
-    second: str
-    differ: int | None
-    largest: float | None
+    Returns
+    -------
+    Comparison or None
+        None if they have none in common.
+    """
+    one, other = scores_in(first), scores_in(second)
+    pairs = {shape: (one[shape], other[shape]) for shape in one if shape in other}
+    if not pairs:
+        return None
+    who = sorted({result.partition for result in (first, second) if result.partition is not None})
+    kind = str(first.facts.get("kind", "")).capitalize()
+    title = ", ".join(filter(None, [kind, first.stage, *who]))
+    draw = partial(comparison_figure, title, (first.job, second.job), pairs)
+    return Comparison("scores", tuple(_numbers(pairs)), draw)
 
 
 def scores_in(result: Result) -> dict[str, Scores]:
@@ -133,29 +137,6 @@ def scores_in(result: Result) -> dict[str, Scores]:
     return found
 
 
-def array_differences(first: Result, second: Result) -> Iterator[ArrayDifference]:
-    """How the arrays of two jobs differ.
-
-    Parameters
-    ----------
-    first, second : Result
-        The jobs.
-
-    Yields
-    ------
-    ArrayDifference
-        Of each array that either has.
-    """
-    for name in dict.fromkeys([*first.arrays, *second.arrays]):
-        before, after = _described(first, name), _described(second, name)
-        found: tuple[int | None, float | None] = (None, None)
-        if before and after:
-            one, other = first.arrays[name], second.arrays[name]
-            if one.shape == other.shape:
-                found = _difference(one, other)
-        yield ArrayDifference(name, before, after, *found)
-
-
 def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple[Scores, Scores]]) -> Figure:
     """Curves of both jobs, and maps of both, with the differences.
 
@@ -181,6 +162,13 @@ def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple
         for part, (shape, pair) in zip(parts.flat, pairs.items()):
             (_draw_curves if shape == "curve" else _draw_planes)(part, names, pair)
     return figure
+
+
+def _numbers(pairs: dict[str, tuple[Scores, Scores]]) -> Iterator[Compared]:
+    for shape, (first, second) in pairs.items():
+        what = "over time" if shape == "curve" else "generalization"
+        for summary, of in (("mean", np.nanmean), ("peak", np.nanmax)):
+            yield Compared(what, first.label, summary, float(of(first.values)), float(of(second.values)))
 
 
 def _draw_curves(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Scores]) -> None:
@@ -235,25 +223,3 @@ def _chance(facts: dict[str, Any], shape: str) -> float | None:
     known = facts["statistics"][shape] if "statistics" in facts else facts
     chance = known["chance"][shape] if isinstance(known["chance"], dict) else known["chance"]
     return None if chance is None else float(chance)
-
-
-def _described(result: Result, name: str) -> str:
-    array = result.record["arrays"].get(name)
-    return "" if array is None else f"{' × '.join(map(str, array['shape'])) or '1'} {array['dtype']}"
-
-
-def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
-    """Part by part, as arrays may be larger than memory."""
-    numeric = all(each.dtype.kind in "biuf" for each in (one, other))
-    differ, largest = 0, 0.0
-    for old, new in zip(np.atleast_1d(one), np.atleast_1d(other)):
-        if not numeric:
-            differ += int(np.sum(np.asarray(old != new)))
-            continue
-        old, new = np.asarray(old, dtype=float), np.asarray(new, dtype=float)
-        same = (old == new) | (np.isnan(old) & np.isnan(new))
-        differ += int(np.sum(~same))
-        away = np.abs(new - old)[~same]
-        if np.isfinite(away).any():
-            largest = max(largest, float(np.nanmax(away)))
-    return differ, largest if numeric and differ else None

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from shortloop.eeg.study.explain import explain, models_in
 from shortloop.eeg.study.schema import Study
 from shortloop.errors import InputError
+from shortloop.settings.variable import SETTINGS_VARIABLE as STUDY_VARIABLE
 
 __all__ = ["DEFAULT_STUDY", "STUDY_VARIABLE", "data_folder", "models_in", "read_study", "study_path"]
 
 DEFAULT_STUDY = Path(__file__).with_name("default.toml")
-STUDY_VARIABLE = "STUDY"
 
 
 def study_path(environ: Mapping[str, str] = os.environ, *, base: Path | None = None) -> Path:

@@ -1,4 +1,4 @@
-"""Two jobs beside each other: their scores, the differences of their arrays, the figure."""
+"""Two jobs beside each other: their scores, and the figure of both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortloop.eeg.report.comparison import ArrayDifference, array_differences, comparison_figure, scores_in
+from shortloop.eeg.report.comparison import compare_scores, comparison_figure, scores_in
 from shortloop.worker.results import Result
 
 TIMES = np.array([-0.1, 0.0, 0.1])
@@ -21,7 +21,7 @@ def result(folder: Path, facts: dict[str, Any] | None = None, **arrays: Any) -> 
         values = np.asarray(values)
         np.save(folder / f"{name}.npy", values)
         described[name] = {"shape": list(values.shape), "dtype": str(values.dtype), "unit": "s"}
-    record = {"stage": "any", "participant": None, "arrays": described, "facts": facts or {}}
+    record = {"stage": "any", "partition": None, "arrays": described, "facts": facts or {}}
     return Result(folder.name, folder, record)
 
 
@@ -74,31 +74,6 @@ def test_a_job_without_scores_has_none(tmp_path: Path) -> None:
     assert scores_in(result(tmp_path / "a", data=np.zeros((3, 2)))) == {}
 
 
-def test_differences_of_arrays(tmp_path: Path) -> None:
-    nan = np.nan
-    one = result(
-        tmp_path / "a", same=[1.0, nan], numbers=[[1, 2], [3, 4]], words=["a", "b"], shape=[1], gone=[1]
-    )
-    other = result(
-        tmp_path / "b", same=[1.0, nan], numbers=[[1, 2], [3, 9]], words=["a", "c"], shape=[1, 2], more=[1.0]
-    )
-    assert list(array_differences(one, other)) == [
-        ArrayDifference("same", "2 float64", "2 float64", 0, None),
-        ArrayDifference("numbers", "2 × 2 int64", "2 × 2 int64", 1, 5.0),
-        ArrayDifference("words", "2 <U1", "2 <U1", 1, None),
-        ArrayDifference("shape", "1 int64", "2 int64", None, None),
-        ArrayDifference("gone", "1 int64", "", None, None),
-        ArrayDifference("more", "", "1 float64", None, None),
-    ]
-
-
-@pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_a_number_that_became_none_differs(tmp_path: Path, value: float) -> None:
-    one, other = result(tmp_path / "a", x=[1.0, 2.0]), result(tmp_path / "b", x=[1.0, value])
-    (found,) = array_differences(one, other)
-    assert found.differ == 1
-
-
 def panels(one: Result, other: Result) -> list[str]:
     scores = scores_in(one), scores_in(other)
     pairs = {shape: (scores[0][shape], scores[1][shape]) for shape in scores[0]}
@@ -128,3 +103,22 @@ def test_the_difference_is_drawn(tmp_path: Path) -> None:
     line = figure.subfigs[0].axes[1].lines[1]
     assert np.allclose(np.asarray(line.get_xdata()), [-100, 0, 100])
     assert np.allclose(np.asarray(line.get_ydata()), 3)
+
+
+def test_what_the_command_shows_of_two_jobs(tmp_path: Path) -> None:
+    one, other = (permuted(tmp_path / name, shift) for name, shift in (("a", 0.0), ("b", 3.0)))
+    found = compare_scores(one, other)
+    assert found is not None
+    assert found.title == "scores"
+    assert [each[:3] for each in found.numbers] == [
+        ("over time", "Balanced accuracy (%)", "mean"),
+        ("over time", "Balanced accuracy (%)", "peak"),
+        ("generalization", "Balanced accuracy (%)", "mean"),
+        ("generalization", "Balanced accuracy (%)", "peak"),
+    ]
+    assert found.numbers[1].second - found.numbers[1].first == pytest.approx(3.0)
+    assert found.draw().get_suptitle() == "any"
+
+
+def test_jobs_without_scores_in_common_are_not_compared(tmp_path: Path) -> None:
+    assert compare_scores(permuted(tmp_path / "a"), result(tmp_path / "b", data=np.zeros(3))) is None

@@ -115,7 +115,7 @@ def test_unit_is_named(name: str, field: FieldInfo) -> None:
 
 
 def test_fields_are_printed_with_their_descriptions() -> None:
-    from shortloop.cli.fields import documented_fields
+    from shortloop.eeg.study.command import documented_fields
 
     printed = dict(documented_fields())
     for param in FIELDS:

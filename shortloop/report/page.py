@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shortloop.report.files import FIGURES, REPORT
 from shortloop.report.flat import flat
 from shortloop.report.provenance import ProvenanceRow
 from shortloop.report.style import DPI
 from shortloop.report.template import PAGE
 from shortloop.text import printable
 
-__all__ = ["FIGURES", "REPORT", "Page", "PageFigure", "PageSection", "PageTable", "TableRow", "slug", "write"]
-
-REPORT = "report.html"
-FIGURES = "figures"
-"""The folder of the figures, beside the page."""
+__all__ = ["Page", "PageFigure", "PageSection", "PageTable", "TableRow", "slug", "write"]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from page_reader import Page as Reader
 
-from shortloop.report.page import FIGURES, Page, PageFigure, PageSection, PageTable, TableRow, slug, write
+from shortloop.report.files import FIGURES
+from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, slug, write
 from shortloop.report.provenance import ProvenanceRow
 from shortloop.report.style import new_figure, save, styled
 

@@ -1,10 +1,8 @@
-"""The end of a run: figures, page and summary into the folder of results, a table to the terminal."""
+"""The end of a run: report and summary into the folder of results, tables to the terminal."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +12,7 @@ from typing import Any
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.jobs.pipeline import Built
 from shortloop.jobs.progress import terminal_width
-from shortloop.jobs.project import configuration, write_atomically
+from shortloop.report.deliver import copy_report, print_place, results_folder, run_summary, write_summary
 from shortloop.text import one_line
 
 __all__ = ["deliver"]
@@ -32,50 +30,15 @@ def deliver(run: StudyRun, report: Built, seconds: float) -> None:
     seconds : float
         How long the run took.
     """
-    folder = Path(configuration().result_directory) / run.study.name
-    folder.mkdir(parents=True, exist_ok=True)
-    names = _copy_report(report.path, folder)
+    name = run.study.name
+    folder = results_folder(name)
+    files = copy_report(report.path, folder)
     findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
-    summary = {
-        "study": run.study.name,
-        "seconds": round(seconds, 3),
-        "built": sum(job.fresh for job in run.jobs),
-        "reused": sum(not job.fresh for job in run.jobs),
-        "report": report.job,
-        "files": names,
-        "jobs": [
-            {
-                "job": job.job,
-                "stage": job.stage,
-                "participant": job.partition,
-                "built": job.fresh,
-                "seconds": round(job.seconds, 4),
-            }
-            for job in run.jobs
-        ],
-        "scores": _scores(report.path, run.jobs),
-        "findings": findings,
-    }
-    write_atomically(folder / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
-    _print_table(findings, folder / "report.html")
-
-
-def _copy_report(source: Path, folder: Path) -> list[str]:
-    files = [source / "report.html", *sorted((source / "figures").iterdir())]
-    names = [str(file.relative_to(source)) for file in files]
-    (folder / "figures").mkdir(exist_ok=True)
-    for file, name in zip(files, names, strict=True):
-        target = folder / name
-        have, want = target.stat() if target.exists() else None, file.stat()
-        # A copy keeps the time of what it is a copy of.
-        if have is None or (have.st_size, have.st_mtime_ns) != (want.st_size, want.st_mtime_ns):
-            part = target.with_name(f".{target.name}.{os.getpid()}")
-            shutil.copy2(file, part)
-            part.replace(target)
-    for stale in (folder / "figures").iterdir():
-        if f"figures/{stale.name}" not in names:
-            stale.unlink()
-    return names
+    done = run_summary(run.jobs, report, seconds, files, partition="participant")
+    scores = _scores(report.path, run.jobs)
+    write_summary(folder, {"study": name, **done, "scores": scores, "findings": findings})
+    _print_tables(findings)
+    print_place(folder)
 
 
 def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
@@ -86,7 +49,7 @@ def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
     return [{**scores[job.facts["kind"], job.partition], "job": job.job} for job in permuted]
 
 
-def _print_table(findings: list[dict[str, Any]], page: Path) -> None:
+def _print_tables(findings: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -116,8 +79,6 @@ def _print_table(findings: list[dict[str, Any]], page: Path) -> None:
                 what = "over time" if name == "curve" else "generalization"
                 verdict = "significant" if group[name]["significant"] else "not significant"
                 console.print(f"  {what}: {verdict} (smallest corrected p = {group[name]['p']:.3g})")
-    where = os.path.relpath(page, configuration().project_directory)
-    console.print(f"report: {one_line(where)}", soft_wrap=True, highlight=False)
 
 
 def _at(time: float | None, unit: str) -> str:

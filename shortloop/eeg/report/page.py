@@ -11,7 +11,8 @@ from shortloop.eeg.report.limits import limits
 from shortloop.eeg.report.overview import overview
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section, SectionFigure
-from shortloop.report.page import FIGURES, Page, PageFigure, PageSection, slug, write
+from shortloop.report.files import FIGURES
+from shortloop.report.page import Page, PageFigure, PageSection, slug, write
 from shortloop.report.provenance import provenance_rows
 from shortloop.report.style import save
 

@@ -1,0 +1,136 @@
+"""The end of a run: its report and a summary, put where its user looks for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shortloop.jobs.executor import Built
+from shortloop.jobs.project import configuration, write_atomically
+from shortloop.report.files import FIGURES, REPORT
+from shortloop.text import one_line
+
+__all__ = ["copy_report", "print_place", "results_folder", "run_summary", "write_summary"]
+
+
+def results_folder(name: str) -> Path:
+    """The folder of the results of a run, made if it does not exist.
+
+    Parameters
+    ----------
+    name : str
+        Name in its settings.
+
+    Returns
+    -------
+    Path
+    """
+    folder = Path(configuration().result_directory) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def copy_report(report: Path, folder: Path) -> list[str]:
+    """Copy the page and the figures of a report, and drop figures that it does not have any more.
+
+    Parameters
+    ----------
+    report : Path
+        Folder of the job of the report.
+    folder : Path
+        Where to; what is there already is not copied again.
+
+    Returns
+    -------
+    list of str
+        Names of the files, from that folder.
+    """
+    files = [report / REPORT, *sorted((report / FIGURES).iterdir())]
+    names = [str(file.relative_to(report)) for file in files]
+    (folder / FIGURES).mkdir(exist_ok=True)
+    for file, name in zip(files, names, strict=True):
+        target = folder / name
+        have, want = target.stat() if target.exists() else None, file.stat()
+        # A copy keeps the time of what it is a copy of.
+        if have is None or (have.st_size, have.st_mtime_ns) != (want.st_size, want.st_mtime_ns):
+            part = target.with_name(f".{target.name}.{os.getpid()}")
+            shutil.copy2(file, part)
+            part.replace(target)
+    for stale in (folder / FIGURES).iterdir():
+        if f"{FIGURES}/{stale.name}" not in names:
+            stale.unlink()
+    return names
+
+
+def run_summary(
+    jobs: Sequence[Built],
+    report: Built,
+    seconds: float,
+    files: Sequence[str],
+    partition: str = "partition",
+) -> dict[str, Any]:
+    """What a run did, as plain data.
+
+    Parameters
+    ----------
+    jobs : sequence of Built
+        All its jobs.
+    report : Built
+        That of the report.
+    seconds : float
+        How long it took.
+    files : sequence of str
+        Files of the report.
+    partition : str, default "partition"
+        What the analysis calls a partition.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "seconds": round(seconds, 3),
+        "built": sum(job.fresh for job in jobs),
+        "reused": sum(not job.fresh for job in jobs),
+        "report": report.job,
+        "files": list(files),
+        "jobs": [
+            {
+                "job": job.job,
+                "stage": job.stage,
+                partition: job.partition,
+                "built": job.fresh,
+                "seconds": round(job.seconds, 4),
+            }
+            for job in jobs
+        ],
+    }
+
+
+def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+    """Write ``summary.json``.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the results.
+    summary : mapping
+        Plain data.
+    """
+    write_atomically(folder / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
+
+
+def print_place(folder: Path) -> None:
+    """Say where the report is.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the results.
+    """
+    where = os.path.relpath(folder / REPORT, configuration().project_directory)
+    print(f"report: {one_line(where)}")

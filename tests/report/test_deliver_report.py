@@ -1,0 +1,56 @@
+"""What a run leaves: the files of its report, and a summary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from toy_jobs import toy_project
+
+from shortloop.jobs.planner import Built
+from shortloop.report.deliver import copy_report, print_place, results_folder, run_summary, write_summary
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder of the job of a report, in a project."""
+    monkeypatch.chdir(toy_project(tmp_path))
+    folder = tmp_path / "workdirs" / "main" / "main-9"
+    (folder / "figures").mkdir(parents=True)
+    for name in ("report.html", "figures/a.png", "figures/b.png"):
+        (folder / name).write_text(name, encoding="utf-8")
+    return folder
+
+
+def test_files_are_copied_once_and_old_ones_go(report: Path) -> None:
+    folder = results_folder("toy")
+    names = ["report.html", "figures/a.png", "figures/b.png"]
+    assert copy_report(report, folder) == names
+    assert [(folder / name).read_text(encoding="utf-8") for name in names] == names
+    before = {name: (folder / name).stat().st_ino for name in names}
+    (report / "figures/a.png").write_text("another", encoding="utf-8")
+    (report / "figures/b.png").unlink()
+    assert copy_report(report, folder) == names[:2]
+    assert (folder / "report.html").stat().st_ino == before["report.html"]
+    assert (folder / "figures/a.png").read_text(encoding="utf-8") == "another"
+    assert sorted(file.name for file in folder.rglob("*")) == ["a.png", "figures", "report.html"]
+
+
+def test_the_summary_says_what_was_built(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = [
+        Built("main-1", "fit", "A", fresh=True, seconds=1.23456),
+        Built("main-2", "fit", "B"),
+        Built("main-9", "report", None, report),
+    ]
+    folder = results_folder("toy")
+    summary = run_summary(jobs, jobs[-1], 2.0, ["report.html"], partition="line")
+    write_summary(folder, {"name": "toy", **summary})
+    read = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert list(read) == ["name", "seconds", "built", "reused", "report", "files", "jobs"]
+    assert (read["built"], read["reused"], read["report"]) == (1, 2, "main-9")
+    assert read["jobs"][0] == {
+        "job": "main-1", "stage": "fit", "line": "A", "built": True, "seconds": 1.2346
+    }  # fmt: skip
+    print_place(folder)
+    assert capsys.readouterr().out == "report: results/toy/report.html\n"

@@ -113,7 +113,7 @@ def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
         studies = store.index.studies()
         entries = wanted.apply(inventory(store), studies)
     entries.sort(key=ORDERS[order], reverse=reverse)
-    columns = ("job", "stage", "partition", "study", "made", "seconds", "size", "state")
+    columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")
     print_table(
         columns,
         [_row(each, studies) for each in entries],

@@ -21,7 +21,7 @@ from shortloop.jobs.system_errors import need_files, system_error
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    help="Days-long EEG decoding analyses as a loop of minutes.",
+    help="Days-long analyses as a loop of minutes.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -40,11 +40,18 @@ sys.exit(main())
 FEWEST_FILES = 16  # open at once, that exax needs to begin a run
 
 Script = Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")]
-StudyFile = Annotated[
+SettingsFile = Annotated[
     Path | None,
-    typer.Option("--study", readable=False, help="Study file; default: STUDY, else the embedded study."),
+    typer.Option(
+        "--settings",
+        "--study",
+        readable=False,
+        help="Settings file; default: the one that STUDY names, else the script's own.",
+    ),
 ]
-StudyName = Annotated[str | None, typer.Option("--study", help="Name of a study.")]
+SettingsName = Annotated[
+    str | None, typer.Option("--settings", "--study", help="Only jobs of the settings of this name.")
+]
 Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.g. 12h, 30d, 2w.")]
 
 
@@ -99,9 +106,9 @@ def _add_commands_of_analyses() -> None:
 @app.command()
 def run(
     script: Script = "build_pipeline",
-    study: StudyFile = None,
+    settings: SettingsFile = None,
     take_over: Annotated[
-        bool, typer.Option("--take-over", help="Even if another study file has the name of this one.")
+        bool, typer.Option("--take-over", help="Even if another settings file has the name of this one.")
     ] = False,
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
@@ -116,8 +123,8 @@ def run(
     need_files(FEWEST_FILES)
     need_room()
     environ = {"USER": _user(), **os.environ}  # exax signs its lists of jobs with it
-    if study is not None:
-        environ[SETTINGS_VARIABLE] = str(study.absolute())
+    if settings is not None:
+        environ[SETTINGS_VARIABLE] = str(settings.absolute())
     if take_over:
         environ[TAKE_OVER] = "1"
     # Nobody else begins to run while a server that goes with this run is there.
@@ -158,28 +165,28 @@ def _wait(run: subprocess.Popen[bytes]) -> int:
 @app.command()
 def plan(
     script: Script = "build_pipeline",
-    study: StudyFile = None,
+    settings: SettingsFile = None,
     every: Annotated[bool, typer.Option("--all", help="List each job.")] = False,
 ) -> None:
     """What a run would build and reuse, why, and how long that would take. Runs nothing."""
     from shortloop.cli.plan import print_plan
     from shortloop.settings.variable import SETTINGS_VARIABLE
 
-    if study is not None:
-        os.environ[SETTINGS_VARIABLE] = str(study.absolute())
+    if settings is not None:
+        os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
     print_plan(script, every)
 
 
 @app.command()
 def why(
     job: Annotated[str, typer.Argument(help="Job id, e.g. main-12, or a stage, e.g. train.")],
-    study: StudyName = None,
+    settings: SettingsName = None,
     full: Annotated[bool, typer.Option("--full", help="Print all of long differences of code.")] = False,
 ) -> None:
     """What made a job, or the jobs of a stage in the last run, others than before."""
     from shortloop.cli.why import print_why
 
-    print_why(job, study, full)
+    print_why(job, settings, full)
 
 
 @app.command()
@@ -209,7 +216,7 @@ def compare(
 def jobs(
     stage: Annotated[str | None, typer.Option(help="Only jobs of this stage.")] = None,
     partition: Annotated[str | None, typer.Option(help="Only jobs of this partition.")] = None,
-    study: StudyName = None,
+    settings: SettingsName = None,
     state: Annotated[str | None, typer.Option(help="Only jobs in this state, e.g. superseded.")] = None,
     older: Older = None,
     newer: Annotated[str | None, typer.Option(help="Only jobs younger than this, e.g. 2h.")] = None,
@@ -221,7 +228,7 @@ def jobs(
     """List jobs: which stage and partition, what they took, whether anybody needs them."""
     from shortloop.cli.jobs import Filter, print_jobs
 
-    print_jobs(Filter(stage, partition, study, state, older, newer, larger, scripts), sort, reverse)
+    print_jobs(Filter(stage, partition, settings, state, older, newer, larger, scripts), sort, reverse)
 
 
 @app.command()
@@ -247,7 +254,8 @@ def gc(
         str | None, typer.Option(help="Only as many as it takes for all jobs to fit, e.g. 20GB.")
     ] = None,
     forget: Annotated[
-        str | None, typer.Option(metavar="STUDY", help="A study whose last run is not needed any more.")
+        str | None,
+        typer.Option(metavar="NAME", help="Settings whose last run is not needed any more."),
     ] = None,
 ) -> None:
     """Delete jobs that nothing rests on, the oldest first, and leftovers. Their ids stay taken."""

@@ -152,7 +152,7 @@ def job_directory(job: str) -> Path:
             "that is no job id",
             found=job,
             expected=" or ".join(f"{name}-NUMBER" for name in workdirs),
-            hint="job ids are in results/<study>/summary.json, in the report, and in `ax workdir`",
+            hint="job ids are in results/<name>/summary.json, in the report, and in `ax workdir`",
         )
     folder = Path(workdirs[workdir]) / job
     try:

@@ -169,13 +169,13 @@ def pipelines_of(store: Store, study: str) -> list[Purpose]:
     found = [each for each in meant if not each.project or is_gone(each.project)]
     if not found and meant:
         raise InputError(
-            "that study was run by another project, which is still there",
+            "these settings were run by another project, which is still there",
             found=" and ".join(map(str, meant)),
             hint="give the command in the folder of that project",
         )
     if not found:
         names = " or ".join(each.pipeline for each in known if not each.project or is_gone(each.project))
-        raise InputError("no such study was run here", found=study, expected=names or "none was")
+        raise InputError("no settings of that name were run here", found=study, expected=names or "none was")
     return found
 
 

@@ -76,8 +76,8 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("run", ("--study", "build_pipeline")),
-        ("plan", ("--study", "--all", "build_pipeline")),
+        ("run", ("--settings", "--study", "build_pipeline")),
+        ("plan", ("--settings", "--study", "--all", "build_pipeline")),
         ("why", ("JOB", "--full")),
         ("show", ("JOB", "main-12")),
         ("compare", ("FIRST", "SECOND", "--figure")),

@@ -72,7 +72,7 @@ def test_a_study_that_is_not_needed_any_more(jobs: ToyJobs, capsys: pytest.Captu
     assert "2 of 3 jobs would go" in said(capsys)
     said(capsys, really=True, study="small")
     assert deleted(jobs) == [0, 1, 2]
-    with pytest.raises(InputError, match="no such study"):
+    with pytest.raises(InputError, match="no settings of that name"):
         said(capsys, study="large")
 
 

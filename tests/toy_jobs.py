@@ -16,6 +16,7 @@ import numpy as np
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.project import DELETED, FINISHED
+from shortloop.jobs.store.formats import BEFORE
 from shortloop.jobs.store.manifest import (
     MANIFEST,
     Manifest,
@@ -27,6 +28,7 @@ from shortloop.jobs.store.manifest import (
 )
 from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
+from shortloop.worker.records import FORMAT, RECORD
 
 PIPELINE = "build_toy small"
 CONFIGURATION = """\
@@ -185,6 +187,7 @@ class ToyJobs:
         np.save(folder / "times.npy", times)
         array = {"axes": "bins", "description": "", "shape": [4], "dtype": "float64"}
         record: dict[str, Any] = {
+            "format": FORMAT,
             "stage": method,
             "partition": partition,
             "arrays": {"scores": {**array, "unit": "%"}, "times": {**array, "unit": "s"}, **arrays},
@@ -219,3 +222,26 @@ def with_code(**texts: str) -> dict[str, str]:
 
 def _each(made: Manifest | list[Manifest], what: str) -> Any:
     return [getattr(each, what) for each in made] if isinstance(made, list) else getattr(made, what)
+
+
+def make_outdated(folder: Path, how: str) -> None:
+    """Make a job one that another version of Shortloop kept, and that is whole to that version.
+
+    `how` is "before" (there were no numbers, and a manifest had another name), or which of "manifest" and
+    "record" has another number.
+    """
+    plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    del plain["hash"]
+    if how == "manifest":
+        plain["format"] = FORMAT + 1
+    elif how == "record":
+        record["format"] = FORMAT + 1
+    else:
+        del plain["format"], record["format"]
+    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
+    plain["files"] = files = hash_files(folder, output_files(folder))
+    plain["content"], _ = content_of_job(folder, files)
+    (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
+    if how == "before":
+        (folder / MANIFEST).rename(folder / BEFORE[0])

@@ -12,7 +12,7 @@ from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
-from shortloop.upkeep.inventory import Entry, inventory
+from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 __all__ = ["collect_garbage"]
 
@@ -101,6 +101,8 @@ def _print(chosen: list[Entry]) -> None:
     if rows:
         numbers = ("jobs", "size", "youngest", "oldest")
         print_table(("state", "stage", *numbers), rows, right=numbers)
+    if any(each.state == "outdated" for each in chosen):
+        print_lines(f"outdated: {STATES['outdated']}")
 
 
 def _say_if_too_much(left: int, size: int | None) -> None:

@@ -42,7 +42,7 @@ def show_job(job: str) -> None:
     folder = job_directory(job)
     with Store() as store:
         (state,) = [each.state for each in inventory(store) if each.folder == folder]
-    result = None if state == "deleted" else load(job)
+    result = None if state in ("deleted", "outdated") else load(job)
     setup, manifest = setup_of(folder), read_manifest(folder)
     if not setup:
         raise InputError("exax's record of the job cannot be read", file=folder / "setup.json")

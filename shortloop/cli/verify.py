@@ -58,6 +58,12 @@ def verify_jobs(set_aside: bool) -> int:
     took = duration(time.monotonic() - started)
     verdict = f"{len(wrong)} damaged or missing" if wrong else "all are as they were recorded"
     print_lines(f"{counted(recorded, 'job')}, {amount(read)}, read in {took}: {verdict}")
+    outdated = sum(each.state == "outdated" for each in entries)
+    if outdated:
+        print_lines(
+            f"not read: {counted(outdated, 'job')} in another format, by another version of Shortloop;"
+        )
+        print_lines("no run uses them, and `shortloop gc --delete` deletes them")
     if wrong and set_aside:
         print_lines("these are not used any more; the next run builds what it needs of them again")
     elif wrong:

@@ -18,6 +18,7 @@ from shortloop.jobs.keys.code import Code, code_state
 from shortloop.jobs.keys.file_state import CHANGED
 from shortloop.jobs.keys.key import Parts, find_method
 from shortloop.jobs.project import FINISHED, SET_ASIDE
+from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.manifest import MANIFEST, Manifest, content_of_job, hash_files, output_files
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.stored_job import StoredJob
@@ -154,6 +155,7 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
         (folder / MANIFEST).exists()
         or not (folder / FINISHED).is_file()
         or not client.made_since_boot(folder)
+        or is_outdated(folder)
     ):
         return None
     now, started = order.code(), _post(folder)["starttime"]

@@ -10,6 +10,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.explain.code_changes import changed_names, kept_code, text_diff
 from shortloop.jobs.explain.differences import Difference, differences
 from shortloop.jobs.explain.reasons import code_words, file_words
+from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import setup_of, sources_of
@@ -100,6 +101,13 @@ def explain(store: Store, job: str, against: str = "") -> Explained:
         If the job has no manifest.
     """
     manifest = store.manifest_of(job)
+    folder = store.folder(job)
+    if manifest is None and folder is not None and is_outdated(folder):
+        raise InputError(
+            "the job was kept in another format, by another version of Shortloop",
+            found=job,
+            hint="run again: it is built again when it is needed",
+        )
     if manifest is None:
         raise InputError(
             "nothing is known of how the job was made",

@@ -17,6 +17,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.exax.client import is_idle
 from shortloop.jobs.exax.listener import answers
 from shortloop.jobs.project import DELETED, FINISHED, cache_directory, configuration
+from shortloop.jobs.store.formats import BEFORE
 from shortloop.jobs.store.leftovers import foreign_server
 from shortloop.jobs.store.locks import only_run
 from shortloop.jobs.store.manifest import MANIFEST
@@ -27,7 +28,7 @@ from shortloop.upkeep.inventory import Entry
 
 __all__ = ["deletable", "delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
 
-KEPT = {"setup.json", MANIFEST, DELETED}
+KEPT = {"setup.json", MANIFEST, *BEFORE, DELETED}
 OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
 
 
@@ -42,14 +43,14 @@ def deletable(each: Entry) -> bool:
     Returns
     -------
     bool
-        Whether it is superseded, was found damaged or did not finish, or its deletion was cut off. The job
-        of a build script that has not ended may be running.
+        Whether it is superseded, of another format, was found damaged or did not finish, or its deletion was
+        cut off. The job of a build script that has not ended may be running.
     """
     if each.state == "deleted":
         return any(file.name not in KEPT for file in each.folder.iterdir())
     if each.state == "unfinished":
         return not each.script
-    return each.state in ("superseded", "damaged")
+    return each.state in ("superseded", "outdated", "damaged")
 
 
 def to_delete(entries: Iterable[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:

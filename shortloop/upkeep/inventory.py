@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
+from shortloop.jobs.store.formats import BEFORE, is_outdated
 from shortloop.jobs.store.leftovers import BROKEN
-from shortloop.jobs.store.manifest import MANIFEST
+from shortloop.jobs.store.manifest import MANIFEST, read_manifest
 from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
 
@@ -23,6 +24,7 @@ STATES = {
     "needed": "a current job was made from it, or its pipeline has not run to its end yet",
     "superseded": "nothing rests on it",
     "unrecorded": "finished, but not recorded: its run was cut off, or did not go through Shortloop",
+    "outdated": "kept in another format, by another version of Shortloop: it is not used, and built again",
     "damaged": "was found damaged, and is not used",
     "unfinished": "did not finish, or still runs",
     "deleted": "only what it was made of is left",
@@ -103,7 +105,9 @@ def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
     ]
     keep = needed(entries, of_job, store.index.ended_pipelines().union(without))
     return [
-        replace(each, state="needed") if each.state == "superseded" and each.job in keep else each
+        replace(each, state="needed")
+        if each.state in ("superseded", "outdated") and each.job in keep
+        else each
         for each in entries
     ]
 
@@ -172,12 +176,14 @@ def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose,
         state = "deleted"
     elif FINISHED not in names:
         state = "damaged" if names & {SET_ASIDE, BROKEN} else "unfinished"
+    elif indexed is None and names.intersection((MANIFEST, *BEFORE)) and is_outdated(folder):
+        state = "outdated"
     elif current:
         state = "current"
     else:
         state = "superseded" if MANIFEST in names or script else "unrecorded"
-    if not made_for.pipeline and MANIFEST in names:
-        made_for = Purpose(str(_read(f"{folder}/{MANIFEST}").get("pipeline", "")))
+    if indexed is None and (manifest := read_manifest(folder)) is not None:
+        made_for = Purpose(manifest.pipeline)
     return Entry(
         job=folder.name,
         folder=folder,

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import FINISHED
+from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.inputs import changed_unseen, locate
 from shortloop.jobs.store.integrity import added_files, damage
-from shortloop.jobs.store.manifest import MANIFEST, Manifest, manifest_problem, read_manifest
+from shortloop.jobs.store.manifest import MANIFEST, OTHER_FORMAT, Manifest, manifest_problem, read_manifest
 from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 from shortloop.upkeep.inventory import Entry
@@ -106,7 +107,7 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
 
 
 def _check(each: Entry) -> Problem | None:
-    if each.script or each.state == "deleted":
+    if each.script or each.state in ("deleted", "outdated"):
         return None
     if each.state == "unreadable":
         return _problem(each, "its folder may not be read here")
@@ -116,12 +117,17 @@ def _check(each: Entry) -> Problem | None:
         return _problem(each, "was set aside", damaged=False)
     manifest = read_manifest(each.folder)
     if manifest is None:
+        if is_outdated(each.folder):  # and something needs it
+            return _problem(each, OTHER_FORMAT, damaged=False)
         if (each.folder / MANIFEST).exists():
             return _problem(each, str(manifest_problem(each.folder)))
         return _problem(each, "is not recorded", damaged=False)
     if not (each.folder / FINISHED).is_file():
         return None  # it was deleted while this went on
-    what = damage(each.folder, manifest) or _outside(each, manifest)
+    what = damage(each.folder, manifest)
+    if what is None and is_outdated(each.folder):
+        return _problem(each, f"its record {OTHER_FORMAT}", damaged=False)
+    what = what or _outside(each, manifest)
     if what is not None:
         return _problem(each, what, key=manifest.key)
     added = added_files(each.folder, manifest)

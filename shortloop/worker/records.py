@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from shortloop.span import Span
 
 __all__ = [
+    "FORMAT",
+    "RECORD",
     "Array",
     "Outside",
     "create_array",
@@ -30,6 +32,9 @@ __all__ = [
 ]
 
 RECORD = "record.json"
+FORMAT = 1
+"""Number of the format of records and manifests. Whoever changes one of them raises it: jobs of another
+number are not used, and are built again."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +165,7 @@ def write_record(
         Why the input was rejected; there are no arrays then.
     """
     record = {
+        "format": FORMAT,
         "stage": stage,
         "partition": partition,
         "arrays": {name: _described(name, array) for name, array in arrays.items()},

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError, TransientError
 from shortloop.text import one_line
-from shortloop.worker.records import RECORD
+from shortloop.worker.records import FORMAT, RECORD
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
 
-__all__ = ["Arrays", "Result", "Where", "open_result"]
+__all__ = ["Arrays", "OtherFormat", "Result", "Where", "open_result"]
+
+
+class OtherFormat(TransientError):
+    """A job that another version of this package wrote."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +211,8 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
 
     Raises
     ------
+    OtherFormat
+        If another version of this package wrote it.
     TransientError
         If it has no record, or a damaged one.
     """
@@ -221,6 +227,14 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
         raise TransientError(
             "the record of a job is damaged", file=path / RECORD, hint="run again: it is built again"
         ) from None
+    if record.get("format", 0) != FORMAT:
+        raise OtherFormat(
+            "the job was kept in another format, by another version of Shortloop",
+            file=path / RECORD,
+            found=f"format {record['format']}" if "format" in record else "no format number",
+            expected=f"format {FORMAT}",
+            hint="run again: it is built again when it is needed",
+        )
     return Result(path.name, path, record, where or Where())
 
 

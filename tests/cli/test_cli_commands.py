@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from command_line import ROOT, assert_one_message, shortloop
 
+from shortloop.worker.records import FORMAT
+
 CONFIGURATION = """\
 slices: 2
 workdirs:
@@ -46,6 +48,7 @@ def make_job(project: Path, job: str, **changes: object) -> Path:
     }
     array = {"axes": "a × b", "description": "[red]it[/red]", "unit": "V"}
     record: dict[str, object] = {
+        "format": FORMAT,
         "stage": "import_epochs",
         "partition": "S01",
         "arrays": {

@@ -14,6 +14,7 @@ from jobs_project import make_job
 from shortloop.jobs.exax.notes import NOTED
 from shortloop.jobs.keys.code import code_state, code_text
 from shortloop.jobs.keys.key import find_method
+from shortloop.worker.records import FORMAT
 
 
 class FakeJob(str):
@@ -69,6 +70,7 @@ class Exax:
         setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
         (folder / "setup.json").write_text(json.dumps({**setup, "hash": loaded}), encoding="utf-8")
         record: dict[str, Any] = {
+            "format": FORMAT,
             "stage": method,
             "partition": options.get("partition"),
             "arrays": {},

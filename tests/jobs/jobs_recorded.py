@@ -10,6 +10,7 @@ from jobs_project import make_job
 
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.manifest import Manifest, content_of_job, hash_files, output_files, write_manifest
+from shortloop.worker.records import FORMAT
 
 
 def parts_with(**changes: Any) -> Parts:
@@ -30,7 +31,8 @@ def finished_job(project: Path, job: str, left: bytes = b"a result", **record: A
     post = {"starttime": 1_700_000_000.0, "exectime": {"total": 1.5}}
     (folder / "post.json").write_text(json.dumps(post), encoding="utf-8")
     (folder / "x.npy").write_bytes(left)
-    plain = {"stage": "toy", "versions": {"python": "3.11.7"}, "threads": [1], "facts": {}, "arrays": {}}
+    plain = {"format": FORMAT, "stage": "toy", "facts": {}, "arrays": {}}
+    plain |= {"versions": {"python": "3.11.7"}, "threads": [1]}
     (folder / "record.json").write_text(json.dumps({**plain, **record}), encoding="utf-8")
     return folder
 

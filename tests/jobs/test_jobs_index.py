@@ -15,7 +15,7 @@ from jobs_project import ROOT, empty_project
 from jobs_recorded import parts_with, recorded_job
 
 from shortloop.jobs.store.database import Database
-from shortloop.jobs.store.index import LAYOUT, PROBES
+from shortloop.jobs.store.index import LAYOUT, OF_FORMAT, PROBES
 from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 
@@ -78,6 +78,16 @@ def of_the_layout_before(file: Path) -> None:
         """)
 
 
+def of_another_format(file: Path) -> None:
+    """Of a version whose index has the same tables, and whose manifests have another format."""
+    with sqlite3.connect(file) as connection:
+        connection.executescript(f"""
+            drop view {OF_FORMAT};
+            create view {OF_FORMAT}0 as select * from jobs;
+            update jobs set content = 'of another format';
+        """)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -88,6 +98,7 @@ def of_the_layout_before(file: Path) -> None:
         zero,
         of_another_layout,
         of_the_layout_before,
+        of_another_format,
     ],
 )
 def test_a_lost_or_damaged_index_is_made_again(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
+from toy_jobs import make_outdated
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax import client
@@ -122,6 +123,18 @@ def test_not_if_it_was_recorded_and_damaged_since(toy: Toy) -> None:
     toy.forget(manifests=False)
     (first.path / "record.json").write_text("{}", encoding="utf-8")
     assert toy.build().job != first.job
+
+
+@pytest.mark.parametrize("how", ["before", "manifest", "record"])
+def test_not_if_another_version_kept_it_in_another_format(toy: Toy, how: str) -> None:
+    """Though exax still hands it out, and all else of it fits."""
+    first = toy.build()
+    make_outdated(first.path, how)
+    (first.path / NOTED).write_text(toy.exax.notes[first.path], encoding="utf-8")
+    toy.forget(manifests=False)
+    again = toy.build()
+    assert (again.fresh, again.job != first.job) == (True, True)
+    assert (first.path / FINISHED).is_file()
 
 
 def test_a_set_aside_job_that_a_running_exax_still_hands_out(toy: Toy) -> None:

@@ -134,6 +134,7 @@ def test_facts_threads_and_versions_come_back(job: Path) -> None:
     assert result.record["versions"] == versions()
     assert versions()["numpy"] == np.__version__
     assert set(result.record) == {
+        "format",
         "stage",
         "partition",
         "arrays",

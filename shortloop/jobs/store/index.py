@@ -13,10 +13,13 @@ from shortloop.jobs.store.database import Database
 from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.places import BEGUN, Places, Purpose
 from shortloop.jobs.store.workdir import hidden_folder
+from shortloop.worker.records import FORMAT
 
 __all__ = ["Index", "Row"]
 
-LAYOUT = """
+OF_FORMAT = f"jobs_of_format_{FORMAT}"
+"""An index of jobs of another format is one of another layout."""
+LAYOUT = f"""
 begin immediate;
 create table if not exists jobs (
     job text primary key, key text, base text, content text, method text, partition text,
@@ -34,10 +37,13 @@ create unique index if not exists one_job on places (
 create table if not exists pipelines (
     project text, name text, study text, ended integer, primary key (project, name)
 );
+create view if not exists {OF_FORMAT} as select * from jobs;
+create table if not exists outdated (job text primary key);
 create table if not exists studies (project text, name text, file text, primary key (project, name));
 """
 PROBES = (
-    "select job, key, base, content, pipeline, project, states from jobs limit 1",
+    f"select job, key, base, content, pipeline, project, states from {OF_FORMAT} limit 1",
+    "select job from outdated limit 1",
     "select project, pipeline, stage, partition, sibling, job from places limit 1",
     "select project, name, study, ended from pipelines limit 1",
     "select project, name, file from studies limit 1",
@@ -48,6 +54,7 @@ insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do u
     partition = excluded.partition, pipeline = excluded.pipeline, project = excluded.project,
     seconds = excluded.seconds, rejected = excluded.rejected, states = excluded.states
 """
+OUTDATED = "insert or ignore into outdated values (?)"
 RECENT = """
 select method, avg(seconds) from (
     select method, seconds, row_number() over (partition by method order by rowid desc) as age from jobs
@@ -87,17 +94,24 @@ class Index(Places):
     workdirs : mapping of str to Path
         Folders of workdirs by name.
     manifests : callable
-        Gives the manifests of all jobs of the workdir that it is told, from which the index is made.
+        Gives the manifests of all jobs of the workdir that it is told, from which the index is made; of a job
+        of another format only its id.
     """
 
-    def __init__(self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest]]) -> None:
+    def __init__(
+        self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
+    ) -> None:
         def fill(name: str) -> list[tuple[str, Iterable[tuple[Any, ...]]]]:
-            jobs, pipelines = [], {}
+            jobs, studies, outdated = [], {}, []
             for each in manifests(name):
+                if isinstance(each, str):
+                    outdated.append((each,))
+                    continue
                 jobs.append(_row(each, []))
                 if each.study:
-                    pipelines[each.project, each.pipeline] = each.study
-            return [(INSERT, jobs), (BEGUN, [(*pipeline, study) for pipeline, study in pipelines.items()])]
+                    studies[each.project, each.pipeline] = each.study
+            pipelines = [(*pipeline, study) for pipeline, study in studies.items()]
+            return [(INSERT, jobs), (BEGUN, pipelines), (OUTDATED, outdated)]
 
         files = {
             name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
@@ -165,6 +179,30 @@ class Index(Places):
         """
         for file in self._files.values():
             file.write("delete from jobs where job = ?", [(job,)])
+
+    def note_outdated(self, job: str) -> None:
+        """Drop a job that is of another format, and note that.
+
+        Parameters
+        ----------
+        job : str
+            Job id.
+        """
+        self.forget(job)
+        self._files[job.rpartition("-")[0]].write(OUTDATED, [(job,)])
+
+    def take_outdated(self) -> list[str]:
+        """Jobs of another format that were found since this was last asked.
+
+        Returns
+        -------
+        list of str
+            Job ids.
+        """
+        found = [str(job) for (job,) in self._all("select job from outdated")]
+        for file in self._files.values():
+            file.write("delete from outdated where job = ?", [(job,) for job in found])
+        return found
 
     def sizes(self) -> dict[str, tuple[Purpose, int]]:
         """What every job was made for, and what it takes.

@@ -9,11 +9,11 @@ from typing import Any
 from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.file_state import other_than
 from shortloop.jobs.store.manifest import Manifest, content_of_job, hash_files, output_files
+from shortloop.worker.records import RECORD
 
 __all__ = ["added_files", "damage"]
 
 READ_BY_NAME = (".npy", ".npz", ".pickle")
-RECORD = "record.json"
 
 
 def damage(folder: Path, manifest: Manifest) -> str | None:

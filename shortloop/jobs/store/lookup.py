@@ -11,7 +11,7 @@ from shortloop.jobs.store.inputs import Located
 from shortloop.jobs.system_errors import unreadable
 from shortloop.worker import results
 from shortloop.worker.records import RECORD
-from shortloop.worker.results import Result, Where
+from shortloop.worker.results import OtherFormat, Result, Where
 
 __all__ = ["here", "load", "open_job"]
 
@@ -65,13 +65,15 @@ def open_job(folder: str | Path) -> Result:
     Raises
     ------
     InputError
-        If it has no record, or a damaged one.
+        If it has no record, a damaged one, or one of another format.
     """
     path = Path(folder)
     hint = f"`ax job {path.name}` shows what exax knows of it"
     try:
         os.stat(path / RECORD)
         return results.open_result(path, here())
+    except OtherFormat:
+        raise
     except FileNotFoundError:
         raise InputError(_why_not(path), found=path.name, hint=hint) from None
     except InputError:

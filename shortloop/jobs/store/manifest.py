@@ -19,9 +19,11 @@ from shortloop.jobs.exax.notes import NOTED
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import plain_size
 from shortloop.jobs.keys.key import Parts
+from shortloop.worker.records import FORMAT, RECORD
 
 __all__ = [
     "MANIFEST",
+    "OTHER_FORMAT",
     "Manifest",
     "NotOnDisk",
     "content_of_job",
@@ -37,7 +39,7 @@ MANIFEST = "manifest.json"
 # exax's own notes of a job: part of what is checked, but no result.
 NOTES = ("setup.json", "post.json", "method.tar.gz")
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
-RECORD = "record.json"
+OTHER_FORMAT = "is kept in another format"
 VOLATILE = ("versions", "threads")  # of a record: how it was made, not what it is
 
 
@@ -227,7 +229,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
             _sync(folder / name)
     except OSError as error:
         raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
-    plain = asdict(manifest)
+    plain = {"format": FORMAT, **asdict(manifest)}
     part = folder / f".{MANIFEST}.{os.getpid()}"
     with part.open("w", encoding="utf-8") as stream:
         json.dump({**plain, "hash": digest(plain)}, stream, indent=1)
@@ -250,7 +252,8 @@ def read_manifest(folder: Path) -> Manifest | None:
     Returns
     -------
     Manifest or None
-        None if there is none, or it is damaged, or that of another job or key; see `manifest_problem`.
+        None if there is none, or it is damaged, of another format, or that of another job or key; see
+        `manifest_problem`.
     """
     found = _read(folder)
     return found if isinstance(found, Manifest) else None
@@ -267,7 +270,7 @@ def manifest_problem(folder: Path) -> str | None:
     Returns
     -------
     str or None
-        None if it has one.
+        None if it has one; `OTHER_FORMAT` if another version of Shortloop wrote it.
     """
     found = _read(folder)
     return None if isinstance(found, Manifest) else found
@@ -276,7 +279,11 @@ def manifest_problem(folder: Path) -> str | None:
 def _read(folder: Path) -> Manifest | str:
     try:
         plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        whole = plain.pop("hash") == digest(plain)
+        noted = plain.pop("hash", None)
+        whole = noted == digest(plain)
+        number = plain.pop("format", 0)  # there was none at first
+        if type(number) is int and number != FORMAT and (number or whole):
+            return OTHER_FORMAT
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
         manifest = Manifest(**plain)

@@ -13,6 +13,7 @@ from typing import Any
 from shortloop.jobs.explain.reasons import one_line
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
+from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.index import Index, Row
 from shortloop.jobs.store.integrity import damage
 from shortloop.jobs.store.leftovers import tidy
@@ -76,9 +77,15 @@ class Store:
         Returns
         -------
         list of str
-            What was found, a line each.
+            What was found, a line each; the first time also how many jobs are of another format.
         """
-        return tidy(self._workdirs)
+        found = tidy(self._workdirs)
+        outdated = len(self.index.take_outdated())
+        if outdated:
+            number = "1 job is" if outdated == 1 else f"{outdated} jobs are"
+            why = "kept in another format, by another version of Shortloop, and not used"
+            found.append(f"{number} {why}: what is needed is built again")
+        return found
 
     def find(self, key: str) -> StoredJob | None:
         """The newest whole job with a key; damaged ones are set aside.
@@ -170,9 +177,9 @@ class Store:
         Manifest or None
         """
         manifest = read_manifest(folder)
-        if manifest is None or not (folder / FINISHED).is_file() or damage(folder, manifest) is not None:
+        if manifest is None or not (folder / FINISHED).is_file() or is_outdated(folder):
             return None
-        return manifest
+        return manifest if damage(folder, manifest) is None else None
 
     def folder(self, job: str) -> Path | None:
         """The folder of a job of this project.
@@ -252,11 +259,14 @@ class Store:
         if (folder / FINISHED).exists():
             (folder / FINISHED).replace(folder / SET_ASIDE)
 
-    def _manifests(self, workdir: str) -> Iterator[Manifest]:
+    def _manifests(self, workdir: str) -> Iterator[Manifest | str]:
         for folder in job_folders({workdir: self._workdirs[workdir]}):
-            manifest = read_manifest(folder)
-            if manifest is not None and (folder / FINISHED).is_file():
-                yield manifest
+            if (folder / FINISHED).is_file():
+                manifest = read_manifest(folder)
+                if manifest is not None:
+                    yield manifest
+                elif is_outdated(folder):
+                    yield folder.name
 
     def _check(self, row: Row) -> StoredJob | None:
         folder = self.folder(row.job)
@@ -289,13 +299,19 @@ class Store:
         if manifest is not None and manifest.key != row.key:  # its workdir was emptied and filled again
             self.index.insert(manifest, [])
             return None
+        if manifest is None and is_outdated(folder):
+            self.index.note_outdated(row.job)
+            return None
         unrecorded = manifest is None and not (folder / MANIFEST).exists()
         if unrecorded and not _is_same_job(folder, row):  # so it was, and the new job is not recorded yet
             self.index.forget(row.job)
             return None
         what = manifest_problem(folder) if manifest is None else damage(folder, manifest)
         if manifest is not None and what is None:
-            return self.note(folder, manifest)
+            if not is_outdated(folder):
+                return self.note(folder, manifest)
+            self.index.note_outdated(row.job)
+            return None
         with if_writable():
             self.set_aside(folder, row.key, str(what))
         return None

@@ -1,4 +1,33 @@
-"""Finding a finished job by its key, and making sure that it is as it was when it was recorded."""
+"""Finding a finished job by its key, and making sure that it is as it was when it was recorded.
+
+What is found of a job that has the key, what is done, and why; a job that is not used is built again.
+"Read": all of it, see `damage`. "Set aside": out of use for good, its files stay. "Forgotten": out of the
+index, its folder is left as it is. "Forced": exax is told to build, whatever it thinks that it has, as it is
+for a job that is set aside.
+
+=========================================  ======================  =========================================
+found                                      done                    why
+=========================================  ======================  =========================================
+all files in the states that were noted    used, not read          what changes a file changes its state
+a state differs, or none is noted          read; used, noted anew  touched, copied, moved, or the index lost
+a file altered, cut short, longer or gone  set aside               nobody knows what else of it is wrong
+a file more that is read as a result       set aside               its readers would take it for one (noticed
+                                                                   when a state differs, and by `verify`)
+post.json gone                             set aside               exax does not have it as finished
+manifest gone, damaged, or of another job  set aside               nothing says any more what it is
+manifest not true of the files             set aside               somebody made it fit
+manifest gone, setup.json of another job   forgotten               the workdir was filled anew: a new job,
+                                                                   which is not recorded yet
+manifest of another key                    noted by that key       the same, and it is recorded
+manifest or record of another format       forgotten, told once    another version may use it
+folder gone                                forgotten, forced       exax may think that it still has it
+post.deleted.json                          forgotten               `shortloop gc` deleted it
+files by slice, of another number          not used                right again when that number is back
+wrong, and may not be written              not used                who only looks changes nothing
+not recorded: its files are not on disk    set aside; run ends     the system may have lost them
+not recorded: its manifest is not on disk  left; run ends          the next run takes it over
+=========================================  ======================  =========================================
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _comparison(one: Result, other: Result, analyses: Sequence[Analysis]) -> Com
 
 
 def _print_parts(one: Result, other: Result) -> None:
-    from shortloop.upkeep.causes import explain
+    from shortloop.jobs.explain.causes import explain
 
     print_lines("")
     with Store() as store:

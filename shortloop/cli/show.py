@@ -13,9 +13,10 @@ from shortloop.jobs.explain.differences import option_rows
 from shortloop.jobs.project import job_directory
 from shortloop.jobs.store.lookup import load
 from shortloop.jobs.store.manifest import Manifest, read_manifest
+from shortloop.jobs.store.setup import setup_of, sources_of
 from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
-from shortloop.upkeep.inventory import STATES, inventory, setup_of, sources_of
+from shortloop.upkeep.inventory import STATES, inventory
 from shortloop.worker.results import Result
 
 __all__ = ["cost_rows", "show_job"]

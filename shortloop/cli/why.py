@@ -6,9 +6,9 @@ import re
 
 from shortloop.cli.tables import print_lines
 from shortloop.errors import InputError
+from shortloop.jobs.explain.causes import Cause, Explained, explain, same_cause
 from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
-from shortloop.upkeep.causes import Cause, Explained, explain, same_cause
 
 __all__ = ["print_causes", "print_why"]
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.jobs.store.formats import BEFORE, is_outdated
 from shortloop.jobs.store.leftovers import BROKEN
 from shortloop.jobs.store.manifest import MANIFEST, read_manifest
 from shortloop.jobs.store.places import Purpose
+from shortloop.jobs.store.setup import setup_of, sources_of
 from shortloop.jobs.store.store import Store
 
-__all__ = ["STATES", "Entry", "entry_of", "inventory", "needed", "setup_of", "sources_of"]
+__all__ = ["STATES", "Entry", "entry_of", "inventory", "needed"]
 
 STATES = {
     "current": "in the last run of a pipeline",
@@ -200,43 +199,6 @@ def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose,
     )
 
 
-def setup_of(folder: Path) -> dict[str, Any]:
-    """exax's own record of a job.
-
-    Parameters
-    ----------
-    folder : Path
-        The job's folder.
-
-    Returns
-    -------
-    dict
-        Empty if there is none, or a damaged one.
-    """
-    return _read(f"{folder}/setup.json")
-
-
-def sources_of(setup: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Jobs that a job was made from.
-
-    Parameters
-    ----------
-    setup : mapping
-        exax's own record of it.
-
-    Returns
-    -------
-    list of tuple of str
-        The name that the method gives each, and its id.
-    """
-    return [
-        (name, job)
-        for name, jobs in setup.get("jobs", {}).items()
-        for job in (jobs if isinstance(jobs, list) else [jobs])
-        if job
-    ]
-
-
 def _size(folder: Path) -> int:
     total = 0
     for above, _, names in os.walk(folder):  # leaves out what may not be read
@@ -244,12 +206,3 @@ def _size(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 total += os.lstat(f"{above}/{name}").st_size
     return total
-
-
-def _read(file: str) -> dict[str, Any]:
-    try:
-        with open(file, encoding="utf-8") as stream:  # a list reads thousands, and paths take their time
-            loaded = json.load(stream)
-    except (OSError, ValueError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}

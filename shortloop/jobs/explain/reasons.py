@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from shortloop.jobs.explain.differences import NEW, Difference, differences, sho
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.store.inputs import name_of
+from shortloop.jobs.store.setup import setup_of, sources_of
 
 __all__ = ["code_words", "file_words", "one_line"]
 
@@ -134,10 +134,4 @@ def _file_of(module: str) -> str:
 
 def _ids_before(folder: Path | None, name: str) -> list[str]:
     """Ids of the jobs that the job before was made from."""
-    if folder is None:
-        return []
-    try:
-        found = json.loads((folder / "setup.json").read_text(encoding="utf-8"))["jobs"].get(name) or []
-    except (OSError, ValueError, KeyError):
-        return []
-    return found if isinstance(found, list) else [found]
+    return [] if folder is None else [job for of, job in sources_of(setup_of(folder)) if of == name]

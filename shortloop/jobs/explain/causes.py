@@ -12,8 +12,8 @@ from shortloop.jobs.explain.differences import Difference, differences
 from shortloop.jobs.explain.reasons import code_words, file_words
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.manifest import Manifest
+from shortloop.jobs.store.setup import setup_of, sources_of
 from shortloop.jobs.store.store import Store
-from shortloop.upkeep.inventory import setup_of, sources_of
 
 __all__ = ["Cause", "Explained", "explain", "same_cause"]
 

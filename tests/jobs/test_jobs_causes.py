@@ -8,8 +8,8 @@ import pytest
 from toy_jobs import ToyJobs, toy_project, with_code
 
 from shortloop.errors import InputError
+from shortloop.jobs.explain.causes import Explained, explain, same_cause
 from shortloop.jobs.store.store import Store
-from shortloop.upkeep.causes import Explained, explain, same_cause
 
 STEP = with_code(steps="def step(x):\n    return x + 2")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shortloop.jobs.explain.differences import Difference, differences
+from shortloop.jobs.explain.reasons import reason_to_build
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.pipeline import REUSE, Built
 from shortloop.jobs.request import Request, request
@@ -86,24 +86,6 @@ class Lookup:
         """
         return self.store.manifest_of(self.store.index.in_place(wanted.place))
 
-    def differences(self, wanted: Request, parts: Parts) -> list[Difference]:
-        """What differs from the job that was in its place.
-
-        Parameters
-        ----------
-        wanted : Request
-            The job.
-        parts : Parts
-            What its key is made of.
-
-        Returns
-        -------
-        list of Difference
-            Empty if there was none.
-        """
-        before = self.before(wanted)
-        return [] if before is None else differences(before.parts, parts)
-
     def reason(self, wanted: Request, parts: Parts) -> str:
         """Why it is built.
 
@@ -119,7 +101,7 @@ class Lookup:
         str
             One line.
         """
-        return self.store.why(parts, self.before(wanted), wanted.jobs)
+        return reason_to_build(self.store, parts, self.before(wanted), wanted.jobs)
 
 
 def reused(found: StoredJob, wanted: Request) -> Built:

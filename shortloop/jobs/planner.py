@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from shortloop.jobs.explain.reasons import reason_to_wait
 from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.pipeline import BUILD, PERHAPS, Built, Run, above
+from shortloop.jobs.pipeline import BUILD, PERHAPS, Built, Run
 from shortloop.jobs.request import Request
 from shortloop.jobs.store.inputs import known_content
 from shortloop.worker.inputs import File
@@ -49,13 +50,12 @@ class Planner(Run):
 
     def _planned(self, wanted: Request) -> Built:
         parts, before = wanted.parts(), self._lookup.before(wanted)
-        seconds = 0.0 if before is None else float(before.cost.get("seconds", 0))
-        found = self._lookup.differences(wanted, parts)
-        unread = any(each.kind == "file" and not each.known for each in found)
-        waits_for = " or ".join(sorted({each.stage for each in above(wanted.jobs) if not each.content}))
-        what, reason = PERHAPS, f"if {waits_for} comes out different"
-        if before is None or any(each.known for each in found) or not (unread or waits_for):
-            what, reason = BUILD, self._lookup.reason(wanted, parts)
-        elif unread:
-            reason = "if its files, which are not read yet, hold something else"
-        return Built("", wanted.stage, wanted.partition, seconds=seconds, plan=what, reason=reason)
+        perhaps = reason_to_wait(parts, before, wanted.jobs)
+        return Built(
+            "",
+            wanted.stage,
+            wanted.partition,
+            seconds=0.0 if before is None else float(before.cost.get("seconds", 0)),
+            plan=PERHAPS if perhaps else BUILD,
+            reason=perhaps or self._lookup.reason(wanted, parts),
+        )

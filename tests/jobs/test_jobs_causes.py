@@ -51,11 +51,11 @@ def test_without_one_it_is_compared_with_the_most_similar_older_one(jobs: ToyJob
 
 
 def test_jobs_made_from_others_are_compared_among_themselves(jobs: ToyJobs) -> None:
-    """Of amplitude features with those of amplitude features, though others are as similar."""
-    kinds = [jobs.make(method=kind) for kind in ("amplitude", "power", "amplitude")]
-    jobs.make(above={"features": kinds[0]})
-    jobs.make(above={"features": kinds[1]}, options={"seed": 2})
-    jobs.make(above={"features": kinds[2]}, options={"seed": 2})
+    """Of a plain source with those of a plain source, though others are as similar."""
+    kinds = [jobs.make(method=kind) for kind in ("plain", "rich", "plain")]
+    jobs.make(above={"source": kinds[0]})
+    jobs.make(above={"source": kinds[1]}, options={"seed": 2})
+    jobs.make(above={"source": kinds[2]}, options={"seed": 2})
     assert why("main-5").before == "main-3"
 
 

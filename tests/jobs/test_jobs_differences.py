@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shortloop.jobs.explain.differences import Difference, differences, option_rows, short, short_list
+from shortloop.jobs.explain.differences import Difference, differences, option_rows
 from shortloop.jobs.keys.key import Parts
 
 A, B, C = ("a" * 64, "b" * 64, "c" * 64)
@@ -84,9 +84,3 @@ def test_what_is_not_built_or_read_yet_is_not_known(kind: str, old: Any, new: An
 
 def test_options_are_flat_with_dots() -> None:
     assert dict(option_rows({"a": {"b": {"c": 1}, "d": {}}, "e": [1]})) == {"a.b.c": 1, "a.d": {}, "e": [1]}
-
-
-def test_values_and_lists_are_short() -> None:
-    assert (short(None), short([1, 2]), len(short("x" * 100))) == ("none", "[1, 2]", 44)
-    assert short_list(["a", "b"]) == "a, b"
-    assert short_list(["a", "b", "c", "d"], separator="; ") == "a; b and 2 more"

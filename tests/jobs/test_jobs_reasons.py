@@ -10,9 +10,7 @@ from jobs_project import write
 from toy_jobs import ToyJobs, toy_project, with_code
 
 from shortloop.jobs.explain import code_changes, reasons
-from shortloop.jobs.explain.differences import Difference
-from shortloop.jobs.explain.reasons import code_words, one_line
-from shortloop.jobs.keys.own_code import ROOT
+from shortloop.jobs.explain.reasons import NEW, reason_to_build
 from shortloop.jobs.planner import Built
 from shortloop.jobs.store.inputs import register
 from shortloop.jobs.store.manifest import Manifest
@@ -38,7 +36,8 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
 
 
 def reason(jobs: ToyJobs, old: Manifest, new: Manifest, **above: Built | list[Built]) -> str:
-    return one_line(old.parts, new.parts, jobs.folder(old.job), above)
+    with Store() as store:
+        return reason_to_build(store, new.parts, old, above)
 
 
 def built(manifest: Manifest) -> Built:
@@ -48,7 +47,8 @@ def built(manifest: Manifest) -> Built:
 
 
 def test_without_a_job_before_it_is_new(jobs: ToyJobs) -> None:
-    assert one_line(None, jobs.make().parts, None, {}) == "new"
+    with Store() as store:
+        assert reason_to_build(store, jobs.make().parts, None, {}) == NEW == "new"
 
 
 def test_the_same_key_means_that_the_result_is_gone(jobs: ToyJobs) -> None:
@@ -105,12 +105,6 @@ def test_the_code_of_the_first_job_is_read_for_all(jobs: ToyJobs, monkeypatch: p
     assert read == [jobs.folder(ones[0].job)]
 
 
-def test_a_package_is_named_by_its_file() -> None:
-    assert (ROOT / "shortloop/jobs/__init__.py").is_file()
-    changed = Difference("code", "shortloop.jobs", "one", "other")
-    assert code_words(changed, []) == "code of jobs (shortloop/jobs/__init__.py)"
-
-
 def test_files_are_named(jobs: ToyJobs) -> None:
     files = [jobs.project / name for name in ("a.npz", "b.npz")]
     for file in files:
@@ -159,10 +153,8 @@ def test_an_input_that_comes_or_goes_is_named(jobs: ToyJobs) -> None:
 def test_what_is_not_known_yet_is_no_reason(jobs: ToyJobs) -> None:
     above = jobs.make()
     one, two = jobs.make(above={"scores": above}), jobs.make(options={"seed": 2}, above={"scores": above})
-    planned = replace(two.parts, inputs={"scores": ""})
-    assert one_line(one.parts, planned, jobs.folder(one.job), {"scores": Built("", "scores", "A")}) == (
-        "option seed: none → 2"
-    )
+    planned = replace(two, parts=replace(two.parts, inputs={"scores": ""}))
+    assert reason(jobs, one, planned, scores=Built("", "scores", "A")) == "option seed: none → 2"
 
 
 def test_a_damaged_job_is_the_reason(jobs: ToyJobs) -> None:
@@ -170,4 +162,7 @@ def test_a_damaged_job_is_the_reason(jobs: ToyJobs) -> None:
     jobs.damage(manifest.job)
     with Store() as store:
         assert store.find(manifest.key) is None
-        assert store.why(manifest.parts, manifest, {}) == "main-0 was damaged: scores.npy was altered"
+        assert (
+            reason_to_build(store, manifest.parts, manifest, {})
+            == "main-0 was damaged: scores.npy was altered"
+        )

@@ -62,9 +62,7 @@ def test_a_job_of_other_slices_is_not_as_now(
         (folder / "setup.json").write_text(json.dumps({"slices": number}), encoding="utf-8")
         looked = Slices()
         assert looked.are_as_now(folder, "key", names) is (number == 1)
-        words = "main-4 holds data of 2 slices, jobs have 1 now"
-        assert looked.why("key") == ("" if number == 1 else words)
-        assert looked.why("another") == ""
+        assert looked.others == ({} if number == 1 else {"key": ("main-4", 2)})
 
 
 def test_nobody_is_asked_where_no_job_holds_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 
+from shortloop.jobs.explain.reasons import reason_to_build
 from shortloop.jobs.project import FINISHED, SET_ASIDE
 from shortloop.jobs.store import store as room
 from shortloop.jobs.store.manifest import MANIFEST, read_manifest, write_manifest
@@ -98,7 +99,7 @@ def test_a_damaged_job_is_set_aside_for_good(folder: Path, name: str) -> None:
     with Store() as store:
         assert store.find(KEY) is None
         assert store.damaged == {KEY: ("main-1", f"{name} was altered")}
-        assert store.why(ONE, None, {}) == f"main-1 was damaged: {name} was altered"
+        assert reason_to_build(store, ONE, None, {}) == f"main-1 was damaged: {name} was altered"
         assert store.find_alike("") == []
     assert not (folder / FINISHED).exists()
     assert (folder / SET_ASIDE).is_file()
@@ -142,7 +143,9 @@ def test_a_manifest_of_another_key_that_was_made_to_fit(folder: Path) -> None:
     assert read_manifest(folder) is not None
     with Store() as store:
         assert store.find(KEY) is None
-        assert store.why(ONE, None, {}).endswith("its manifest names another content than its files have")
+        assert reason_to_build(store, ONE, None, {}).endswith(
+            "its manifest names another content than its files have"
+        )
 
 
 def test_a_lost_index_believes_no_manifest_without_reading(project: Path, folder: Path) -> None:

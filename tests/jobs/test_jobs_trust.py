@@ -15,6 +15,7 @@ from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 from toy_jobs import make_outdated
 
+from shortloop.jobs.explain.reasons import reason_to_build
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE
 from shortloop.jobs.store.manifest import MANIFEST, read_manifest, write_manifest
 from shortloop.jobs.store.store import Store
@@ -186,6 +187,9 @@ def test_a_job_of_another_number_of_slices_waits_for_it(
             assert (store.find(ONE.key()) is not None) == (number == 2)
             assert len(store.index.by_key(ONE.key())) == 1
             assert store.damaged == {}
+            if number == 3:
+                said = reason_to_build(store, ONE, None, {})
+                assert said == "main-1 holds data of 2 slices, jobs have 3 now"
     assert (folder / FINISHED).is_file()
 
 

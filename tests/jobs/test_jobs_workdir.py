@@ -10,6 +10,7 @@ from jobs_project import empty_project, make_job
 from jobs_recorded import manifest_for, parts_with, recorded_job
 
 from shortloop.errors import InputError
+from shortloop.jobs.explain.reasons import reason_to_build
 from shortloop.jobs.project import DELETED, FINISHED, job_folders
 from shortloop.jobs.store.places import Place, Purpose
 from shortloop.jobs.store.store import Store
@@ -114,5 +115,5 @@ def test_a_deleted_job_is_not_called_damaged(project: Path, noticed: bool) -> No
             store.index.forget("main-1")
         assert store.find(manifest.key) is None
         assert store.damaged == {}
-        assert store.why(manifest.parts, store.manifest_of("main-1"), {}) == "main-1 was deleted"
+        assert reason_to_build(store, manifest.parts, store.manifest_of("main-1"), {}) == "main-1 was deleted"
     assert (folder / DELETED).exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.explain.code_changes import changed_names, kept_code, text_diff
 from shortloop.jobs.explain.differences import Difference, differences
-from shortloop.jobs.explain.reasons import code_words, file_words
+from shortloop.jobs.explain.phrases import code_words, file_words, given_words, value_words
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.setup import setup_of, sources_of
@@ -148,22 +148,22 @@ def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference)
         return _code_cause(_folder(store, before), _folder(store, manifest), each)
     if each.kind == "input":
         return _input_cause(store, manifest, before, each)
-    return Cause(each, f"{each.kind} {each.name}: {_whole(each.old)} → {_whole(each.new)}")
+    return Cause(each, value_words(each, full=True))
 
 
 def _code_cause(before: Path, folder: Path, each: Difference) -> Cause:
     old, new = kept_code(before).get(each.name), kept_code(folder).get(each.name)
     if old is None or new is None:
-        return Cause(each, code_words(each, None))
+        return Cause(each, code_words(each, ()))
     diff = text_diff(old, new, f"{before.name}: {each.name}", f"{folder.name}: {each.name}")
     return Cause(each, code_words(each, changed_names(old, new)), diff)
 
 
 def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
+    if each.old is None or each.new is None:
+        return Cause(each, given_words(each))
     old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
     contents_old, contents_new = _listed(each.old), _listed(each.new)
-    if each.old is None or each.new is None:
-        return Cause(each, f"{each.name} is {'given now' if each.old is None else 'not given any more'}")
     gone = len([content for content in contents_old if content not in contents_new])
     added = len([content for content in contents_new if content not in contents_old])
     if not len(old) == len(new) == len(contents_old) == len(contents_new):
@@ -198,7 +198,7 @@ def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:
 
 
 def _kin(store: Store, manifest: Manifest) -> list[str]:
-    """Methods of the jobs that a job was made from: amplitude or power, say."""
+    """Methods of the jobs that a job was made from: by these, jobs of one method are of different kinds."""
     sources = [job for _, job in sources_of(setup_of(_folder(store, manifest)))]
     return sorted({str(setup_of(folder).get("method")) for job in sources if (folder := store.folder(job))})
 
@@ -217,7 +217,3 @@ def _listed(contents: object) -> list[str]:
 
 def _number(job: str) -> int:
     return int(job.rpartition("-")[2])
-
-
-def _whole(value: object) -> str:
-    return "none" if value is None else str(value)

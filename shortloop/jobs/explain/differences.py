@@ -9,13 +9,10 @@ from typing import Any
 
 from shortloop.jobs.keys.key import Parts
 
-__all__ = ["NEW", "Difference", "differences", "option_rows", "short", "short_list"]
+__all__ = ["Difference", "differences", "option_rows"]
 
-NEW = "new"
-"""The reason of a job whose place was empty before."""
 UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
 CONTENT = re.compile(r"[0-9a-f]{64}")
-LONG = 44  # characters of a value in one line
 
 
 @dataclass(frozen=True)
@@ -92,42 +89,6 @@ def option_rows(options: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield from option_rows(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
-
-
-def short(value: Any) -> str:
-    """A value as it fits into a line.
-
-    Parameters
-    ----------
-    value : object
-        Plain data; None where there is none.
-
-    Returns
-    -------
-    str
-    """
-    text = "none" if value is None else str(value)
-    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
-
-
-def short_list(names: list[str], most: int = 2, separator: str = ", ") -> str:
-    """The first of some names, and how many more there are.
-
-    Parameters
-    ----------
-    names : list of str
-        All of them.
-    most : int, default 2
-        How many to name.
-    separator : str, default ", "
-        What goes between them.
-
-    Returns
-    -------
-    str
-    """
-    more = len(names) - most
-    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _order(each: Difference) -> int:

@@ -2,119 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from shortloop.jobs.explain.code_changes import changed_names, code_now, kept_code
-from shortloop.jobs.explain.differences import NEW, Difference, differences, short, short_list
+from shortloop.jobs.explain.differences import Difference, differences
+from shortloop.jobs.explain.phrases import code_words, file_words, given_words, short_list, value_words
 from shortloop.jobs.keys.key import Parts
-from shortloop.jobs.keys.own_code import ROOT
-from shortloop.jobs.store.inputs import name_of
+from shortloop.jobs.project import DELETED
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.setup import setup_of, sources_of
+from shortloop.jobs.store.store import Store
 
-__all__ = ["code_words", "file_words", "one_line"]
+__all__ = ["NEW", "Source", "Sources", "reason_to_build", "reason_to_wait"]
+
+NEW = "new"
+"""The reason of a job whose place was empty before."""
 
 # Jobs of one stage mostly differ in the same: by module and both its hashes.
-_names: dict[tuple[str, str, str], list[str] | None] = {}
+_names: dict[tuple[str, str, str], list[str]] = {}
 
 
-def one_line(old: Parts | None, new: Parts, folder: Path | None, jobs: Mapping[str, Any]) -> str:
-    """The reason to build a job.
+class Source(Protocol):
+    """A job that another is made from, as a pipeline knows it."""
+
+    @property
+    def job(self) -> str:
+        """Job id; empty if it is still to be built."""
+
+    @property
+    def stage(self) -> str:
+        """Its stage."""
+
+    @property
+    def partition(self) -> str | None:
+        """Whose data; None: everybody's."""
+
+    @property
+    def content(self) -> str:
+        """Hash of what it left; empty if that is not known yet."""
+
+
+Sources = Mapping[str, Source | Sequence[Source]]
+"""Jobs that a job is made from, by the names that its method gives them."""
+
+
+def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sources: Sources) -> str:
+    """The reason to build a job that the store did not find.
 
     Parameters
     ----------
-    old : Parts or None
-        Of the job in its place before; None if there was none.
-    new : Parts
-        Of the job.
-    folder : Path or None
-        Of the job before.
-    jobs : mapping of str to Built, or to a list of them
+    store : Store
+        Where it was looked up.
+    parts : Parts
+        What its key is made of.
+    previous : Manifest or None
+        Of the job in its place before.
+    sources : mapping of str to Source, or to a sequence of them
         Jobs that it is made from.
 
     Returns
     -------
     str
+        One line.
     """
-    if old is None:
+    key = parts.key()
+    if key in store.damaged:
+        job, what = store.damaged[key]
+        return f"{job} was damaged: {what}"
+    if key in store.slices.others:
+        job, number = store.slices.others[key]
+        return f"{job} holds data of {number} slices, jobs have {store.slices.now} now"
+    if previous is None:
         return NEW
-    found = [each for each in differences(old, new) if each.known]
+    folder = store.folder(previous.job)
+    if folder is not None and previous.key == key and (folder / DELETED).exists():
+        return f"{previous.job} was deleted"
+    found = [each for each in differences(previous.parts, parts) if each.known]
     if not found:
         return "its result is gone"
-    words = [_words(each, new, folder, jobs) for each in found[:2]]
+    words = [_words(each, parts, folder, sources) for each in found[:2]]
     return short_list([*words, *[""] * (len(found) - 2)], separator="; ")
 
 
-def file_words(each: Difference) -> str:
-    """Which input file is another one.
+def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Sources) -> str:
+    """In a plan, what is not known yet and decides whether a job is built.
 
     Parameters
     ----------
-    each : Difference
-        Of a file.
+    parts, previous, sources
+        As of `reason_to_build`; what is not known is empty.
 
     Returns
     -------
     str
+        One line; empty if the job is built, whatever that will be.
     """
-    if each.old is None:
-        return f"file {name_of(each.new)} is new" if each.new else "a file more"
-    if each.new is None:
-        return f"file {name_of(each.old)} is not there any more"
-    old, new = name_of(each.old), name_of(each.new)
-    return f"file {new} was changed" if old == new else f"file {old} → {new}"
+    found = [] if previous is None else differences(previous.parts, parts)
+    if previous is None or any(each.known for each in found):
+        return ""
+    if any(each.kind == "file" for each in found):
+        return "if its files, which are not read yet, hold something else"
+    stages = sorted({each.stage for each in _flat(sources) if not each.content})
+    return f"if {' or '.join(stages)} comes out different" if stages else ""
 
 
-def code_words(each: Difference, names: list[str] | None) -> str:
-    """Which functions are others.
-
-    Parameters
-    ----------
-    each : Difference
-        Of code.
-    names : list of str or None
-        Their names; None if that is not known.
-
-    Returns
-    -------
-    str
-    """
-    room = each.name.rpartition(".")[2]
-    file = _file_of(each.name)
-    if each.old is None:
-        return f"code of {room} ({file}), which it did not use before"
-    if each.new is None:
-        return f"code of {room} ({file}), which it does not use any more"
-    return f"code of {short_list([f'{room}.{name}' for name in names or []]) or room} ({file})"
-
-
-def _words(each: Difference, new: Parts, folder: Path | None, jobs: Mapping[str, Any]) -> str:
+def _words(each: Difference, new: Parts, folder: Path | None, sources: Sources) -> str:
     if each.kind == "code":
         return code_words(each, _changed(each, new.method, folder))
     if each.kind == "file":
         return file_words(each)
     if each.kind == "input":
-        return _input_words(each, _ids_before(folder, each.name), jobs)
-    return f"{each.kind} {each.name}: {short(each.old)} → {short(each.new)}"
+        return _input_words(each, _ids_before(folder, each.name), sources)
+    return value_words(each)
 
 
-def _changed(each: Difference, method: str, folder: Path | None) -> list[str] | None:
+def _changed(each: Difference, method: str, folder: Path | None) -> list[str]:
     if each.old is None or each.new is None or folder is None:
-        return None
+        return []
     known = (each.name, each.old, each.new)
     if known not in _names:
         old = kept_code(folder).get(each.name)
         new = code_now(method.rpartition(".")[2]).get(each.name)
-        _names[known] = None if old is None or new is None else changed_names(old, new[0])
+        _names[known] = [] if old is None or new is None else changed_names(old, new[0])
     return _names[known]
 
 
-def _input_words(each: Difference, before: list[str], jobs: Mapping[str, Any]) -> str:
-    made = jobs.get(each.name)
-    if each.old is None or made is None:
-        return f"{each.name} is {'not ' if made is None else ''}given {'any more' if made is None else 'now'}"
-    now = made if isinstance(made, list | tuple) else [made]
+def _input_words(each: Difference, before: list[str], sources: Sources) -> str:
+    if each.old is None or each.new is None:
+        return given_words(each)
+    now = list(_flat({each.name: sources[each.name]}))
     old = each.old if isinstance(each.old, list) else [each.old]
     if len(old) != len(now):
         return f"{each.name}: {len(old)} → {len(now)} jobs"
@@ -127,9 +145,12 @@ def _input_words(each: Difference, before: list[str], jobs: Mapping[str, Any]) -
     return f"{first.stage}{who}{ids} came out different"
 
 
-def _file_of(module: str) -> str:
-    path = module.replace(".", "/")
-    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
+def _flat(sources: Sources) -> Iterator[Source]:
+    for made in sources.values():
+        if isinstance(made, Sequence):
+            yield from made
+        else:
+            yield made
 
 
 def _ids_before(folder: Path | None, name: str) -> list[str]:

@@ -18,7 +18,8 @@ class Slices:
     """Tells jobs whose files are split by the number of slices that jobs have now from others."""
 
     def __init__(self) -> None:
-        self._others: dict[str, tuple[str, int]] = {}
+        self.others: dict[str, tuple[str, int]] = {}
+        """By key: a job whose files are split by another number, and that number."""
 
     def are_as_now(self, folder: Path, key: str, names: Collection[str]) -> bool:
         """Whether a job can be used with the number of slices that jobs have now.
@@ -37,31 +38,14 @@ class Slices:
         bool
         """
         slices = _slices_of(folder, names or os.listdir(folder))
-        if not slices or slices == self._now:
+        if not slices or slices == self.now:
             return True
-        self._others[key] = (folder.name, slices)
+        self.others[key] = (folder.name, slices)
         return False
 
-    def why(self, key: str) -> str:
-        """The reason to build a job again.
-
-        Parameters
-        ----------
-        key : str
-            Its key.
-
-        Returns
-        -------
-        str
-            Empty if none was found that holds slices of another number.
-        """
-        if key not in self._others:
-            return ""
-        job, slices = self._others[key]
-        return f"{job} holds data of {slices} slices, jobs have {self._now} now"
-
     @cached_property
-    def _now(self) -> int:
+    def now(self) -> int:
+        """The number of slices that jobs have now."""
         return slices_now()
 
 

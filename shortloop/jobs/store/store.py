@@ -34,13 +34,10 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from shortloop.jobs.explain.reasons import one_line
-from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.index import Index, Row
@@ -71,7 +68,7 @@ class Store:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
         self.damaged: dict[str, tuple[str, str]] = {}
         """By key: a job that was set aside, and what was wrong with it."""
-        self._slices = Slices()
+        self.slices = Slices()
         self._whole: dict[str, StoredJob] = {}
         self._waiting: queue.Queue[tuple[Path, Manifest] | None] = queue.Queue()
         self._failed: list[Exception] = []
@@ -242,35 +239,6 @@ class Store:
         folder = self.folder(job)
         return None if folder is None else read_manifest(folder)
 
-    def why(self, parts: Parts, previous: Manifest | None, jobs: Mapping[str, Any]) -> str:
-        """The reason to build a job that was not found.
-
-        Parameters
-        ----------
-        parts : Parts
-            What its key is made of.
-        previous : Manifest or None
-            Of the job in its place before.
-        jobs : mapping of str to Built, or to a list of them
-            Jobs that it is made from.
-
-        Returns
-        -------
-        str
-            One line.
-        """
-        if parts.key() in self.damaged:
-            job, what = self.damaged[parts.key()]
-            return f"{job} was damaged: {what}"
-        if other := self._slices.why(parts.key()):
-            return other
-        if previous is None:
-            return one_line(None, parts, None, jobs)
-        folder = self.folder(previous.job)
-        if previous.key == parts.key() and folder is not None and (folder / DELETED).exists():
-            return f"{previous.job} was deleted"
-        return one_line(previous.parts, parts, folder, jobs)
-
     def set_aside(self, folder: Path, key: str, what: str) -> None:
         """Take a damaged job out of use; its files stay.
 
@@ -311,7 +279,7 @@ class Store:
             if looked is None:
                 return None
             found = looked
-        if not self._slices.are_as_now(folder, row.key, [state[0] for state in row.states]):
+        if not self.slices.are_as_now(folder, row.key, [state[0] for state in row.states]):
             return None
         return found
 

@@ -1,0 +1,130 @@
+"""One difference between two jobs, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shortloop.jobs.explain.differences import Difference
+from shortloop.jobs.keys.own_code import ROOT
+from shortloop.jobs.store.inputs import name_of
+
+__all__ = ["code_words", "file_words", "given_words", "short", "short_list", "value_words"]
+
+LONG = 44  # characters of a value in one line
+
+
+def file_words(each: Difference) -> str:
+    """Which input file is another one.
+
+    Parameters
+    ----------
+    each : Difference
+        Of a file.
+
+    Returns
+    -------
+    str
+    """
+    if each.old is None:
+        return f"file {name_of(each.new)} is new" if each.new else "a file more"
+    if each.new is None:
+        return f"file {name_of(each.old)} is not there any more"
+    old, new = name_of(each.old), name_of(each.new)
+    return f"file {new} was changed" if old == new else f"file {old} → {new}"
+
+
+def code_words(each: Difference, names: Sequence[str]) -> str:
+    """Which functions are others.
+
+    Parameters
+    ----------
+    each : Difference
+        Of code.
+    names : sequence of str
+        Their names; empty if they are not known, or only statements without a name differ.
+
+    Returns
+    -------
+    str
+    """
+    room = each.name.rpartition(".")[2]
+    file = _file_of(each.name)
+    if each.old is None:
+        return f"code of {room} ({file}), which it did not use before"
+    if each.new is None:
+        return f"code of {room} ({file}), which it does not use any more"
+    return f"code of {short_list([f'{room}.{name}' for name in names]) or room} ({file})"
+
+
+def given_words(each: Difference) -> str:
+    """That a job is made from another one more or less.
+
+    Parameters
+    ----------
+    each : Difference
+        Of an input, which was not there or is not any more.
+
+    Returns
+    -------
+    str
+    """
+    return f"{each.name} is {'given now' if each.old is None else 'not given any more'}"
+
+
+def value_words(each: Difference, full: bool = False) -> str:
+    """What a value was and is.
+
+    Parameters
+    ----------
+    each : Difference
+        Of an option or a version.
+    full : bool, default False
+        Whether to give long values in full.
+
+    Returns
+    -------
+    str
+    """
+    old, new = ("none" if value is None else str(value) for value in (each.old, each.new))
+    if not full:
+        old, new = short(old), short(new)
+    return f"{each.kind} {each.name}: {old} → {new}"
+
+
+def short(text: str) -> str:
+    """A text as it fits into a line.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+
+
+def short_list(names: Sequence[str], most: int = 2, separator: str = ", ") -> str:
+    """The first of some names, and how many more there are.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All of them.
+    most : int, default 2
+        How many to name.
+    separator : str, default ", "
+        What goes between them.
+
+    Returns
+    -------
+    str
+    """
+    more = len(names) - most
+    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _file_of(module: str) -> str:
+    path = module.replace(".", "/")
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"

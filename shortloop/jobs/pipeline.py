@@ -11,7 +11,7 @@ from shortloop.jobs.store.lookup import open_job
 from shortloop.worker.inputs import File
 from shortloop.worker.results import Result
 
-__all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "Jobs", "Pipeline", "Run", "above"]
+__all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "Jobs", "Pipeline", "Run"]
 
 NO_RESULT = Path()
 BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"
@@ -150,17 +150,3 @@ class Run(ABC):
 
 
 Pipeline = Callable[[Run], Built]
-
-
-def above(jobs: Jobs) -> list[Built]:
-    """The jobs that a job is made from.
-
-    Parameters
-    ----------
-    jobs : mapping of str to Built, or to a sequence of them
-
-    Returns
-    -------
-    list of Built
-    """
-    return [each for made in jobs.values() for each in ([made] if isinstance(made, Built) else made)]

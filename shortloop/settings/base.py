@@ -1,4 +1,4 @@
-"""The base of all records of a study file."""
+"""The base of all records of a settings file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def false_to_none(values: object, *fields: str) -> object:
     Parameters
     ----------
     values : object
-        A table of the study file, as it was read.
+        A table of the file, as it was read.
     *fields : str
         Keys for which false means none.
 

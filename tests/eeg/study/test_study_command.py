@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from command_line import ROOT, assert_one_message, shortloop
 
-from shortloop.eeg.study.command import check_file, documented_fields
+from shortloop.eeg.study.command import check_file
+from shortloop.eeg.study.schema import Study
+from shortloop.settings.fields import documented_fields
 from shortloop.eeg.study.load import DEFAULT_STUDY
 
 
@@ -26,7 +28,7 @@ def test_it_lists_every_field(tmp_path: Path) -> None:
     done = shortloop(tmp_path, "study")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    fields = dict(documented_fields())
+    fields = dict(documented_fields(Study))
     assert {"name", "input[edf].tmin", "estimator[linear-svm].C", "features.power.cycles"} <= set(fields)
     for field, description in fields.items():
         (line,) = [line for line in lines if line.split()[0] == field]
@@ -36,7 +38,7 @@ def test_it_lists_every_field(tmp_path: Path) -> None:
 def test_it_lists_whole_fields_on_a_narrow_terminal(tmp_path: Path) -> None:
     done = shortloop(tmp_path, "study", columns=80)
     assert max(map(len, done.stdout.splitlines())) <= 80
-    for field, _ in documented_fields():
+    for field, _ in documented_fields(Study):
         assert f"{field} " in done.stdout
 
 

@@ -11,8 +11,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from shortloop.eeg.study.load import models_in
 from shortloop.eeg.study.schema import Study
+from shortloop.settings.fields import documented_fields
+from shortloop.settings.records import models_in
 
 TAGS = ("format", "kind")  # which of several tables it is: documented by the table
 
@@ -115,9 +116,7 @@ def test_unit_is_named(name: str, field: FieldInfo) -> None:
 
 
 def test_fields_are_printed_with_their_descriptions() -> None:
-    from shortloop.eeg.study.command import documented_fields
-
-    printed = dict(documented_fields())
+    printed = dict(documented_fields(Study))
     for param in FIELDS:
         name, field = param.values
         assert isinstance(field, FieldInfo)

@@ -1,0 +1,177 @@
+"""What is wrong with a settings file, in its own words: keys as the user wrote them, no types of Python."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from shortloop.errors import InputError
+from shortloop.settings.records import held_by_name, models_in, tag_of
+
+__all__ = ["explain"]
+
+Problem = Mapping[str, Any]
+"""One of pydantic's errors: type, loc, msg, ctx."""
+
+
+class _Place(NamedTuple):
+    """Where in the file a problem is.
+
+    Parameters
+    ----------
+    keys : tuple of (str or int)
+        Keys and positions as the user wrote them.
+    models : list of type
+        Records that the table which has the last key can be.
+    value : object
+        What is there.
+    """
+
+    keys: tuple[str | int, ...]
+    models: list[type[BaseModel]]
+    value: Any
+
+
+def explain(
+    error: ValidationError, content: dict[str, Any], path: Path, model: type[BaseModel], noun: str
+) -> InputError:
+    """The first of pydantic's errors in words of the file.
+
+    Parameters
+    ----------
+    error : pydantic.ValidationError
+        Of `model`.
+    content : dict
+        The file as it was read.
+    path : Path
+        The file.
+    model : type
+        Record of the file.
+    noun : str
+        What the file is of, e.g. ``"study"``.
+
+    Returns
+    -------
+    InputError
+        With file and field, what was found and what was expected; says how many mistakes there are besides.
+    """
+    problems = [(_place_of(each, content, model), each) for each in error.errors(include_url=False)]
+    place, first = problems[0]
+    # Alternatives that all fail, e.g. a number or 'auto', are one mistake.
+    same = [each for other, each in problems if other.keys == place.keys]
+    more = f" (and {len(problems) - len(same)} more)" if len(problems) > len(same) else ""
+    if first["type"] == "extra_forbidden":
+        return _unknown_key(place, path, noun, more)
+    if first["type"] == "missing" and first["loc"][-1] == place.keys[-1]:
+        return _missing_key(place.keys, path, noun, more)
+    if first["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        return _wrong_tag(place, first, path, noun, more)
+    return _wrong_value(place, same, path, noun, more)
+
+
+def _unknown_key(place: _Place, path: Path, noun: str, more: str) -> InputError:
+    key = str(place.keys[-1])
+    known = sorted(place.models[0].model_fields) if place.models else []
+    return InputError(
+        f"the {noun} file has an unknown key{more}",
+        file=path,
+        field=_dotted(place.keys),
+        found=key,
+        expected=", ".join(known) or None,
+        hint=_suggest(key, known) or "remove the key",
+    )
+
+
+def _missing_key(keys: Sequence[str | int], path: Path, noun: str, more: str) -> InputError:
+    return InputError(
+        f"the {noun} file lacks a key{more}", file=path, field=_dotted(keys), hint=f"add '{keys[-1]}'"
+    )
+
+
+def _wrong_tag(place: _Place, problem: Problem, path: Path, noun: str, more: str) -> InputError:
+    """What is wrong with the key that says which of several tables this is."""
+    keys = (*place.keys, problem["ctx"]["discriminator"].strip("'"))
+    tags = problem["ctx"].get("expected_tags")
+    if tags is None:
+        return _missing_key(keys, path, noun, more)
+    found = problem["ctx"]["tag"]
+    return InputError(
+        f"the {noun} file has a wrong value{more}",
+        file=path,
+        field=_dotted(keys),
+        found=repr(found),
+        expected=tags,
+        hint=_suggest(found, [tag.strip("'") for tag in tags.split(", ")]) or "correct the value",
+    )
+
+
+def _wrong_value(place: _Place, same: Sequence[Problem], path: Path, noun: str, more: str) -> InputError:
+    field, expected = _dotted(place.keys), None
+    if same[0]["type"] == "value_error":  # of our own making: what is wrong, or "field: what is wrong"
+        found = same[0]["msg"].removeprefix("Value error, ")
+        inner = re.match(r"([a-z_.]+): ", found)
+        if inner:
+            field, found = ".".join(filter(None, (field, inner[1]))), found[inner.end() :]
+    else:
+        ways = [_in_words(each) for each in same]
+        expected = " or ".join([ways[0], *(way.removeprefix("Input should be ") for way in ways[1:])])
+        found = repr(place.value)
+    return InputError(
+        f"the {noun} file has a wrong value{more}",
+        file=path,
+        field=field,
+        found=found,
+        expected=expected,
+        hint="correct the value",
+    )
+
+
+def _place_of(problem: Problem, content: dict[str, Any], model: type[BaseModel]) -> _Place:
+    """The place of a problem in the file: pydantic's own has names of alternatives, too."""
+    keys: list[str | int] = []
+    here: Any = content
+    above = models = [model]
+    by_name = False  # whether the next key is a name of the user's
+    for part in problem["loc"]:
+        if isinstance(here, dict) and not by_name and len(models) > 1:
+            models = [each for each in models if part in (tag_of(each), each.__name__)]
+            continue
+        if isinstance(here, dict) and (part in here or problem["type"] == "missing"):
+            keys.append(part)
+            here = here.get(part)
+            if by_name:
+                by_name = False
+                continue
+            above = models
+            field = models[0].model_fields.get(str(part)) if models else None
+            models = models_in(field.annotation) if field else []
+            by_name = field is not None and held_by_name(field.annotation)
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            keys.append(part)
+            here = here[part]
+        else:
+            break
+    return _Place(tuple(keys), above, here)
+
+
+def _dotted(keys: Sequence[str | int]) -> str | None:
+    return ".".join(map(str, keys)) or None
+
+
+def _in_words(problem: Problem) -> str:
+    if problem["type"] == "missing":  # of a pair of numbers, one
+        return f"{problem['loc'][-1] + 1} values"
+    said: str = problem["msg"]
+    for jargon, word in {"Tuple": "Array", "tuple": "array", "dictionary": "table"}.items():
+        said = said.replace(jargon, word)
+    return said
+
+
+def _suggest(written: str, known: Sequence[str]) -> str | None:
+    near = difflib.get_close_matches(written, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else None

@@ -1,0 +1,113 @@
+"""Reading a settings file: TOML in, a validated record out, or one message that says what to mend."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from shortloop.errors import InputError
+from shortloop.settings.explain import explain
+
+__all__ = ["read_settings", "settings_path"]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def settings_path(
+    variable: str, default: Path, environ: Mapping[str, str] = os.environ, *, base: Path | None = None
+) -> Path:
+    """The settings file that a run uses.
+
+    Parameters
+    ----------
+    variable : str
+        Environment variable that names it.
+    default : Path
+        Where it is if that is not set, or to nothing.
+    environ : mapping of str to str
+        Environment variables; default: those of the process.
+    base : Path, optional
+        Folder that a relative path starts from; default: the current one.
+
+    Returns
+    -------
+    Path
+        Absolute, if `default` is.
+    """
+    given = environ.get(variable)
+    return Path(os.path.abspath((base or Path.cwd()) / os.path.expanduser(given))) if given else default
+
+
+def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, variable: str) -> M:
+    """Read and validate a settings file.
+
+    Parameters
+    ----------
+    path : path-like
+        The TOML file.
+    model : type
+        Record of the file.
+    noun : str
+        What the file is of, for messages, e.g. ``"study"``.
+    variable : str
+        Environment variable that names it, for messages.
+
+    Returns
+    -------
+    object
+        A `model`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, is not TOML, or holds an unknown key or a wrong value.
+    """
+    path = Path(path)
+    text = _text(path, noun, variable)
+    try:
+        content = tomllib.loads(text)
+        try:
+            return model.model_validate(_as_tuples(content), strict=True)  # strict: "10" and true are not 10
+        except ValidationError as error:
+            raise explain(error, content, path, model, noun) from None
+    except InputError:
+        raise
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(
+            f"the {noun} file is not valid TOML", file=path, found=str(error), hint="mend that line"
+        ) from None
+    except (ValueError, OverflowError, RecursionError) as error:  # of thousands of digits, or of brackets
+        raise InputError(
+            f"the {noun} file holds a number too large, or tables or arrays in each other too deep",
+            file=path,
+            found=str(error),
+            hint="correct the value",
+        ) from None
+
+
+def _text(path: Path, noun: str, variable: str) -> str:
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+            raise InputError(f"the {noun} file is no file", file=path, hint="name a TOML file")
+        return path.read_bytes().decode("utf-8-sig")  # some editors write a byte order mark
+    except OSError as error:
+        raise InputError(
+            f"the {noun} file cannot be read ({error.strerror})",
+            file=path,
+            hint=f"set {variable}=path/to/{noun}.toml to a file that exists",
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"the {noun} file is not valid TOML", file=path, found=str(error), hint="save it as UTF-8"
+        ) from None
+
+
+def _as_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _as_tuples(each) for key, each in value.items()}
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value

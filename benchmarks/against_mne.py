@@ -19,7 +19,12 @@ from shortloop.eeg.decoding.batched.scores import many_scores, warm_up_many
 from shortloop.eeg.decoding.batched.svm import svm_machines
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings, LdaSettings, LinearSvmSettings
+from shortloop.eeg.decoding.settings import (
+    DecodingSettings,
+    EstimatorSettings,
+    LdaSettings,
+    LinearSvmSettings,
+)
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["run"]

@@ -14,8 +14,8 @@ from benchmarks.measure import exponent, interleaved, seconds_of, spread
 from benchmarks.memory import measured_alone
 from benchmarks.options import Options
 from benchmarks.write import figures
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
-from shortloop.eeg.study.inference import GroupSettings
 from shortloop.types import FloatArray
 
 __all__ = ["Work", "run"]

@@ -12,8 +12,8 @@ from shortloop.eeg.decoding.apply import StackedWeights, apply_weights, stack_we
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
 from shortloop.eeg.decoding.train import BinModels, train_bin, warm_up
-from shortloop.eeg.study.decoding import DecodingSettings, LinearSvmSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = [

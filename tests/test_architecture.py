@@ -27,12 +27,12 @@ FRAME = (
     {"cli"},
 )
 EEG = (
-    {"eeg.data"},
-    {"eeg.study"},
+    {"eeg.data", "eeg.score"},
     {"eeg.formats"},
     {"eeg.features"},
     {"eeg.decoding"},
     {"eeg.group"},
+    {"eeg.study"},
     {"eeg.report", "eeg.stages"},
     {"eeg.analysis"},
 )

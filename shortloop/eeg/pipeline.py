@@ -111,7 +111,7 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
         If a file is missing, or what it holds is not as it must be.
     """
     from shortloop.eeg.formats.files import find_files
-    from shortloop.eeg.study.inputs import SimulatedInput, ThesisInput
+    from shortloop.eeg.formats.settings import SimulatedInput, ThesisInput
     from shortloop.eeg.study.load import data_folder
 
     study = run.study
@@ -158,7 +158,7 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
         If a file is missing, or what it holds is not as it must be.
     """
     from shortloop.eeg.formats.files import find_files
-    from shortloop.eeg.study.inputs import ThesisInput
+    from shortloop.eeg.formats.settings import ThesisInput
     from shortloop.eeg.study.load import data_folder
 
     study = run.study
@@ -211,7 +211,7 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
     InputError
         If recordings differ, or have too few trials for the folds or too few samples for the bins.
     """
-    from shortloop.eeg.study.decoding import LinearSvmSettings
+    from shortloop.eeg.decoding.settings import LinearSvmSettings
 
     study, estimator = run.study, run.study.estimator
     return run.build(

@@ -10,9 +10,9 @@ import pytest
 from jobs_project import empty_project
 
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.stages.statistics_files import load_statistics, save_statistics
-from shortloop.eeg.study.inference import GroupSettings
 from shortloop.seeds import seed_for
 from shortloop.worker.records import write_record
 from shortloop.worker.results import open_result

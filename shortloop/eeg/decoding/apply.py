@@ -16,8 +16,8 @@ from shortloop.eeg.decoding.metrics.decisions import decide, gives_odds
 from shortloop.eeg.decoding.metrics.votes import copy_features, count_votes
 from shortloop.eeg.decoding.selection.passes import KINDS
 from shortloop.eeg.decoding.selection.scaling import standardize
+from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings
 from shortloop.eeg.decoding.train import fold_models
-from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = [

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.eeg.decoding.solvers.lda import lda_weights
-from shortloop.eeg.decoding.solvers.ridge import ridge_weights
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     EstimatorSettings,
     LdaSettings,
     LinearSvmSettings,
@@ -18,6 +16,8 @@ from shortloop.eeg.study.decoding import (
     RidgeSettings,
     SklearnSettings,
 )
+from shortloop.eeg.decoding.solvers.lda import lda_weights
+from shortloop.eeg.decoding.solvers.ridge import ridge_weights
 from shortloop.errors import InputError, estimator_fails
 from shortloop.types import FloatArray, IntArray
 

@@ -17,8 +17,9 @@ from shortloop.eeg.decoding.metrics.auc import decision_ranks, rank_type
 from shortloop.eeg.decoding.metrics.decisions import gives_odds
 from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
+from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings
 from shortloop.eeg.decoding.train import train_bin
-from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings, Score
+from shortloop.eeg.score import Score
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["retrained_scores"]

@@ -13,13 +13,13 @@ from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.passes import KINDS
 from shortloop.eeg.decoding.selection.scaling import moments, zscore
-from shortloop.eeg.decoding.train_svm import train_svm_bin
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     EstimatorSettings,
     LinearSvmSettings,
     SklearnSettings,
 )
+from shortloop.eeg.decoding.train_svm import train_svm_bin
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["FoldModel", "fold_models", "train_bin", "warm_up"]

@@ -8,8 +8,8 @@ import numpy as np
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.fold_sums import FoldSums, fold_moments, fold_sums
+from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
 from shortloop.eeg.decoding.solvers.svm import solve
-from shortloop.eeg.study.decoding import DecodingSettings, LinearSvmSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["train_svm_bin"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.eeg.study.features import AmplitudeSettings, PowerSettings
+from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
 from shortloop.errors import InputError
 from shortloop.types import FloatArray, IntArray
 

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.bins import bin_samples, check_bins_fit
 from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
-from shortloop.eeg.study.features import PowerSettings
+from shortloop.eeg.features.settings import PowerSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["frequencies", "power_features", "power_of_trials"]

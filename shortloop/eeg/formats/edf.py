@@ -18,7 +18,7 @@ from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.guarded import reading
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.eeg.formats.sessions import Part, join
-from shortloop.eeg.study.inputs import EdfInput
+from shortloop.eeg.formats.settings import EdfInput
 from shortloop.errors import InputError
 
 __all__ = ["declared", "read"]

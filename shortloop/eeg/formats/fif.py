@@ -16,7 +16,7 @@ from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.guarded import reading
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.eeg.formats.sessions import Part, join
-from shortloop.eeg.study.inputs import FifInput
+from shortloop.eeg.formats.settings import FifInput
 from shortloop.errors import InputError
 
 __all__ = ["declared", "read"]

@@ -12,7 +12,7 @@ import numpy as np
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.formats.checks import check_epochs, check_features
 from shortloop.eeg.formats.guarded import Declared, begun, read_apart
-from shortloop.eeg.study.inputs import (
+from shortloop.eeg.formats.settings import (
     EdfInput,
     FifInput,
     InputSettings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from shortloop.eeg.study.inputs import EdfInput, FifInput, NpzInput
+from shortloop.eeg.formats.settings import EdfInput, FifInput, NpzInput
 from shortloop.errors import InputError
 
 __all__ = ["class_of_event", "kept_channels"]

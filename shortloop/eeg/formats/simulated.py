@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.study.inputs import SimulatedInput
+from shortloop.eeg.formats.settings import SimulatedInput
 from shortloop.errors import InputError
 from shortloop.seeds import seed_for
 from shortloop.types import FloatArray

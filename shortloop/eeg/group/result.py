@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shortloop.eeg.study.decoding import Score
+from shortloop.eeg.score import Score
 
 __all__ = ["MapStatistics"]
 

@@ -10,11 +10,11 @@ import numpy as np
 from shortloop.eeg.group.clusters import label_clusters, max_cluster_mass
 from shortloop.eeg.group.limits import limits_note
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.sign_flips import sign_flips
 from shortloop.eeg.group.smooth import smooth_maps
 from shortloop.eeg.group.t_values import leave_one_out_z, one_sample_t
-from shortloop.eeg.study.decoding import Score
-from shortloop.eeg.study.inference import GroupSettings
+from shortloop.eeg.score import Score
 from shortloop.types import FloatArray
 
 __all__ = ["TIE_TOLERANCE", "group_statistics"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.times import TimeScale, bin_edges
-from shortloop.eeg.study.decoding import Score
+from shortloop.eeg.score import Score
 from shortloop.text import one_line
 from shortloop.types import FloatArray
 

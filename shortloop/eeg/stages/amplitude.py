@@ -8,7 +8,7 @@ from shortloop.eeg.stages.features import FeatureStage
 
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs, Features
-    from shortloop.eeg.study.features import AmplitudeSettings
+    from shortloop.eeg.features.settings import AmplitudeSettings
 
 __all__ = ["Amplitude"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from shortloop.worker.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
+    from shortloop.eeg.features.settings import FeatureSettings
     from shortloop.eeg.formats.summary import RecordingSummary
-    from shortloop.eeg.study.features import FeatureSettings
 
 __all__ = ["CheckRecordings"]
 

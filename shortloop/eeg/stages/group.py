@@ -8,7 +8,7 @@ from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     from shortloop.eeg.group.result import MapStatistics
-    from shortloop.eeg.study.inference import GroupSettings
+    from shortloop.eeg.group.settings import GroupSettings
 
 __all__ = ["Group"]
 

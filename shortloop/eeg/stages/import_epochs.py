@@ -48,7 +48,7 @@ class ImportEpochs(Stage):
         from pydantic import TypeAdapter
 
         from shortloop.eeg.formats.read import read_epochs
-        from shortloop.eeg.study.inputs import InputSettings
+        from shortloop.eeg.formats.settings import InputSettings
 
         contents = {name: [file.content for file in files] for name, files in self.files.items()}
         files_of = {"files": contents} if contents else {}

@@ -54,7 +54,7 @@ class ImportFeatures(Stage):
         from functools import partial
 
         from shortloop.eeg.formats.read import features_begun
-        from shortloop.eeg.study.inputs import ThesisInput
+        from shortloop.eeg.formats.settings import ThesisInput
 
         return features_begun(
             ThesisInput(format="thesis"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
+from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings
 
 if TYPE_CHECKING:
     from shortloop.worker.results import Result

@@ -9,7 +9,7 @@ from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
 if TYPE_CHECKING:
     import numpy as np
 
-    from shortloop.eeg.study.decoding import Score
+    from shortloop.eeg.score import Score
 
 __all__ = ["NullScores"]
 

@@ -8,7 +8,7 @@ from shortloop.eeg.stages.features import FeatureStage
 
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs, Features
-    from shortloop.eeg.study.features import PowerSettings
+    from shortloop.eeg.features.settings import PowerSettings
 
 __all__ = ["Power"]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings
+    from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings
 
 __all__ = ["Train"]
 

@@ -1,1 +1,1 @@
-"""What a study is: participants, phases, classes, files, settings; read from TOML, validated, typed."""
+"""What a study is: participants, phases, classes, and the settings of each step; read from TOML."""

@@ -1,17 +1,19 @@
-"""The record a study file is read into; its tables are in files of their own, so that a change of one
+"""The record a study file is read into; the settings of each step are with that step, so that a change of one
 is no change of what uses another. Fields say unit and default; ``shortloop study`` prints them."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
-from shortloop.eeg.study.decoding import DecodingSettings, EstimatorSettings, LinearSvmSettings
-from shortloop.eeg.study.features import FeatureSettings
-from shortloop.eeg.study.inference import GroupSettings, PermutationSettings
-from shortloop.eeg.study.inputs import InputSettings
+from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings, LinearSvmSettings
+from shortloop.eeg.features.settings import FeatureSettings
+from shortloop.eeg.formats.settings import InputSettings
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.settings.base import Name, Settings
 
-__all__ = ["Phases", "Study"]
+__all__ = ["PermutationSettings", "Phases", "Study"]
 
 
 class Phases(Settings):
@@ -38,6 +40,17 @@ class Phases(Settings):
     def names(self) -> tuple[str, ...]:
         """The phases to import, training first."""
         return (self.train,) if self.within else (self.train, self.decoded)
+
+
+class PermutationSettings(Settings):
+    """The null distribution."""
+
+    count: int = Field(1000, ge=1, description="number of permutations; default 1000")
+    null: Literal["test-labels", "training-labels"] = Field(
+        "test-labels",
+        description="which labels are shuffled: of predicted trials, so that no prediction changes, or of "
+        "the training trials, within folds, and all is trained again; default 'test-labels'",
+    )
 
 
 class Study(Settings):

@@ -17,14 +17,14 @@ from shortloop.eeg.decoding.apply import (
 )
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.train import fold_models, train_bin
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     EstimatorSettings,
     LinearSvmSettings,
     MatlabSvmSettings,
     SklearnSettings,
 )
+from shortloop.eeg.decoding.train import fold_models, train_bin
 
 LDA = SklearnSettings(kind="sklearn", path="sklearn.discriminant_analysis.LinearDiscriminantAnalysis")
 BAYES = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")

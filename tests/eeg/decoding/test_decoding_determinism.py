@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.train import train_bin
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     LinearSvmSettings,
     MatlabSvmSettings,
     SklearnSettings,
 )
+from shortloop.eeg.decoding.train import train_bin
 
 ESTIMATORS: list[Any] = [
     LinearSvmSettings(),

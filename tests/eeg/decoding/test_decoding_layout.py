@@ -11,8 +11,7 @@ import pytest
 from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within, refit_and_apply, stack_weights
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.train import train_bin
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     EstimatorSettings,
     LdaSettings,
@@ -20,6 +19,7 @@ from shortloop.eeg.study.decoding import (
     MatlabSvmSettings,
     SklearnSettings,
 )
+from shortloop.eeg.decoding.train import train_bin
 from shortloop.span import Span
 
 TRIALS, FEATURES, BINS, CLASSES, FOLDS = 36, 60, 3, 3, 3

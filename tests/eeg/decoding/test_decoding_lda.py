@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from shortloop.eeg.decoding.estimators import fit, is_linear
+from shortloop.eeg.decoding.settings import LdaSettings
 from shortloop.eeg.decoding.solvers.lda import check_shrinkage, lda_decisions, lda_weights
 from shortloop.eeg.decoding.solvers.principal_axes import decompose
 from shortloop.eeg.decoding.train import warm_up
-from shortloop.eeg.study.decoding import LdaSettings
 from shortloop.errors import InputError
 
 EXACT = 1e-10

@@ -20,8 +20,7 @@ from shortloop.eeg.decoding.batched.scores import labelling_blocks, trains_many,
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.solvers import svm_interior
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     LdaSettings,
     LinearSvmSettings,
@@ -29,6 +28,7 @@ from shortloop.eeg.study.decoding import (
     RidgeSettings,
     SklearnSettings,
 )
+from shortloop.eeg.decoding.solvers import svm_interior
 from shortloop.errors import InputError
 
 N_FOLDS = 4

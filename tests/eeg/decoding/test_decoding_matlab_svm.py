@@ -9,7 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from shortloop.eeg.decoding.estimators import Fitted, fit
-from shortloop.eeg.study.decoding import MatlabSvmSettings
+from shortloop.eeg.decoding.settings import MatlabSvmSettings
 
 
 def problem(seed: int, n_classes: int, n_features: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

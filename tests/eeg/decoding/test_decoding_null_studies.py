@@ -11,14 +11,14 @@ from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.features.amplitude import amplitude_features
+from shortloop.eeg.features.settings import AmplitudeSettings
+from shortloop.eeg.formats.settings import SimulatedInput
 from shortloop.eeg.formats.simulated import read
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
-from shortloop.eeg.study.decoding import DecodingSettings, LinearSvmSettings
-from shortloop.eeg.study.features import AmplitudeSettings
-from shortloop.eeg.study.inference import GroupSettings
-from shortloop.eeg.study.inputs import SimulatedInput
 
 STUDIES, PARTICIPANTS, PERMUTATIONS = 200, 8, 199
 CLASSES = ("face", "landmark", "object")

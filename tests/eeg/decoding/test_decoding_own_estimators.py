@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shortloop.eeg.decoding.estimators import fit, is_linear, make_sklearn
-from shortloop.eeg.study.decoding import SklearnSettings
+from shortloop.eeg.decoding.settings import SklearnSettings
 from shortloop.errors import InputError, TransientError
 
 GOOD = '''\

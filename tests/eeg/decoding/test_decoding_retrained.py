@@ -11,8 +11,8 @@ from sklearn.metrics import balanced_accuracy_score
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings, SklearnSettings
 from shortloop.eeg.decoding.train import fold_models
-from shortloop.eeg.study.decoding import DecodingSettings, LinearSvmSettings, SklearnSettings
 
 BAYES = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")
 LDA = SklearnSettings(kind="sklearn", path="sklearn.discriminant_analysis.LinearDiscriminantAnalysis")

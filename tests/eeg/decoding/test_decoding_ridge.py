@@ -11,8 +11,8 @@ from sklearn.linear_model import RidgeClassifier
 from shortloop.eeg.decoding.batched.closed_form import fold_machines
 from shortloop.eeg.decoding.batched.labels import ManyLabels
 from shortloop.eeg.decoding.estimators import fit, is_linear
+from shortloop.eeg.decoding.settings import RidgeSettings
 from shortloop.eeg.decoding.solvers.ridge import ridge_weights
-from shortloop.eeg.study.decoding import RidgeSettings
 
 
 def problem(seed: int, n_classes: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:

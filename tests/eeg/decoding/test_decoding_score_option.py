@@ -23,17 +23,17 @@ from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_with
 from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.train import train_bin
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     EstimatorSettings,
     LdaSettings,
     LinearSvmSettings,
     MatlabSvmSettings,
     RidgeSettings,
-    Score,
     SklearnSettings,
 )
+from shortloop.eeg.decoding.train import train_bin
+from shortloop.eeg.score import Score
 from shortloop.errors import InputError
 
 FOLDS = 4

@@ -15,8 +15,8 @@ from shortloop.eeg.decoding.apply import apply_weights, stack_weights
 from shortloop.eeg.decoding.metrics.scores import accuracy_scores, confusions, recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
 from shortloop.eeg.decoding.train import FoldModel, fold_models, train_bin
-from shortloop.eeg.study.decoding import DecodingSettings, LinearSvmSettings
 
 
 def one_hot(predicted: np.ndarray, n_classes: int) -> np.ndarray:

@@ -13,13 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from shortloop.eeg.decoding.apply import refit_and_apply
 from shortloop.eeg.decoding.estimators import fit, is_linear, make_sklearn
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.train import train_bin, warm_up
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     LinearSvmSettings,
     MatlabSvmSettings,
     SklearnSettings,
 )
+from shortloop.eeg.decoding.train import train_bin, warm_up
 from shortloop.errors import InputError
 
 LINEAR: list[tuple[str, dict[str, Any]]] = [

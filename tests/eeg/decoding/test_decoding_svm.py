@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from shortloop.eeg.decoding.estimators import Fitted, fit
+from shortloop.eeg.decoding.settings import LinearSvmSettings
 from shortloop.eeg.decoding.solvers.svm import choose_and_fit, fit_dual
-from shortloop.eeg.study.decoding import LinearSvmSettings
 
 TIGHT = 1e-10
 

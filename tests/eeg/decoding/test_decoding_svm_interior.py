@@ -13,8 +13,8 @@ from sklearn.svm import LinearSVC
 
 from shortloop.eeg.decoding.batched.labels import ManyLabels
 from shortloop.eeg.decoding.batched.svm import svm_machines
+from shortloop.eeg.decoding.settings import LinearSvmSettings
 from shortloop.eeg.decoding.solvers.svm_interior import LANES, solve_interior
-from shortloop.eeg.study.decoding import LinearSvmSettings
 
 
 def problems(seed: int, n: int, r: int, count: int) -> tuple[np.ndarray, np.ndarray]:

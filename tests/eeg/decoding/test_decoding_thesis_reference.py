@@ -20,8 +20,8 @@ from shortloop.eeg.decoding.apply import apply_weights, stack_weights
 from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
 from shortloop.eeg.decoding.train import train_bin
-from shortloop.eeg.study.decoding import DecodingSettings, LinearSvmSettings
 
 REFERENCE = Path(__file__).resolve().parents[3].parent / "shared" / "reference"
 SUBJECTS = ("Subj01", "Subj02")

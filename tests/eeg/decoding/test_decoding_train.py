@@ -15,13 +15,13 @@ from shortloop.eeg.decoding.apply import apply_weights, stack_weights
 from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes, recall_scores
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.train import fold_models, train_bin
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     EstimatorSettings,
     LinearSvmSettings,
     MatlabSvmSettings,
 )
+from shortloop.eeg.decoding.train import fold_models, train_bin
 
 TIGHT = 1e-9
 GRID = (1e-4, 1e-3, 1e-2)

@@ -9,7 +9,7 @@ import pytest
 
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.amplitude import amplitude_features
-from shortloop.eeg.study.features import AmplitudeSettings
+from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.errors import InputError
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shortloop.eeg.features.bins import baseline_samples, bin_centres, bin_samples, check_bins_fit
-from shortloop.eeg.study.features import AmplitudeSettings, PowerSettings
+from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.power import frequencies, power_features, power_of_trials
-from shortloop.eeg.study.features import PowerSettings
+from shortloop.eeg.features.settings import PowerSettings
 from shortloop.errors import InputError
 
 

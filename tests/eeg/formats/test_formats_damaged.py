@@ -19,7 +19,7 @@ from scipy.io import loadmat
 
 from shortloop.eeg.formats import edf, fif
 from shortloop.eeg.formats.read import read_epochs, read_features
-from shortloop.eeg.study.inputs import EdfInput, FifInput, NpzInput, ThesisInput
+from shortloop.eeg.formats.settings import EdfInput, FifInput, NpzInput, ThesisInput
 from shortloop.errors import InputError
 
 MUTANTS = int(os.environ.get("MUTANTS", "480"))

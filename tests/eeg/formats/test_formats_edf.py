@@ -11,7 +11,7 @@ import pytest
 
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.read import read_epochs
-from shortloop.eeg.study.inputs import EdfInput
+from shortloop.eeg.formats.settings import EdfInput
 from shortloop.errors import InputError
 
 EEGBCI = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "eegbci"

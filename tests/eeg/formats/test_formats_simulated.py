@@ -15,7 +15,7 @@ from scipy import signal, stats
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats import simulated
 from shortloop.eeg.formats.read import read_epochs
-from shortloop.eeg.study.inputs import SimulatedInput
+from shortloop.eeg.formats.settings import SimulatedInput
 from shortloop.errors import InputError
 
 CLASSES = ("face", "landmark", "object")
@@ -115,7 +115,7 @@ def test_same_seed_same_bits_in_any_process() -> None:
     assert digest(simulate(trials=4)) == here
     code = (
         "import hashlib; from shortloop.eeg.formats import simulated; "
-        "from shortloop.eeg.study.inputs import SimulatedInput; "
+        "from shortloop.eeg.formats.settings import SimulatedInput; "
         "e = simulated.read(SimulatedInput(format='simulated', trials=4), participant='S01', phase='study', "
         f"classes={CLASSES!r}, seed=7, training=True); "
         "print(hashlib.sha256(e.data.tobytes() + e.labels.tobytes()).hexdigest())"

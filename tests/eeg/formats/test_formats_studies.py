@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shortloop.eeg.decoding.settings import LinearSvmSettings
 from shortloop.eeg.formats.consistency import check_alike, check_trials
 from shortloop.eeg.formats.files import find_files
 from shortloop.eeg.formats.read import read_epochs, read_features
+from shortloop.eeg.formats.settings import SimulatedInput, ThesisInput
 from shortloop.eeg.formats.summary import RecordingSummary, summarize
-from shortloop.eeg.study.decoding import LinearSvmSettings
-from shortloop.eeg.study.inputs import SimulatedInput, ThesisInput
 from shortloop.eeg.study.load import data_folder, read_study
 from shortloop.eeg.study.schema import Study
 

@@ -14,7 +14,7 @@ from scipy.io import savemat
 
 from shortloop.eeg.data import Features
 from shortloop.eeg.formats.read import read_epochs, read_features
-from shortloop.eeg.study.inputs import EdfInput, ThesisInput
+from shortloop.eeg.formats.settings import EdfInput, ThesisInput
 from shortloop.errors import InputError
 
 INPUT = ThesisInput(format="thesis", power={"study": "x.mat"})

@@ -9,8 +9,8 @@ from scipy import stats
 from shortloop.eeg.decoding.metrics.scores import accuracy_scores
 from shortloop.eeg.group import chance as room
 from shortloop.eeg.group.chance import own_level
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
-from shortloop.eeg.study.inference import GroupSettings
 
 PLAIN = GroupSettings(smooth=0)
 SIZES = (24, 4, 2)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import ndimage, stats
 
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
-from shortloop.eeg.study.inference import GroupSettings
 
 GROUPS, PERMUTATIONS, TRIALS, CLASSES, SIDE = 200, 39, 30, 3, 6
 

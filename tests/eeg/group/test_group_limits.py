@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shortloop.eeg.group.limits import limits_note
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
-from shortloop.eeg.study.inference import GroupSettings
 
 
 @pytest.mark.parametrize("null", ["permutations", "sign-flips"])

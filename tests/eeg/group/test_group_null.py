@@ -11,8 +11,8 @@ from mne.stats.cluster_level import _find_clusters
 from scipy import ndimage, stats
 
 import shortloop.eeg.group.statistics as room
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
-from shortloop.eeg.study.inference import GroupSettings
 
 CHANCE = 100 / 3
 SHAPES = [(15,), (7, 9)]

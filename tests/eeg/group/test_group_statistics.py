@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage, stats
 
+from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
-from shortloop.eeg.study.inference import GroupSettings
 
 CHANCE = 100 / 3
 PLAIN = GroupSettings(smooth=0)

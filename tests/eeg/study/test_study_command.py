@@ -11,9 +11,9 @@ import pytest
 from command_line import ROOT, assert_one_message, shortloop
 
 from shortloop.eeg.study.command import check_file
+from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
 from shortloop.settings.fields import documented_fields
-from shortloop.eeg.study.load import DEFAULT_STUDY
 
 
 def test_it_is_listed_and_explains_itself(tmp_path: Path) -> None:

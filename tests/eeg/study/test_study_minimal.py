@@ -8,8 +8,8 @@ import pydantic
 import pytest
 from pydantic import BaseModel
 
-from shortloop.eeg.study.decoding import LdaSettings, LinearSvmSettings, MatlabSvmSettings, SklearnSettings
-from shortloop.eeg.study.inputs import EdfInput, FifInput, NpzInput, SimulatedInput, ThesisInput
+from shortloop.eeg.decoding.settings import LdaSettings, LinearSvmSettings, MatlabSvmSettings, SklearnSettings
+from shortloop.eeg.formats.settings import EdfInput, FifInput, NpzInput, SimulatedInput, ThesisInput
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.errors import InputError

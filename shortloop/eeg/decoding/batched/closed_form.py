@@ -11,9 +11,9 @@ import numpy as np
 from shortloop.eeg.decoding.batched.classifiers import Machines, block_size
 from shortloop.eeg.decoding.batched.labels import ManyLabels
 from shortloop.eeg.decoding.selection.scaling import moments
+from shortloop.eeg.decoding.settings import LdaSettings, RidgeSettings
 from shortloop.eeg.decoding.solvers import lda_many, ridge
 from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
-from shortloop.eeg.study.decoding import LdaSettings, RidgeSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["FoldMachines", "fold_machines"]

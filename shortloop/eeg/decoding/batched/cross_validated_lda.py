@@ -7,8 +7,8 @@ import numpy as np
 from shortloop.eeg.decoding.batched.classifiers import winners
 from shortloop.eeg.decoding.batched.closed_form import fold_machines
 from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.settings import LdaSettings
 from shortloop.eeg.decoding.solvers.lda import check_shrinkage
-from shortloop.eeg.study.decoding import LdaSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["cross_validate_lda"]

@@ -12,14 +12,14 @@ from shortloop.eeg.decoding.batched.classifiers import Machines, winners
 from shortloop.eeg.decoding.batched.closed_form import fold_machines
 from shortloop.eeg.decoding.batched.labels import ManyLabels
 from shortloop.eeg.decoding.batched.svm import svm_machines
-from shortloop.eeg.study.decoding import (
+from shortloop.eeg.decoding.settings import (
     DecodingSettings,
     EstimatorSettings,
     LdaSettings,
     LinearSvmSettings,
     RidgeSettings,
-    Score,
 )
+from shortloop.eeg.score import Score
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["labelling_blocks", "many_scores", "trains_many", "warm_up_many"]

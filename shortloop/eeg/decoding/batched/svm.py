@@ -10,9 +10,9 @@ import numpy as np
 from shortloop.eeg.decoding.batched.classifiers import Machines, winners
 from shortloop.eeg.decoding.batched.labels import ManyLabels
 from shortloop.eeg.decoding.selection.scaling import moments
+from shortloop.eeg.decoding.settings import LinearSvmSettings
 from shortloop.eeg.decoding.solvers.svm import solve
 from shortloop.eeg.decoding.solvers.svm_interior import solve_interior
-from shortloop.eeg.study.decoding import LinearSvmSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["SvmMachines", "svm_machines"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from shortloop.eeg.decoding.estimators import Fitted, make_sklearn
 from shortloop.eeg.decoding.metrics.auc import log_odds
-from shortloop.eeg.study.decoding import EstimatorSettings, LdaSettings, SklearnSettings
+from shortloop.eeg.decoding.settings import EstimatorSettings, LdaSettings, SklearnSettings
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 

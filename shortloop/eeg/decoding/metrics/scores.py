@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shortloop.eeg.decoding.metrics.auc import auc_scores
-from shortloop.eeg.study.decoding import Score
+from shortloop.eeg.score import Score
 from shortloop.types import FloatArray, IntArray
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What the classifiers see: the features that a study asks for."""
+"""What the classifiers see: the features that are asked for."""
 
 from __future__ import annotations
 

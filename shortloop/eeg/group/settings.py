@@ -1,4 +1,4 @@
-"""How a study tests: permutations, and statistics over participants."""
+"""How a group is tested: statistics over participants."""
 
 from __future__ import annotations
 
@@ -8,18 +8,7 @@ from pydantic import Field
 
 from shortloop.settings.base import Settings
 
-__all__ = ["GroupSettings", "PermutationSettings"]
-
-
-class PermutationSettings(Settings):
-    """The null distribution."""
-
-    count: int = Field(1000, ge=1, description="number of permutations; default 1000")
-    null: Literal["test-labels", "training-labels"] = Field(
-        "test-labels",
-        description="which labels are shuffled: of predicted trials, so that no prediction changes, or of "
-        "the training trials, within folds, and all is trained again; default 'test-labels'",
-    )
+__all__ = ["GroupSettings"]
 
 
 class GroupSettings(Settings):

@@ -1,4 +1,4 @@
-"""How a study decodes: folds, selection, scaling, the score, the estimator."""
+"""How decoding is done: folds, selection, scaling, the score, the estimator."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from shortloop.eeg.score import Score
 from shortloop.settings.base import Settings
 
 __all__ = [
@@ -15,11 +16,8 @@ __all__ = [
     "LinearSvmSettings",
     "MatlabSvmSettings",
     "RidgeSettings",
-    "Score",
     "SklearnSettings",
 ]
-
-Score = Literal["balanced-accuracy", "accuracy", "auc"]
 
 
 class DecodingSettings(Settings):

@@ -37,6 +37,9 @@ EEG = (
     {"eeg.analysis"},
 )
 LEVEL = {room: level for level, rooms in enumerate((*FRAME, *EEG)) for room in rooms}
+# Within jobs, from the bottom up, below what is not named: the store gives no reasons, and asks no server.
+JOBS = ({"project", "system_errors"}, {"keys"}, {"store"}, {"explain"}, {"exax"})
+LEVEL_IN_JOBS = {room: level for level, rooms in enumerate(JOBS) for room in rooms}
 
 # What still leans on the analysis, to be turned round.
 LEANS = {
@@ -97,6 +100,21 @@ def test_nothing_imports_upwards(file: Path) -> None:
         # Of the package itself only names that it looks up are outside every room.
         assert above == set()
         assert {name for name in imported if name.split(".")[0] != "shortloop"} == set()
+
+
+def level_in_jobs(module: str) -> int | None:
+    parts = module.split(".")
+    if parts[:2] != ["shortloop", "jobs"] or len(parts) < 3:
+        return None
+    return LEVEL_IN_JOBS.get(parts[2], len(JOBS))
+
+
+@pytest.mark.parametrize("file", MODULES, ids=id_of)
+def test_nothing_imports_upwards_within_jobs(file: Path) -> None:
+    own = level_in_jobs(module_of(file))
+    if own is not None:
+        levels = {name: level_in_jobs(name) for name in imports_of(file)}
+        assert {name for name, level in levels.items() if level is not None and level > own} == set()
 
 
 @pytest.mark.parametrize("file", MODULES, ids=id_of)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from shortloop.errors import InputError, place_of
+from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.pipeline import Pipeline
 from shortloop.jobs.planner import Planner
@@ -39,7 +40,7 @@ class DryRun:
         int
             Exit status, 0.
         """
-        with Store() as store:
+        with Store(slices_now) as store:
             plan = Planner(Lookup(store, name))
             pipeline(plan)
             if settings is not None:

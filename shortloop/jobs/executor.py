@@ -15,7 +15,7 @@ from shortloop.jobs.dry_run import DryRun
 from shortloop.jobs.events import Ended, Listener, Reading, Started
 from shortloop.jobs.exax import client, preload
 from shortloop.jobs.exax.cost import Meter
-from shortloop.jobs.exax.listener import answers, watched
+from shortloop.jobs.exax.listener import answers, slices_now, watched
 from shortloop.jobs.keys.key import Parts, find_method
 from shortloop.jobs.lookup import Lookup, reused
 from shortloop.jobs.pipeline import Built, Pipeline, Run
@@ -160,7 +160,7 @@ def run_pipeline(
     if isinstance(urd, DryRun):
         return urd.plan(pipeline, name, settings)
     try:
-        with explained(), signals_raise(), only_run(name), watched(), Store() as store:
+        with explained(), signals_raise(), only_run(name), watched(), Store(slices_now) as store:
             _begin(store, settings)
             store.index.begun(name, settings.name if settings else "")
             plan = Planner(Lookup(store, name))

@@ -13,12 +13,12 @@ from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
-from shortloop.jobs.exax.notes import NOTED, note, take_notes
 from shortloop.jobs.keys import own_code
 from shortloop.jobs.keys.code import Code, code_state
 from shortloop.jobs.keys.file_state import states_of_files
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.inputs import locate, register
+from shortloop.jobs.store.notes import NOTED, note, take_notes
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -33,7 +33,7 @@ class Job:
         self.file = write(package, "shortloop/a.py", "x = 1\n")
         self.folder = package / "job"
         self.folder.mkdir()
-        monkeypatch.setattr("shortloop.jobs.exax.notes._file", "")
+        monkeypatch.setattr("shortloop.jobs.store.notes._file", "")
         monkeypatch.setenv("SHORTLOOP_NOTES", "")  # put back when the test ends
         take_notes(self.folder)
         self.before = code_state(self.method)

@@ -15,12 +15,12 @@ from toy_jobs import make_outdated
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax import client
-from shortloop.jobs.exax.notes import NOTED
 from shortloop.jobs.executor import Run
 from shortloop.jobs.planner import Built, Plan
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import FINISHED, SET_ASIDE
 from shortloop.jobs.store.manifest import MANIFEST, read_manifest
+from shortloop.jobs.store.notes import NOTED
 from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from jobs_project import empty_project
 
-from shortloop.jobs.store import slices
-from shortloop.jobs.store.slices import Slices, holds_slices, slices_now, wanted
+from shortloop.jobs.exax import listener
+from shortloop.jobs.exax.listener import slices_now
+from shortloop.jobs.store.slices import Slices, holds_slices, wanted
 
 
 @pytest.mark.parametrize(("setting", "number"), [(-1, 3), (0, 3), (1, 1), (2, 2), (3, 3), (1000, 3)])
@@ -25,7 +26,7 @@ def test_those_of_the_server_else_of_one_that_would_start(
 ) -> None:
     empty_project(tmp_path, monkeypatch)  # its configuration says 2
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 7})
-    monkeypatch.setattr(slices, "ask", lambda what: reply)
+    monkeypatch.setattr(listener, "ask", lambda what: reply)
     assert slices_now() == number
 
 
@@ -49,24 +50,21 @@ def test_files_by_slice_are_known_by_name(names: list[str], number: int, held: b
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_a_job_of_other_slices_is_not_as_now(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
-) -> None:
+def test_a_job_of_other_slices_is_not_as_now(tmp_path: Path, known: bool) -> None:
     """Also where its files are not known, as when the index was made again."""
-    monkeypatch.setattr(slices, "slices_now", lambda: 1)
     folder = tmp_path / "main-4"
     (folder / "DS").mkdir(parents=True)
     (folder / "DS" / "default.p").touch()
     names = ["DS/default.p", "setup.json"] if known else []
     for number in (1, 2):
         (folder / "setup.json").write_text(json.dumps({"slices": number}), encoding="utf-8")
-        looked = Slices()
+        looked = Slices(lambda: 1)
         assert looked.are_as_now(folder, "key", names) is (number == 1)
         assert looked.others == ({} if number == 1 else {"key": ("main-4", 2)})
 
 
-def test_nobody_is_asked_where_no_job_holds_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "slices_now", lambda: pytest.fail("asked"))
+def test_nobody_is_asked_where_no_job_holds_slices(tmp_path: Path) -> None:
     (tmp_path / "x.npy").touch()
-    assert Slices().are_as_now(tmp_path, "key", ["x.npy"])
-    assert Slices().are_as_now(tmp_path, "key", [])
+    looked = Slices(lambda: pytest.fail("asked"))
+    assert looked.are_as_now(tmp_path, "key", ["x.npy"])
+    assert looked.are_as_now(tmp_path, "key", [])

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -169,11 +170,7 @@ def test_a_job_of_another_key_is_noted_by_its_own(folder: Path) -> None:
         assert store.find(TWO.key()) is not None
 
 
-def test_a_job_of_another_number_of_slices_waits_for_it(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [2]
-    monkeypatch.setattr("shortloop.jobs.store.slices.slices_now", lambda: now[0])
+def test_a_job_of_another_number_of_slices_waits_for_it(project: Path) -> None:
     folder = finished_job(project, "main-1")
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
     (folder / "setup.json").write_text(json.dumps({**setup, "slices": 2}), encoding="utf-8")
@@ -182,8 +179,7 @@ def test_a_job_of_another_number_of_slices_waits_for_it(
     with Store() as store:
         store.add(folder, manifest_for(folder, ONE))
     for number in (3, 2, 3):
-        now[0] = number
-        with Store() as store:
+        with Store(partial(int, number)) as store:
             assert (store.find(ONE.key()) is not None) == (number == 2)
             assert len(store.index.by_key(ONE.key())) == 1
             assert store.damaged == {}

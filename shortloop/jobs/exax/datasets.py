@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from shortloop.errors import InputError
+from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.project import running_configuration
-from shortloop.jobs.store.slices import holds_slices, slices_now
+from shortloop.jobs.store.slices import holds_slices
 
 __all__ = ["forget_other_slices", "prepare_script", "refuse_other_slices"]
 

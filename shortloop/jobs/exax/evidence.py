@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from shortloop.errors import InputError
-from shortloop.jobs.exax.notes import notes_of
 from shortloop.jobs.keys.closure import SETTING_UP, closure_of
 from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.file_state import State, states_of_files
@@ -18,6 +17,7 @@ from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.keys.source import NOTHING, hash_of, said_by
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.inputs import is_unchanged
+from shortloop.jobs.store.notes import notes_of
 
 __all__ = ["Evidence", "evidence_of", "watchers"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import struct
@@ -16,8 +17,9 @@ from typing import TextIO
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.store.slices import slices_configured
 
-__all__ = ["PATIENCE", "answers", "ask", "peer", "server_process", "socket_file", "watched"]
+__all__ = ["PATIENCE", "answers", "ask", "peer", "server_process", "slices_now", "socket_file", "watched"]
 
 PATIENCE = 60.0  # seconds that a server which is still starting may need
 WORTH_A_WORD = 2.0
@@ -84,6 +86,22 @@ def ask(what: str) -> bytes | None:
         except OSError:  # it ended
             return None
     return reply.partition(b"\r\n\r\n")[2] if reply else None
+
+
+def slices_now() -> int:
+    """The number of slices of the server that runs, else of one that would be started.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        As `ask`.
+    """
+    reply = ask("workspace_info")
+    return slices_configured() if reply is None else int(json.loads(reply)["slices"])
 
 
 def peer(connection: socket.socket) -> tuple[int, int]:

@@ -19,9 +19,9 @@ from types import CodeType
 from typing import Any, NamedTuple
 from zipimport import zipimporter
 
-from shortloop.jobs.exax.notes import note
 from shortloop.jobs.keys.own_code import is_own
 from shortloop.jobs.project import cache_directory, runs_jobs
+from shortloop.jobs.store.notes import note
 
 __all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules"]
 

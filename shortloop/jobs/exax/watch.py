@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded_modules
-from shortloop.jobs.exax.notes import NOTED, note, take_notes
 from shortloop.jobs.keys.code import modules_as_loaded
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
+from shortloop.jobs.store.notes import NOTED, note, take_notes
 
 __all__ = ["begin_job", "watch_jobs", "watch_program"]
 

@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from shortloop.errors import InputError, TransientError
-from shortloop.jobs.exax.notes import note
 from shortloop.jobs.keys.file_state import INODE, SIZE, file_state
 from shortloop.jobs.keys.hashing import Tell, hash_file, hash_files
 from shortloop.jobs.project import cache_directory, keep, write_atomically
 from shortloop.jobs.store.mapped import mapped_for_writing
+from shortloop.jobs.store.notes import note
 
 __all__ = [
     "Located",

@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shortloop.jobs.exax.notes import NOTED
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import plain_size
 from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.store.notes import NOTED
 from shortloop.worker.records import FORMAT, RECORD
 
 __all__ = [

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
 
-from shortloop.jobs.exax.listener import ask
 from shortloop.jobs.project import configuration
 
-__all__ = ["Slices", "holds_slices", "slices_now", "wanted"]
+__all__ = ["Slices", "holds_slices", "slices_configured", "wanted"]
 
 
 class Slices:
-    """Tells jobs whose files are split by the number of slices that jobs have now from others."""
+    """Tells jobs whose files are split by the number of slices that jobs have now from others.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    now : callable
+        Gives that number; is only asked if a job holds slices.
+    """
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._ask = now
         self.others: dict[str, tuple[str, int]] = {}
         """By key: a job whose files are split by another number, and that number."""
 
@@ -46,7 +52,7 @@ class Slices:
     @cached_property
     def now(self) -> int:
         """The number of slices that jobs have now."""
-        return slices_now()
+        return self._ask()
 
 
 def wanted(setting: int) -> int:
@@ -67,20 +73,14 @@ def wanted(setting: int) -> int:
     return min(setting, cores) if setting > 0 else cores
 
 
-def slices_now() -> int:
-    """The number of slices of the server that runs, else of one that would be started.
+def slices_configured() -> int:
+    """The number of slices of a server that would be started.
 
     Returns
     -------
     int
-
-    Raises
-    ------
-    InputError
-        As `ask`.
     """
-    reply = ask("workspace_info")
-    return wanted(configuration().slices) if reply is None else int(json.loads(reply)["slices"])
+    return wanted(configuration().slices)
 
 
 def holds_slices(names: Collection[str], slices: int) -> bool:

@@ -34,7 +34,7 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,7 +53,7 @@ from shortloop.jobs.store.manifest import (
     write_manifest,
 )
 from shortloop.jobs.store.places import Purpose
-from shortloop.jobs.store.slices import Slices
+from shortloop.jobs.store.slices import Slices, slices_configured
 from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.jobs.system_errors import if_writable
 
@@ -61,14 +61,20 @@ __all__ = ["Store"]
 
 
 class Store:
-    """The finished jobs of the project's workdirs, whichever project made them; a context
-    manager, as manifests are written in the background."""
+    """The finished jobs of the project's workdirs, whichever project made them; a context manager, as
+    manifests are written in the background.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    slices : callable, optional
+        Gives the number of slices that jobs have now. Default: that of a server that would be started.
+    """
+
+    def __init__(self, slices: Callable[[], int] = slices_configured) -> None:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
         self.damaged: dict[str, tuple[str, str]] = {}
         """By key: a job that was set aside, and what was wrong with it."""
-        self.slices = Slices()
+        self.slices = Slices(slices)
         self._whole: dict[str, StoredJob] = {}
         self._waiting: queue.Queue[tuple[Path, Manifest] | None] = queue.Queue()
         self._failed: list[Exception] = []

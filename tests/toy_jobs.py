@@ -83,7 +83,7 @@ class ToyJobs:
         previous: str = "",
         reason: str = "new",
         pipeline: str = PIPELINE,
-        study: str = "small",
+        settings: str = "small",
         facts: Mapping[str, Any] | None = None,
         arrays: Mapping[str, Any] | None = None,
         large: int = 0,
@@ -112,14 +112,14 @@ class ToyJobs:
             files=files,
             partition=partition,
             pipeline=pipeline,
-            study=study,
+            settings=settings,
             reason=reason,
             previous=previous,
             cost={"seconds": 1.5, "cpu_seconds": 2.25, "peak_bytes": 3_400_000, "utilisation": 0.75},
         )
         self.places[Place(pipeline, method, partition, "1")] = job
         with Store() as store:
-            store.index.begun(pipeline, study)
+            store.index.begun(pipeline, settings)
             manifest = replace(manifest, project=store.index.name_for(job))
             write_manifest(folder, manifest)
             store.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))

@@ -17,7 +17,7 @@ from shortloop.upkeep.inventory import STATES, Entry, inventory
 __all__ = ["collect_garbage"]
 
 
-def collect_garbage(really: bool, older: str | None, to: str | None, study: str | None) -> None:
+def collect_garbage(really: bool, older: str | None, to: str | None, settings: str | None) -> None:
     """Delete superseded jobs, or say which would be. What other projects that use the workdirs need is kept.
 
     Parameters
@@ -28,8 +28,8 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
         Only those at least this old, e.g. ``"30d"``.
     to : str or None
         Only as many as it takes until all jobs fit into this, e.g. ``"20GB"``.
-    study : str or None
-        A study whose last run is needed no more: of this project, or of one that uses the workdirs no more.
+    settings : str or None
+        Name of settings whose last run is needed no more: of this project, or of one that is gone.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
     size = None if to is None else parse_size(to)
     if really:
         with idle_project(), Store() as store:
-            for each in pipelines_of(store, study) if study is not None else ():
+            for each in pipelines_of(store, settings) if settings is not None else ():
                 store.index.ended(each.pipeline, (), each.project)
             entries = inventory(store)
             _refuse_unreadable(entries)
@@ -48,16 +48,16 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
             _print(chosen)
             freed = delete(store, chosen)
             total = sum(each.size for each in entries)
-            studies = store.index.studies()
+            names = store.index.settings_names()
             print_lines(
                 f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {amount(total - freed)} left"
             )
             _say_if_too_much(total - freed, size)
-        _say_whose(entries, studies)
+        _say_whose(entries, names)
         return
     with Store() as store:
-        entries = inventory(store, without=pipelines_of(store, study) if study is not None else ())
-        studies = store.index.studies()
+        entries = inventory(store, without=pipelines_of(store, settings) if settings is not None else ())
+        names = store.index.settings_names()
     chosen = to_delete(entries, age, size)
     _print(chosen)
     total, gone = sum(each.size for each in entries), sum(each.size for each in chosen)
@@ -67,7 +67,7 @@ def collect_garbage(really: bool, older: str | None, to: str | None, study: str 
     if old_parts():
         print_lines(f"and {len(old_parts())} files that were begun and never finished")
     _say_if_too_much(total - gone, size)
-    _say_whose(entries, studies)
+    _say_whose(entries, names)
     if chosen:
         print_lines("nothing is deleted yet: --delete does it")
 
@@ -110,12 +110,12 @@ def _say_if_too_much(left: int, size: int | None) -> None:
         print_lines(f"{amount(left)} are in use or younger: that is more than {amount(size)}")
 
 
-def _say_whose(entries: list[Entry], studies: Mapping[Purpose, str]) -> None:
+def _say_whose(entries: list[Entry], names: Mapping[Purpose, str]) -> None:
     """Which jobs are kept for other projects that use the workdirs."""
     kept = [each for each in entries if each.state in ("current", "needed")]
     number = Counter(of for each in kept for of in each.pipelines if of.project)
     for of, jobs in sorted(number.items()):
         print_lines(f"{counted(jobs, 'job')} kept for {of}")
         if is_gone(of.project):
-            name = studies.get(of, of.pipeline)
+            name = names.get(of, of.pipeline)
             print_lines(f"  it is gone, or has other workdirs now: --forget {name} lets go of them")

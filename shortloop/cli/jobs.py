@@ -31,7 +31,7 @@ class Filter:
 
     Parameters
     ----------
-    stage, partition, study, state : str or None
+    stage, partition, settings, state : str or None
         As they are called.
     older, newer : str or None
         Ages, e.g. ``"2d"``.
@@ -43,21 +43,21 @@ class Filter:
 
     stage: str | None = None
     partition: str | None = None
-    study: str | None = None
+    settings: str | None = None
     state: str | None = None
     older: str | None = None
     newer: str | None = None
     larger: str | None = None
     scripts: bool = False
 
-    def apply(self, entries: list[Entry], studies: Mapping[Purpose, str]) -> list[Entry]:
+    def apply(self, entries: list[Entry], names: Mapping[Purpose, str]) -> list[Entry]:
         """The jobs that are asked for.
 
         Parameters
         ----------
         entries : list of Entry
-        studies : mapping of Purpose to str
-            The study of each pipeline that is of one.
+        names : mapping of Purpose to str
+            The settings of each pipeline that has any.
 
         Returns
         -------
@@ -84,8 +84,8 @@ class Filter:
             and self.partition in (None, each.partition)
             and self.state in (None, each.state)
             and (
-                self.study is None
-                or any(self.study in (of.pipeline, studies.get(of)) for of in each.pipelines)
+                self.settings is None
+                or any(self.settings in (of.pipeline, names.get(of)) for of in each.pipelines)
             )
         ]
 
@@ -110,13 +110,13 @@ def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
     if order not in ORDERS:
         raise InputError("jobs cannot be sorted by that", found=order, expected=", ".join(ORDERS))
     with Store() as store:
-        studies = store.index.studies()
-        entries = wanted.apply(inventory(store), studies)
+        names = store.index.settings_names()
+        entries = wanted.apply(inventory(store), names)
     entries.sort(key=ORDERS[order], reverse=reverse)
     columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")
     print_table(
         columns,
-        [_row(each, studies) for each in entries],
+        [_row(each, names) for each in entries],
         right=("seconds", "size"),
         styles=[STYLES.get(each.state, "dim") for each in entries],
     )
@@ -125,9 +125,9 @@ def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
     print_lines(f"{counted(len(entries), 'job')}, {total}, {seconds}")
 
 
-def _row(each: Entry, studies: Mapping[Purpose, str]) -> tuple[str, ...]:
+def _row(each: Entry, names: Mapping[Purpose, str]) -> tuple[str, ...]:
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.made)) if each.made else "?"
-    named = [of._replace(pipeline=studies.get(of, of.pipeline)) for of in each.pipelines]
+    named = [of._replace(pipeline=names.get(of, of.pipeline)) for of in each.pipelines]
     return (
         each.job,
         each.stage,

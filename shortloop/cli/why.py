@@ -15,15 +15,15 @@ __all__ = ["print_causes", "print_why"]
 LINES, FEWER = 40, 10  # of a diff, where it is the subject and where it is not
 
 
-def print_why(what: str, study: str | None, full: bool) -> None:
+def print_why(what: str, settings: str | None, full: bool) -> None:
     """Print why a job, or the jobs of a stage, were built.
 
     Parameters
     ----------
     what : str
         Job id, or name of a stage.
-    study : str or None
-        Of a stage, only jobs of this study.
+    settings : str or None
+        Of a stage, only jobs of these settings.
     full : bool
         Whether to print the whole of long differences.
 
@@ -39,21 +39,21 @@ def print_why(what: str, study: str | None, full: bool) -> None:
             job_directory(what)
             groups = [[explain(store, what)]]
         else:
-            groups = same_cause([explain(store, job) for job in _of_stage(store, what, study)])
+            groups = same_cause([explain(store, job) for job in _of_stage(store, what, settings)])
     printer = _Printer(None if full else LINES)
     for place, group in enumerate(groups):
         print_lines(*([""] if place else []))
         printer.group(group)
 
 
-def _of_stage(store: Store, stage: str, study: str | None) -> list[str]:
+def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
     """Its jobs in the last runs."""
     found, stages = [], set()
-    studies = store.index.studies()
+    names = store.index.settings_names()
     for place, job in store.index.places().items():
         stages.add(place.stage)
-        of = (place.pipeline, studies.get(Purpose(place.pipeline)))
-        if place.stage == stage and (study is None or study in of):
+        of = (place.pipeline, names.get(Purpose(place.pipeline)))
+        if place.stage == stage and (settings is None or settings in of):
             found.append(job)
     if not found:
         raise InputError(

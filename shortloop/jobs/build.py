@@ -48,7 +48,7 @@ class Order:
     partition : str or None
         Whose data; None: everybody's.
     pipeline : str
-        What it is for: the build script and the study.
+        What it is for: the build script and the name of its settings.
     reason : str
         Why it is built.
     previous : str

@@ -144,15 +144,15 @@ def old_parts() -> list[Path]:
     return found
 
 
-def pipelines_of(store: Store, study: str) -> list[Purpose]:
-    """Pipelines that were run on a study, by this project and by those that do not use the workdirs any more.
+def pipelines_of(store: Store, settings: str) -> list[Purpose]:
+    """Pipelines that were run with settings of a name, by this project and by those that are gone.
 
     Parameters
     ----------
     store : Store
         The project's.
-    study : str
-        Name of the study, or of the build script and the study.
+    settings : str
+        Name of the settings, or of the build script and the name of its settings.
 
     Returns
     -------
@@ -163,10 +163,10 @@ def pipelines_of(store: Store, study: str) -> list[Purpose]:
     InputError
         If there is none.
     """
-    studies = store.index.studies()
+    names = store.index.settings_names()
     placed = {Purpose(place.pipeline, project) for project, place, _ in store.index.all_places()}
     known = sorted(placed | store.index.ended_pipelines())
-    meant = [each for each in known if study in (each.pipeline, studies.get(each))]
+    meant = [each for each in known if settings in (each.pipeline, names.get(each))]
     found = [each for each in meant if not each.project or is_gone(each.project)]
     if not found and meant:
         raise InputError(
@@ -175,8 +175,12 @@ def pipelines_of(store: Store, study: str) -> list[Purpose]:
             hint="give the command in the folder of that project",
         )
     if not found:
-        names = " or ".join(each.pipeline for each in known if not each.project or is_gone(each.project))
-        raise InputError("no settings of that name were run here", found=study, expected=names or "none was")
+        ours = [each.pipeline for each in known if not each.project or is_gone(each.project)]
+        raise InputError(
+            "no settings of that name were run here",
+            found=settings,
+            expected=" or ".join(ours) or "none was",
+        )
     return found
 
 

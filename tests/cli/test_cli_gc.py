@@ -34,9 +34,9 @@ def said(
     really: bool = False,
     older: str | None = None,
     to: str | None = None,
-    study: str | None = None,
+    settings: str | None = None,
 ) -> str:
-    collect_garbage(really, older, to, study)
+    collect_garbage(really, older, to, settings)
     return capsys.readouterr().out
 
 
@@ -68,12 +68,12 @@ def test_to_a_size(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_study_that_is_not_needed_any_more(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "3 of 3 jobs would go" in said(capsys, study="small")
+    assert "3 of 3 jobs would go" in said(capsys, settings="small")
     assert "2 of 3 jobs would go" in said(capsys)
-    said(capsys, really=True, study="small")
+    said(capsys, really=True, settings="small")
     assert deleted(jobs) == [0, 1, 2]
     with pytest.raises(InputError, match="no settings of that name"):
-        said(capsys, study="large")
+        said(capsys, settings="large")
 
 
 def test_not_while_a_run_is_in_progress(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:

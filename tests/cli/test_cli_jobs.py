@@ -29,7 +29,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         jobs.unrecorded(finished=True, script=True)
         jobs.ended()
         jobs.places.clear()
-        jobs.make("C", pipeline="build_toy big", study="big")
+        jobs.make("C", pipeline="build_toy big", settings="big")
         jobs.ended("build_toy big")
     return folder
 
@@ -70,8 +70,8 @@ def test_a_row_says_what_a_job_is(
         ({"scripts": True}, [0, 1, 2, 3, 4, 5]),
         ({"stage": "scores"}, [0, 1, 2, 5]),
         ({"partition": "A"}, [0, 2, 3]),
-        ({"study": "big"}, [5]),
-        ({"study": "build_toy small"}, [0, 1, 2, 3]),
+        ({"settings": "big"}, [5]),
+        ({"settings": "build_toy small"}, [0, 1, 2, 3]),
         ({"state": "superseded"}, [0]),
         ({"older": "3d"}, [0, 1]),
         ({"newer": "3d"}, [2, 3, 5]),

@@ -26,8 +26,10 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
     return made
 
 
-def said(capsys: pytest.CaptureFixture[str], what: str, study: str | None = None, full: bool = False) -> str:
-    print_why(what, study, full)
+def said(
+    capsys: pytest.CaptureFixture[str], what: str, settings: str | None = None, full: bool = False
+) -> str:
+    print_why(what, settings, full)
     return capsys.readouterr().out
 
 
@@ -63,7 +65,7 @@ def test_the_jobs_of_a_stage_with_one_cause_are_told_once(
     text = said(capsys, "scores")
     assert text.startswith("2 × scores: main-3 A, main-4 B\n")
     assert "main-3 is compared with main-0, in its place before" in text
-    assert said(capsys, "scores", study="small") == text
+    assert said(capsys, "scores", settings="small") == text
 
 
 def test_the_first_job_of_its_kind(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,11 +56,11 @@ def test_the_study_of_a_pipeline_is_noted_beside_it(project: Path) -> None:
     with Store() as store:
         store.index.begun("build my small study", "my small study")
         store.index.begun("chain", "")
-        assert store.index.studies() == {Purpose("build my small study"): "my small study"}
+        assert store.index.settings_names() == {Purpose("build my small study"): "my small study"}
         store.index.ended("build my small study", [])
         store.index.begun("build my small study", "my small study")
         assert store.index.ended_pipelines() == {Purpose("build my small study")}
-        assert store.index.studies() == {Purpose("build my small study"): "my small study"}
+        assert store.index.settings_names() == {Purpose("build my small study"): "my small study"}
 
 
 def test_a_lost_index_knows_the_studies_again_from_the_manifests(project: Path) -> None:
@@ -71,5 +71,5 @@ def test_a_lost_index_knows_the_studies_again_from_the_manifests(project: Path) 
     for file in project.rglob("*.sqlite*"):
         file.unlink()
     with Store() as store:
-        assert store.index.studies() == {Purpose("build s"): "s"}
+        assert store.index.settings_names() == {Purpose("build s"): "s"}
         assert store.index.ended_pipelines() == set()

@@ -86,8 +86,8 @@ def test_places_of_several_workdirs(project: Path) -> None:
         store.index.ended("chain", [first])
         assert store.index.places() == {first: "other-2"}
         assert store.index.ended_pipelines() == {Purpose("chain")}
-        store.index.put_study_file("s", "s.toml")
-        assert (store.index.study_file("s"), store.index.study_file("t")) == ("s.toml", None)
+        store.index.put_settings_file("s", "s.toml")
+        assert (store.index.settings_file("s"), store.index.settings_file("t")) == ("s.toml", None)
 
 
 def test_a_job_says_which_project_it_was_built_for(project: Path) -> None:

@@ -35,18 +35,18 @@ create unique index if not exists one_job on places (
     project, pipeline, stage, sibling, ifnull(partition, x'')  -- no null is a duplicate of another
 );
 create table if not exists pipelines (
-    project text, name text, study text, ended integer, primary key (project, name)
+    project text, name text, settings text, ended integer, primary key (project, name)
 );
 create view if not exists {OF_FORMAT} as select * from jobs;
 create table if not exists outdated (job text primary key);
-create table if not exists studies (project text, name text, file text, primary key (project, name));
+create table if not exists settings_files (project text, name text, file text, primary key (project, name));
 """
 PROBES = (
     f"select job, key, base, content, pipeline, project, states from {OF_FORMAT} limit 1",
     "select job from outdated limit 1",
     "select project, pipeline, stage, partition, sibling, job from places limit 1",
-    "select project, name, study, ended from pipelines limit 1",
-    "select project, name, file from studies limit 1",
+    "select project, name, settings, ended from pipelines limit 1",
+    "select project, name, file from settings_files limit 1",
 )
 INSERT = """
 insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
@@ -102,15 +102,15 @@ class Index(Places):
         self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
     ) -> None:
         def fill(name: str) -> list[tuple[str, Iterable[tuple[Any, ...]]]]:
-            jobs, studies, outdated = [], {}, []
+            jobs, settings_of, outdated = [], {}, []
             for each in manifests(name):
                 if isinstance(each, str):
                     outdated.append((each,))
                     continue
                 jobs.append(_row(each, []))
-                if each.study:
-                    studies[each.project, each.pipeline] = each.study
-            pipelines = [(*pipeline, study) for pipeline, study in studies.items()]
+                if each.settings:
+                    settings_of[each.project, each.pipeline] = each.settings
+            pipelines = [(*pipeline, settings) for pipeline, settings in settings_of.items()]
             return [(INSERT, jobs), (BEGUN, pipelines), (OUTDATED, outdated)]
 
         files = {

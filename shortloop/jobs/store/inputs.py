@@ -161,7 +161,7 @@ def locate(content: str) -> Path:
     # Noted also if it is another file now: it may be put back before anybody looks again.
     note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
     if found != content:
-        raise TransientError("a file changed while the study was running", file=file, hint="run again")
+        raise TransientError("a file changed while a run went on", file=file, hint="run again")
     _located.setdefault(place.parent, set()).add(content)
     return file
 

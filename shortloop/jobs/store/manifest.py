@@ -70,9 +70,9 @@ class Manifest:
     rejected : bool
         Whether it rejected its input.
     pipeline : str
-        What it was built for: the build script and the study.
-    study : str
-        Name of that study; empty if the pipeline is of none.
+        What it was built for: the build script and the name of its settings.
+    settings : str
+        Name of the settings; empty if they have none.
     reason : str
         Why it was built.
     previous : str
@@ -94,7 +94,7 @@ class Manifest:
     partition: str | None = None
     rejected: bool = False
     pipeline: str = ""
-    study: str = ""
+    settings: str = ""
     reason: str = ""
     previous: str = ""
     cost: dict[str, Any] = field(default_factory=dict)

@@ -15,7 +15,8 @@ PUT = "insert or replace into places values (?, ?, ?, ?, ?, ?)"
 HERE = "where (project, pipeline, stage, partition, sibling) is (?, ?, ?, ?, ?)"
 TAKE = f"delete from places {HERE}"
 BEGUN = """
-insert into pipelines values (?, ?, ?, 0) on conflict (project, name) do update set study = excluded.study
+insert into pipelines values (?, ?, ?, 0)
+on conflict (project, name) do update set settings = excluded.settings
 """
 ENDED = "insert into pipelines values (?, ?, '', 1) on conflict (project, name) do update set ended = 1"
 
@@ -47,7 +48,7 @@ class Purpose(NamedTuple):
     Parameters
     ----------
     pipeline : str
-        The pipeline's name: the build script and the study.
+        The pipeline's name: the build script and the name of its settings.
     project : str
         Folder of the project; empty: this one.
     """
@@ -133,18 +134,18 @@ class Places:
             for project, job, pipeline, stage, partition, sibling in file.read(select)
         ]
 
-    def begun(self, pipeline: str, study: str) -> None:
+    def begun(self, pipeline: str, settings: str) -> None:
         """Note that a pipeline of this project is run.
 
         Parameters
         ----------
         pipeline : str
             Its name.
-        study : str
-            Name of the study that it is run on; empty if it is of none.
+        settings : str
+            Name of the settings that it is run with; empty if they have none.
         """
         for file, name in self._noted(""):
-            file.write(BEGUN, [(name, pipeline, study)])
+            file.write(BEGUN, [(name, pipeline, settings)])
 
     def ended(self, pipeline: str, places: Collection[Place], project: str = "") -> None:
         """Note that a pipeline ran to its end, and drop places that it does not have any more.
@@ -172,47 +173,47 @@ class Places:
         """
         return {each for each, _, ended in self._pipelines() if ended}
 
-    def studies(self) -> dict[Purpose, str]:
-        """The study that each pipeline is run on, of every project that uses the workdirs.
+    def settings_names(self) -> dict[Purpose, str]:
+        """The settings that each pipeline is run with, of every project that uses the workdirs.
 
         Returns
         -------
         dict of Purpose to str
-            Names; only of pipelines that are of a study.
+            Names; only of pipelines that have any.
         """
-        return {each: study for each, study, _ in self._pipelines() if study}
+        return {each: settings for each, settings, _ in self._pipelines() if settings}
 
     def settings_file(self, name: str) -> str | None:
-        """The file that a study of this project was last run from.
+        """The file that settings of this project were last read from.
 
         Parameters
         ----------
         name : str
-            Name of the study.
+            Name of the settings.
 
         Returns
         -------
         str or None
-            As it was put; None if the study was not run yet.
+            As it was put; None if nothing was run with them yet.
         """
-        select = "select file from studies where project = ? and name = ?"
+        select = "select file from settings_files where project = ? and name = ?"
         for file, project in self._noted(""):
             for (found,) in file.read(select, project, name):
                 return str(found)
         return None
 
     def put_settings_file(self, name: str, path: str) -> None:
-        """Note the file that a study of this project is run from.
+        """Note the file that settings of this project are read from.
 
         Parameters
         ----------
         name : str
-            Name of the study.
+            Name of the settings.
         path : str
             The file.
         """
         for file, project in self._noted(""):
-            file.write("insert or replace into studies values (?, ?, ?)", [(project, name, path)])
+            file.write("insert or replace into settings_files values (?, ?, ?)", [(project, name, path)])
 
     def name_for(self, job: str) -> str:
         """What the workdir of a job calls this project.
@@ -252,9 +253,10 @@ class Places:
 
     def _pipelines(self) -> Iterator[tuple[Purpose, str, bool]]:
         for workdir, file in self._files.items():
-            for project, name, study, ended in file.read("select project, name, study, ended from pipelines"):
+            select = "select project, name, settings, ended from pipelines"
+            for project, name, settings, ended in file.read(select):
                 purpose = Purpose(str(name), self.folder_of(workdir, str(project)))
-                yield purpose, str(study), bool(ended)
+                yield purpose, str(settings), bool(ended)
 
     def _noted(self, project: str) -> Iterator[tuple[Database, str]]:
         """Each workdir, and what it calls a project."""

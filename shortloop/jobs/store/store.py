@@ -167,8 +167,8 @@ class Store:
         -------
         StoredJob
         """
-        study = self.index.studies().get(Purpose(manifest.pipeline), "")
-        manifest = replace(manifest, project=self.index.name_for(manifest.job), study=study)
+        settings = self.index.settings_names().get(Purpose(manifest.pipeline), "")
+        manifest = replace(manifest, project=self.index.name_for(manifest.job), settings=settings)
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, daemon=True)
             self._writer.start()

@@ -13,7 +13,7 @@ import json
 import mmap
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +43,18 @@ class Checkpoint:
         As of `Units`, all units of the job.
     code : str, default ""
         A hash of what code it runs beside that which exax knows.
+    trusted : callable
+        Whether what a job that was cut off has left, in this folder, may be used. Default: it may.
     """
 
-    def __init__(self, costs: int | Sequence[float], code: str = "") -> None:
+    def __init__(
+        self,
+        costs: int | Sequence[float],
+        code: str = "",
+        trusted: Callable[[Path], bool] = lambda job: True,
+    ) -> None:
         self._costs = [1.0] * costs if isinstance(costs, int) else list(costs)
-        self._folder, self._lock = _open_folder(code)
+        self._folder, self._lock = _open_folder(code, trusted)
         self._arrays: dict[str, np.memmap] = {}
         with (self._folder / "done").open("ab") as stream:
             stream.truncate(max(len(self._costs), 1))
@@ -162,7 +169,7 @@ def clear_checkpoint(job: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _open_folder(code: str) -> tuple[Path, Any]:
+def _open_folder(code: str, trusted: Callable[[Path], bool]) -> tuple[Path, Any]:
     """Where the job in the current folder keeps its blocks, for this process and its forks alone."""
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
@@ -178,7 +185,8 @@ def _open_folder(code: str) -> tuple[Path, Any]:
         lock = (folder / "lock").open("w")
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-    if _text(folder / "boot") != boot:
+    before = _text(folder / "job")
+    if _text(folder / "boot") != boot or (before and not trusted(job.parent / before)):
         shutil.rmtree(folder / FILES, ignore_errors=True)
         for file in folder.iterdir():
             if file.name != "lock":

@@ -127,6 +127,7 @@ def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tu
             print(one_line(evidence.warning(folder.name, order.method)), flush=True)
         return store.add(folder, _manifest(order, folder, cost, evidence)), True
     (folder / FINISHED).replace(folder / SET_ASIDE)
+    clear_checkpoint(folder)  # what it computed is of no use either
     if not evidence.changed:
         evidence.check(order.method)
     print(one_line(f"{evidence.changed} while {folder.name} ran, or before; it is built again"), flush=True)

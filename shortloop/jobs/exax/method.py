@@ -13,8 +13,10 @@ from typing import Any
 
 from shortloop.engines.checkpoints import Checkpoint
 from shortloop.errors import InputError
+from shortloop.jobs.exax.evidence import evidence_of
 from shortloop.jobs.keys.code import code_of, code_state, versions_of
 from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.worker.fields import REQUIRED, fields_of
@@ -71,7 +73,8 @@ class _Work:
 
         options = dict(g.options)
         method = Path(file).resolve()
-        self.code = digest(code_state(method, options.pop("modules")).code)
+        self.code = code_state(method, options.pop("modules"))
+        self.method = f"{method.parent.name}.{method.stem.removeprefix('a_')}"
         jobs = {name: _folders(each) for name, each in g.jobs.items()}
         self.task = Task(
             Path(file).stem.removeprefix("a_"),
@@ -90,10 +93,15 @@ class _Work:
 
     def _begin(self) -> None:
         self.stage = open_stage(self.task)
-        self.units = Checkpoint(self.stage.units(), self.code)
+        self.units = Checkpoint(self.stage.units(), digest(self.code.code), self._trusted)
         self.arrays = lay_out(self.stage, self.task, self.units.create_array)
         self.units.start()
         self.refused = False
+
+    def _trusted(self, job: Path) -> bool:
+        """Whether a job that was cut off had loaded the code, and read the files, that this one would."""
+        parts = Parts(self.method, self.code.code, self.code.versions, {}, {})
+        return not evidence_of(job, parts, self.code).changed
 
     def _or_refuse(self, step: Callable[[], Any]) -> Any:
         try:

@@ -24,6 +24,7 @@ from shortloop.jobs.project import (
     project_directory,
     write_atomically,
 )
+from shortloop.jobs.store.notes import NOTED
 
 __all__ = ["BROKEN", "UNFINISHED", "foreign_server", "mend", "own", "repair_lists", "tidy"]
 
@@ -33,7 +34,7 @@ BROKEN = "post.broken.json"
 UNFINISHED = "unfinished"
 """An empty file in the folder of a job that did not finish, once that was noticed."""
 LISTS = "urd.db"  # exax has no setting for that
-KEPT = {"setup.json", "method.tar.gz", "OUTPUT"}
+KEPT = {"setup.json", "method.tar.gz", "OUTPUT", NOTED}
 PATIENCE = 1.0  # seconds that a server waits for a workdir, at which somebody may only be looking
 PROJECT = ", project "
 

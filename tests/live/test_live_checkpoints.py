@@ -1,0 +1,134 @@
+"""What a job that was cut off has computed is used by the next one only if that would compute the same."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from live_one import OneProject, unseen_edit
+from live_project import AX, served
+
+pytestmark = pytest.mark.live
+
+STAGE = '''\
+"""Some units, whose code is loaded late."""
+
+import os
+import time
+from pathlib import Path
+
+from methods.via import late
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.stage import Out, Stage
+
+FOLDER = Path(os.environ["TOY_WAIT"])
+
+
+class Units(Stage):
+    """Units."""
+
+    def units(self):
+        return 3
+
+    def outputs(self):
+        return {"x": Out((3,), "i8", "units", "x")}
+
+    def compute(self, unit):
+        for what in (f"unit-{unit}", "each"):
+            while (FOLDER / f"hold-{what}").exists():
+                (FOLDER / f"held-{what}").touch()
+                time.sleep(0.005)
+        (FOLDER / f"computed-{unit}").touch()
+        return {"x": late()}
+
+
+globals().update(exax_method(Units, __file__))
+'''
+# What a stage imports is loaded before its job; what that imports in a function is not.
+VIA = """def late():
+    from methods.deep import late
+    return late()
+"""
+DEEP = """def late():
+    from methods.late import K
+    return K
+"""
+
+
+@pytest.fixture
+def one() -> Iterator[OneProject]:
+    with served(OneProject) as made:
+        made.write("methods/via.py", VIA)
+        made.write("methods/deep.py", DEEP)
+        made.write("methods/late.py", "K = 1\n")
+        made.write("methods/a_units.py", STAGE)
+        made.order("units")
+        yield made
+
+
+def start(one: OneProject) -> subprocess.Popen[str]:
+    command = [str(AX), "run", "one"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=one.folder, env=one.environment(), stdout=pipe, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def computed(one: OneProject) -> list[str]:
+    files = sorted(one.folder.glob("computed-*"))
+    for file in files:
+        file.unlink()
+    return [file.name.removeprefix("computed-") for file in files]
+
+
+def cut_off(one: OneProject) -> None:
+    """Kill a run in its last unit."""
+    with one.held("unit-2"):
+        running = start(one)
+        one.wait_until_held("unit-2", running)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+
+
+def test_a_job_goes_on_where_it_was(one: OneProject) -> None:
+    cut_off(one)
+    assert computed(one)[:1] == ["0"]
+    assert one.one()[:2] == (1, True)
+    assert "2" in computed(one)
+
+
+def test_units_of_code_that_was_put_back_are_computed_again(one: OneProject) -> None:
+    late = one.folder / "methods" / "late.py"
+    with one.held("each"):
+        running = start(one)
+        one.wait_until_held("each", running)
+        unseen_edit(late, "K = 2\n")
+        with one.held("unit-2"):
+            (one.folder / "hold-each").unlink()
+            one.wait_until_held("unit-2", running)
+            running.send_signal(signal.SIGTERM)
+            running.communicate(timeout=60)
+        (one.folder / "hold-each").touch()
+    assert "0" in computed(one)
+    unseen_edit(late, "K = 1\n")
+    assert one.one()[:2] == (1, True)
+    assert computed(one) == ["0", "1", "2"]
+
+
+def test_units_of_a_job_that_is_built_again_are_computed_again(one: OneProject) -> None:
+    late = one.folder / "methods" / "late.py"
+    with one.held("each"):
+        running = start(one)
+        one.wait_until_held("each", running)
+        unseen_edit(late, "K = 2\n")
+        with one.held("unit-2"):
+            (one.folder / "hold-each").unlink()
+            one.wait_until_held("unit-2", running)
+            unseen_edit(late, "K = 1\n")
+        (one.folder / "hold-each").touch()
+    said, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, said
+    assert "the code of methods.late changed while" in said
+    assert one.last() == (1, True)

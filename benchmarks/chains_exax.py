@@ -45,24 +45,22 @@ def main(urd):
 """
 
 OUR_TOY = """\
-from shortloop.jobs.keys.code import code_of
-
-description = "A toy job"
-depend_extra = code_of(__file__)
-options = {"step": 1}
-jobs = ("previous",)
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
 
 
-def synthesis():
-    from shortloop.worker.records import Array, save_array, write_record
-    from shortloop.worker.results import open_result
+class Toy(Stage):
+    step: int
+    previous: Job | None
 
-    before = int(open_result(jobs.previous.path).arrays["value"]) if jobs.previous else 0
-    value = before + options["step"]
-    with open(RAN, "a") as ran:
-        print(value, file=ran)
-    save_array("value", value)
-    write_record("toy", None, {"value": Array("", "sum of the steps so far")})
+    def finish(self, out: Outputs) -> Finished:
+        value = (int(self.previous.arrays["value"]) if self.previous else 0) + self.step
+        with open(RAN, "a") as ran:
+            print(value, file=ran)
+        return Finished(arrays={"value": Values(value, "", "sum of the steps so far")})
+
+
+globals().update(exax_method(Toy, __file__))
 """
 OUR_BUILD = """\
 import json

@@ -53,5 +53,5 @@ def test_all_that_is_imported_is_required() -> None:
         for name in imports_of(file)
         if name.split(".")[0] not in sys.stdlib_module_names
     } - {"shortloop", "build_scripts", "methods", "dev"}
-    distributions = {"sklearn": "scikit-learn", "PIL": "pillow"}
+    distributions = {"sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic"}
     assert {normalised(distributions.get(name, name)) for name in imported} - required == set()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from jobs_project import empty_project
 
 from shortloop.cli import plan as room
 from shortloop.jobs import dry_run
 from shortloop.jobs.dry_run import DryRun
-from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Built, Plan
+from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
+from shortloop.jobs.planner import Planner
+from shortloop.jobs.store.store import Store
+
+project = pytest.fixture(autouse=True)(empty_project)
 
 JOBS = [
     *(Built(f"main-{each}", "import", each, plan=REUSE, seconds=9) for each in "AB"),
@@ -28,10 +32,12 @@ def said(
     every: bool = False,
     unread: int = 0,
 ) -> list[str]:
-    rehearsed = DryRun()
-    rehearsed.plans = [Plan(None, Path(), jobs=jobs, unread=unread)]
-    rehearsed.seconds = {"train": 30.0, "import": 9.0}
-    monkeypatch.setattr(dry_run, "dry_run", lambda script: rehearsed)
+    plan = Planner(Lookup(Store(), "toy"))
+    plan.jobs, plan.unread = jobs, unread
+    planned = DryRun()
+    planned.plans = [plan]
+    planned.seconds = {"train": 30.0, "import": 9.0}
+    monkeypatch.setattr(dry_run, "dry_run", lambda script: planned)
     room.print_plan("build_pipeline", every)
     return capsys.readouterr().out.splitlines()
 

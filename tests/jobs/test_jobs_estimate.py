@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shortloop.jobs.estimate import Estimate
-from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Built
+from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
 
 HISTORY = {"features": 4.0, "train": 100.0, "group": 30.0}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -231,10 +232,10 @@ def test_places_of_files_do_not_matter(tmp_path: Path, monkeypatch: pytest.Monke
     found = []
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
-        folder = own_package(empty_project(tmp_path / name, monkeypatch), monkeypatch)
-        for file, text in FILES.items():
-            write(folder, file, text)
-        found.append(key_of({"number": 3}))
+        with contextmanager(own_package)(empty_project(tmp_path / name, monkeypatch), monkeypatch) as folder:
+            for file, text in FILES.items():
+                write(folder, file, text)
+            found.append(key_of({"number": 3}))
     assert found[0] == found[1]
 
 

@@ -7,6 +7,7 @@ import os
 import time
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jobs_exax import Exax
@@ -15,9 +16,10 @@ from toy_jobs import make_outdated
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax import client
-from shortloop.jobs.executor import Run
-from shortloop.jobs.planner import Built, Plan
-from shortloop.jobs.progress import Progress
+from shortloop.jobs.executor import Executor
+from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.pipeline import Built
+from shortloop.jobs.planner import Planner
 from shortloop.jobs.project import FINISHED, SET_ASIDE
 from shortloop.jobs.store.manifest import MANIFEST, read_manifest
 from shortloop.jobs.store.notes import NOTED
@@ -26,21 +28,28 @@ from shortloop.jobs.store.store import Store
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
 
+METHOD = """\
+options = {"a": 0, "b": 0}
+
+
+def synthesis():
+    import shortloop.a
+"""
+
 
 class Toy:
     """One job of one method, by an exax that can be asked."""
 
     def __init__(self, project: Path) -> None:
-        write(project, "methods/a_toy.py", "import shortloop.a\noptions = {}\n")
+        write(project, "methods/a_toy.py", METHOD)
         write(project, "shortloop/a.py", "x = 1\n")
         self.project = project
         self.exax = Exax(project)
         time.sleep(0.02)  # a tick of the file system's clock: the code is older than all jobs
 
-    def build(self, options: dict[str, int] | None = None) -> Built:
+    def build(self, **options: Any) -> Built:
         with Store() as store:
-            run = Run(self.exax, None, Path(), Progress([], {}), store, "toy")
-            return run.build("toy", options=options or {})
+            return Executor(Lookup(store, "toy"), self.exax, lambda event: None).build("toy", **options)
 
     def forget(self, *, manifests: bool) -> None:
         """As if the last run had been cut off before all was written."""
@@ -209,7 +218,7 @@ def test_a_job_of_methods_that_exax_had_not_loaded_again(toy: Toy) -> None:
 
 
 def test_every_job_is_kept_with_what_made_it(toy: Toy) -> None:
-    built = toy.build({"b": 2, "a": 1})
+    built = toy.build(b=2, a=1)
     manifest = read_manifest(built.path)
     assert manifest is not None
     assert (manifest.job, manifest.reason, manifest.pipeline) == (built.job, "new", "toy")
@@ -221,5 +230,5 @@ def test_every_job_is_kept_with_what_made_it(toy: Toy) -> None:
 
 def test_a_plan_makes_nothing(toy: Toy) -> None:
     with Store() as store:
-        assert Plan(None, Path(), store, "toy").build("toy").plan == "build"
+        assert Planner(Lookup(store, "toy")).build("toy").plan == "build"
     assert toy.exax.asked == []

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from jobs_project import ROOT, empty_project, fresh_python, make_job
 
-from shortloop.eeg.stages.feature_files import feature_arrays, load_features
 from shortloop.errors import InputError
 from shortloop.jobs.keys import file_state as filestate
-from shortloop.jobs.store.inputs import locate, register
+from shortloop.jobs.store.inputs import check_located, locate, register
 from shortloop.jobs.store.lookup import load
 from shortloop.jobs.store.lookup import open_job as open_result
 from shortloop.span import Span
@@ -42,43 +41,37 @@ def recording(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def job(project: Path, recording: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A job of features that lie in the recording."""
+    """A job whose values lie in the recording."""
     (content,) = register([recording])
-    folder = make_job(project, "main-3", method="import_features")
+    folder = make_job(project, "main-3", method="read")
     with monkeypatch.context() as inside:
         inside.chdir(folder)
-        save_array("labels_study", np.array([0, 1, 1, 0]))
-        save_array("times_study", np.arange(3.0))
-        arrays = feature_arrays("study", "V", "bin", Outside("a.mat", content, SPAN))
-        facts = {
-            "classes": ["x", "y"],
-            "names": list("abcde"),
-            "kind": "power",
-            "unit": "V",
-            "time_unit": "bin",
+        save_array("labels", np.array([0, 1, 1, 0]))
+        arrays = {
+            "values": Array("x × y × z", "values", "V", Outside("a.mat", content, SPAN)),
+            "labels": Array("y", "labels"),
         }
-        write_record("import_features", "S01", arrays, facts=facts)
+        write_record("read", "S01", arrays)
     return folder
 
 
 def test_the_array_is_what_lies_in_the_file(job: Path) -> None:
     result = load("main-3")
-    values = result.arrays["data_study"]
+    values = result.arrays["values"]
     np.testing.assert_array_equal(values, VALUES)
     with pytest.raises(ValueError, match="read-only"):
         values[0] = 1
-    assert set(result.arrays) == {"data_study", "labels_study", "times_study"}
-    np.testing.assert_array_equal(load_features(result, "study").data, VALUES)
-    assert not (job / "data_study.npy").exists()
+    assert set(result.arrays) == {"values", "labels"}
+    assert not (job / "values.npy").exists()
 
 
 def test_the_record_says_where_it_lies(job: Path, recording: Path) -> None:
     described = open_result(job).record["arrays"]
-    assert (described["data_study"]["shape"], described["data_study"]["dtype"]) == ([3, 4, 5], "float64")
-    outside = described["data_study"]["outside"]
+    assert (described["values"]["shape"], described["values"]["dtype"]) == ([3, 4, 5], "float64")
+    outside = described["values"]["outside"]
     assert (outside["name"], outside["span"]["offset"]) == ("a.mat", 24)
     assert outside["content"] == register([recording])[0]
-    assert "outside" not in described["labels_study"]
+    assert "outside" not in described["labels"]
     assert not [name for name in described if str(recording.parent) in str(described[name])]
 
 
@@ -90,9 +83,9 @@ def test_show_says_where_it_lies(job: Path, project: Path) -> None:
 def test_a_file_that_moved_is_found_when_the_study_ran_again(job: Path, recording: Path) -> None:
     moved = recording.rename(recording.with_name("b.mat"))
     with pytest.raises(InputError, match="is gone, or not what it was"):
-        open_result(job).arrays["data_study"]
+        open_result(job).arrays["values"]
     register([moved])
-    np.testing.assert_array_equal(open_result(job).arrays["data_study"], VALUES)
+    np.testing.assert_array_equal(open_result(job).arrays["values"], VALUES)
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "touched up", "cut short", "folder", "forgotten"])
@@ -113,32 +106,29 @@ def test_a_file_that_is_not_the_same_is_named(job: Path, project: Path, recordin
         for note in (project / "workdirs/.cache/inputs").iterdir():
             note.unlink()
     with pytest.raises(InputError, match="is gone, or not what it was") as caught:
-        load("main-3").arrays["data_study"]
+        load("main-3").arrays["values"]
     error = caught.value
     assert error.file == ("a.mat" if damage == "forgotten" else str(recording))
-    assert error.field == "main-3, data_study"
+    assert error.field == "main-3, values"
     assert error.hint is not None
     assert error.hint.startswith("put the file back")
     assert "a.mat" in str(error.expected)
     if damage not in ("folder", "forgotten"):
         write(recording)
-        np.testing.assert_array_equal(load("main-3").arrays["data_study"], VALUES)
-    np.testing.assert_array_equal(load("main-3").arrays["labels_study"], [0, 1, 1, 0])
+        np.testing.assert_array_equal(load("main-3").arrays["values"], VALUES)
+    np.testing.assert_array_equal(load("main-3").arrays["labels"], [0, 1, 1, 0])
 
 
 def test_a_file_that_changes_while_a_job_reads_it_spoils_the_job(
     job: Path, project: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(make_job(project, "main-4", finished=False))
-    load("main-3").arrays["data_study"]
-    save_array("scores", np.zeros(3))
-    write_record("train", "S01", {"scores": Array("bins", "it")})
-    Path("record.json").unlink()
+    load("main-3").arrays["values"]
+    check_located()
     time.sleep(0.02)
     write(recording, -VALUES)
     with pytest.raises(InputError, match="changed while"):
-        write_record("train", "S01", {"scores": Array("bins", "it")})
-    assert not Path("record.json").exists()
+        check_located()
 
 
 def test_a_job_of_another_project_is_none_of_its_business(
@@ -149,5 +139,4 @@ def test_a_job_of_another_project_is_none_of_its_business(
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "accelerator.conf").write_text((ROOT / "accelerator.conf").read_text())
     monkeypatch.chdir(tmp_path / "other")
-    write_record("train", "S01", {})
-    assert Path("record.json").exists()
+    check_located()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from jobs_project import empty_project
-from jobs_studies import (
+from eeg_studies import (
     AMPLITUDE,
     NOT_APPLIED,
     POWER,
@@ -14,32 +13,35 @@ from jobs_studies import (
     THESIS,
     expected_jobs,
     plan_of,
+    plan_of_text,
     thesis_files,
 )
+from jobs_project import empty_project
 
-from build_scripts.build_pipeline import pipeline
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.errors import InputError
-from shortloop.jobs.executor import Built, Plan
+from shortloop.jobs.keys import hashing
+from shortloop.jobs.pipeline import BUILD, Built
+from shortloop.jobs.planner import Planner
 
 project = pytest.fixture(empty_project)
 thesis = pytest.fixture(thesis_files)
 
 
-def stages(plan: Plan) -> dict[str, int]:
+def stages(plan: Planner) -> dict[str, int]:
     counted: dict[str, int] = {}
     for job in plan.jobs:
         counted[job.stage] = counted.get(job.stage, 0) + 1
     return counted
 
 
-def test_the_default_study() -> None:
+def test_the_default_study(project: Path) -> None:
     study = read_study()
-    plan = Plan(study, DEFAULT_STUDY)
-    pipeline(plan)
-    assert len(plan.jobs) == expected_jobs(8, 2) == 75
+    plan = plan_of(study, DEFAULT_STUDY)
+    assert len(plan.jobs) == expected_jobs(8, 2) == 76
     assert stages(plan) == {
         "import_epochs": 8,
+        "check": 1,
         "amplitude": 8,
         "power": 8,
         "train": 16,
@@ -48,20 +50,21 @@ def test_the_default_study() -> None:
         "group": 2,
         "report": 1,
     }
-    assert plan.jobs[0] == Built("", "import_epochs", "S01")
-    assert plan.jobs[-1] == Built("", "report", None)
+    assert plan.jobs[0] == Built("", "import_epochs", "S01", plan=BUILD, reason="new")
+    assert plan.jobs[-1] == Built("", "report", None, plan=BUILD, reason="new")
     assert {job.partition for job in plan.jobs} == {*study.participants, None}
 
 
 @pytest.mark.parametrize("features", [AMPLITUDE, POWER])
 def test_one_kind(project: Path, features: str) -> None:
-    assert len(plan_of(project, SIMULATED, features).jobs) == expected_jobs(3, 1)
+    assert len(plan_of_text(project, SIMULATED, features).jobs) == expected_jobs(3, 1)
 
 
 def test_a_kind_that_is_not_applied(project: Path) -> None:
-    plan = plan_of(project, SIMULATED, AMPLITUDE + NOT_APPLIED + POWER)
+    plan = plan_of_text(project, SIMULATED, AMPLITUDE + NOT_APPLIED + POWER)
     assert stages(plan) == {
         "import_epochs": 3,
+        "check": 1,
         "amplitude": 3,
         "power": 3,
         "train": 6,
@@ -73,9 +76,10 @@ def test_a_kind_that_is_not_applied(project: Path) -> None:
 
 
 def test_ready_made_features_are_imported_for_each_kind(thesis: Path) -> None:
-    plan = plan_of(thesis, THESIS, AMPLITUDE + NOT_APPLIED + POWER)
+    plan = plan_of_text(thesis, THESIS, AMPLITUDE + NOT_APPLIED + POWER)
     assert stages(plan) == {
         "import_features": 6,
+        "check": 1,
         "train": 6,
         "apply": 3,
         "permute": 6,
@@ -84,15 +88,16 @@ def test_ready_made_features_are_imported_for_each_kind(thesis: Path) -> None:
     }
 
 
-def test_a_plan_reads_no_recording(thesis: Path) -> None:
-    plan_of(thesis, THESIS, POWER)
-    assert not (thesis / "workdirs").exists()
+def test_a_plan_reads_no_recording(thesis: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashing, "hash_file", lambda *args: pytest.fail("read it"))
+    assert plan_of_text(thesis, THESIS, POWER).unread == 2 * 3
+    assert not list((thesis / "workdirs/main").glob("main-*"))
 
 
 def test_a_missing_file_stops_the_plan(thesis: Path) -> None:
     (thesis / "B_test.mat").unlink()
     with pytest.raises(InputError) as caught:
-        plan_of(thesis, THESIS, POWER)
+        plan_of_text(thesis, THESIS, POWER)
     assert caught.value.where["participant"] == "B"
     assert "B_test.mat" in caught.value.message
 
@@ -100,7 +105,7 @@ def test_a_missing_file_stops_the_plan(thesis: Path) -> None:
 def test_a_phase_without_a_file_stops_the_plan(thesis: Path) -> None:
     """The decoded phase may be missing, but not if the classifiers are to be applied to it."""
     with pytest.raises(InputError) as caught:
-        plan_of(thesis, THESIS, AMPLITUDE)
+        plan_of_text(thesis, THESIS, AMPLITUDE)
     assert caught.value.field == "input.amplitude.test"
     assert "apply = false" in str(caught.value.hint)
-    assert len(plan_of(thesis, THESIS, AMPLITUDE + NOT_APPLIED).jobs) == 3 * 3 + 2
+    assert len(plan_of_text(thesis, THESIS, AMPLITUDE + NOT_APPLIED).jobs) == 3 * 3 + 3

@@ -11,20 +11,28 @@ from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
-from shortloop.jobs.executor import Run
-from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Built, Plan
-from shortloop.jobs.progress import Progress
+from shortloop.jobs.events import Event
+from shortloop.jobs.executor import Executor
+from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built, Run
+from shortloop.jobs.planner import Planner
 from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
 
 METHOD = """\
-from shortloop.{name} import f
-
 options = {{"partition": "", "count": 0}}
 jobs = ("above", "before")
+grows = {grows!r}
+
+
+def synthesis():
+    from shortloop.{name} import f
 """
+
+
+GROWS = {"second": "count"}
 
 
 class Chain:
@@ -32,34 +40,35 @@ class Chain:
 
     def __init__(self, project: Path) -> None:
         for name in ("first", "second", "last"):
-            write(project, f"methods/a_{name}.py", METHOD.format(name=name))
+            write(project, f"methods/a_{name}.py", METHOD.format(name=name, grows=GROWS.get(name, "")))
             write(project, f"shortloop/{name}.py", "def f(): return 1\n")
         self.project = project
         self.exax = Exax(project)
-        self.participants = ["A", "B"]
+        self.partitions = ["A", "B"]
+        self.events: list[Event] = []
         self.options: dict[str, dict[str, Any]] = {"first": {}, "second": {"count": 10}, "last": {}}
 
-    def pipeline(self, run: Plan) -> Built:
+    def pipeline(self, run: Run) -> Built:
         seconds = []
-        for name in self.participants:
-            first = run.build("first", name, options=self.options["first"])
-            options = self.options["second"]
-            seconds.append(run.build("second", name, options=options, jobs={"above": first}, grows="count"))
-        return run.build("last", options=self.options["last"], jobs={"above": seconds})
+        for name in self.partitions:
+            first = run.build("first", partition=name, **self.options["first"])
+            seconds.append(run.build("second", partition=name, above=first, **self.options["second"]))
+        return run.build("last", above=seconds, **self.options["last"])
 
     def plan(self) -> dict[str, tuple[str, str]]:
         """What would be done, and why, by stage and partition."""
         with Store() as store:
-            plan = Plan(None, Path(), store, "chain")
+            plan = Planner(Lookup(store, "chain"))
             self.pipeline(plan)
         return {_name(job): (job.plan, job.reason) for job in plan.jobs}
 
     def run(self) -> dict[str, str]:
         """What was built, and why."""
         with Store() as store:
-            run = Run(self.exax, None, Path(), Progress([], {}), store, "chain")
+            lookup = Lookup(store, "chain")
+            run = Executor(lookup, self.exax, self.events.append)
             self.pipeline(run)
-            store.index.put_in_places(run.slots)
+            store.index.put_in_places(lookup.places)
         return {_name(job): job.reason for job in run.jobs if job.fresh}
 
 
@@ -124,15 +133,15 @@ def test_an_edit_there_and_back_builds_nothing_again(chain: Chain) -> None:
 
 
 def test_one_partition_more_and_one_less(chain: Chain) -> None:
-    chain.participants = ["A", "B", "C"]
+    chain.partitions = ["A", "B", "C"]
     plan = chain.plan()
     assert plan["first A"] == plan["second B"] == (REUSE, "")
     assert plan["first C"] == plan["second C"] == (BUILD, "new")
     assert plan["last"][0] == BUILD
     assert list(chain.run()) == ["first C", "second C", "last"]
-    chain.participants = ["A", "B"]
+    chain.partitions = ["A", "B"]
     assert chain.run() == {}
-    chain.participants = ["B", "A"]
+    chain.partitions = ["B", "A"]
     assert list(chain.run()) == ["last"]  # the order of its inputs may count
 
 

@@ -9,13 +9,15 @@ import re
 import struct
 import sys
 import termios
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jobs_project import ROOT, fresh_python
 
 from shortloop.jobs import progress as room
-from shortloop.jobs.planner import BUILD, Built
+from shortloop.jobs.events import Ended, Started
+from shortloop.jobs.pipeline import BUILD, Built
 from shortloop.jobs.progress import Progress
 
 TRAIN = Built("", "train", "S01", plan=BUILD)
@@ -45,12 +47,16 @@ def test_off_a_terminal_built_jobs_are_plain_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(room, "_TERMINAL", None)
-    long = "built B " + "because " * 50
+    long = ("because [a] " * 50).strip()
+    made = Built("main-7", "train", "S01", fresh=True, seconds=61.25)
     with Progress([TRAIN] * 3, {}) as progress:
-        for line in ("built [a]", None, long):
-            progress.begin("train", "S01")
-            progress.end(line)
-    assert capsys.readouterr().out == f"[1/3] built [a]\n[3/3] {long}\n"
+        for built in (made, replace(made, fresh=False), replace(made, reason=long)):
+            progress.on(Started("train", built.partition))
+            progress.on(Ended(built))
+    assert capsys.readouterr().out.splitlines() == [
+        "[1/3] built train               S01          main-7       61.2 s",
+        f"[3/3] built train               S01          main-7       61.2 s  {long}",
+    ]
 
 
 def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
@@ -60,17 +66,19 @@ def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
 
 RUN = """
 import time
-from shortloop.jobs.planner import BUILD, REUSE, Built
+from shortloop.jobs.events import Ended, Started
+from shortloop.jobs.pipeline import BUILD, Built
 from shortloop.jobs.progress import Progress, terminal_width
 print("width", terminal_width())
 jobs = [Built("", "train", f"[S{number}]", plan=BUILD, seconds=70.0) for number in range(3)]
 jobs.append(Built("", "group", None, plan=BUILD, seconds=50.0))
 with Progress(jobs, {}, lambda: 0.25) as progress:
     for number, job in enumerate(jobs):
-        progress.begin(job.stage, job.partition)
+        progress.on(Started(job.stage, job.partition))
         time.sleep(0.15)
         progress._bar.refresh()
-        progress.end(f"built job [no{number}] because" + " of this" * 30)
+        reason = f"because [no{number}]" + " of this" * 30
+        progress.on(Ended(Built("main-1", job.stage, job.partition, fresh=True, reason=reason)))
     progress._bar.refresh()
 print("the end")
 """
@@ -106,7 +114,10 @@ def test_on_a_terminal_a_bar_comes_and_goes(columns: int) -> None:
     shown += ["━"] if columns >= 80 else []  # where it is narrow, numbers say more
     assert [expected for expected in shown if expected not in plain] == []
     # Lines of built jobs stay, above the bar, and none is longer than the terminal is wide.
-    assert re.findall(r"built job \[no(\d)\] because of.*…", plain) == ["0", "1", "2", "3"]
+    lines = re.findall(r"(built (?:train|group) .*…)", plain)
+    assert len(lines) == 4
+    if columns == 120:
+        assert re.findall(r"because \[no(\d)\] of", plain) == ["0", "1", "2", "3"]
     assert max(len(line) for line in re.split(r"[\r\n]+", plain)) <= columns
     # The bar itself is wiped: its line is erased, and the cursor is shown again.
     end = said[said.rindex("4/4") :]
@@ -118,12 +129,13 @@ def test_on_a_terminal_a_bar_comes_and_goes(columns: int) -> None:
 
 NOTHING = """
 import sys
-from shortloop.jobs.planner import REUSE, Built
+from shortloop.jobs.events import Ended, Started
+from shortloop.jobs.pipeline import REUSE, Built
 from shortloop.jobs.progress import Progress
 with Progress([Built("", "train", "A", plan=REUSE)] * 3, {"train": 70.0}) as progress:
     for _ in range(3):
-        progress.begin("train", "A")
-        progress.end(None)
+        progress.on(Started("train", "A"))
+        progress.on(Ended(Built("main-1", "train", "A", plan=REUSE)))
 print("rich" in sys.modules)
 """
 
@@ -134,12 +146,13 @@ def test_a_run_that_builds_nothing_draws_nothing() -> None:
 
 WIDER = """
 import fcntl, struct, termios
-from shortloop.jobs.planner import BUILD, Built
+from shortloop.jobs.events import Ended, Started
+from shortloop.jobs.pipeline import BUILD, Built
 from shortloop.jobs.progress import Progress
 with Progress([Built("", "train", "A", plan=BUILD)], {}) as progress:
-    progress.begin("train", "A")
+    progress.on(Started("train", "A"))
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 50, 0, 0))
-    progress.end("built " + "x" * 70)
+    progress.on(Ended(Built("main-1", "x" * 70, "A", fresh=True)))
 """
 
 

@@ -13,10 +13,12 @@ from toy_jobs import CONFIGURATION
 
 from shortloop.errors import InputError
 from shortloop.jobs.dry_run import DryRun, dry_run
-from shortloop.jobs.planner import BUILD
+from shortloop.jobs.pipeline import BUILD
+
+package = pytest.fixture(own_package)
 
 NUMBERS = itertools.count()
-METHOD = "def synthesis():\n    pass\n"
+METHOD = "jobs = ('first',)\n\n\ndef synthesis():\n    pass\n"
 SCRIPT = """\
 from shortloop.jobs.executor import run_pipeline
 
@@ -26,8 +28,8 @@ def main(urd):
 
 
 def pipeline(run):
-    first = run.build("first", "A")
-    return run.build("second", "A", jobs={"first": first})
+    first = run.build("first", partition="A")
+    return run.build("second", partition="A", first=first)
 
 
 def finish(run, last, seconds):
@@ -36,24 +38,28 @@ def finish(run, last, seconds):
 
 
 @pytest.fixture
-def write_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Writes a build script; each into a package of its own name, as Python keeps those it imported."""
-    package = f"scripts_{next(NUMBERS)}"
-    conf = CONFIGURATION.replace("methods auto-discover", f"methods auto-discover\n\t{package} auto-discover")
-    write(tmp_path, "accelerator.conf", conf)
-    write(tmp_path, f"{package}/__init__.py", "")
-    for method in ("first", "second"):
-        write(tmp_path, f"methods/a_{method}.py", METHOD)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def write_script(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """Writes a build script; each into a package of its own name, as Python keeps those it imported."""
+    scripts = f"scripts_{next(NUMBERS)}"
+    conf = CONFIGURATION.replace("methods auto-discover", f"methods auto-discover\n\t{scripts} auto-discover")
+    write(package, "accelerator.conf", conf)
+    write(package, f"{scripts}/__init__.py", "")
+    for method in ("first", "second"):
+        write(package, f"methods/a_{method}.py", METHOD)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    own_package(tmp_path, monkeypatch)
 
     def written(text: str) -> str:
-        write(tmp_path, f"{package}/build_chain.py", text)
-        return f"{package}.chain"
+        write(package, f"{scripts}/build_chain.py", text)
+        return f"{scripts}.chain"
 
     yield written
-    for name in [name for name in sys.modules if name.startswith(package)]:
+    for name in [name for name in sys.modules if name.startswith(scripts)]:
         del sys.modules[name]
 
 
@@ -112,6 +118,6 @@ def test_mistakes_of_a_pipeline_are_the_users(write_script: Callable[[str], str]
         dry_run(write_script(SCRIPT.replace('"second"', '"third"')))
 
 
-def test_a_rehearsal_says_what_it_cannot_do() -> None:
+def test_a_dry_run_says_what_it_cannot_do() -> None:
     with pytest.raises(InputError, match="run_pipeline"):
         DryRun().build("train")

@@ -7,15 +7,17 @@ import re
 from pathlib import Path
 
 import pytest
+from eeg_studies import POWER, THESIS, expected_jobs, plan_of, thesis_files, write_study
 from jobs_exax import Exax
 from jobs_project import empty_project
-from jobs_studies import POWER, THESIS, expected_jobs, plan_of, thesis_files
 
 from build_scripts.build_pipeline import pipeline
+from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.errors import InputError
-from shortloop.jobs.executor import Plan, Run
+from shortloop.jobs.executor import Executor
+from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.store.store import Store
 
@@ -29,21 +31,20 @@ def study() -> Study:
     return default.model_copy(update={"participants": ("S01", "S02")})
 
 
-def run_with(exax: Exax, study: Study, file: Path = DEFAULT_STUDY) -> Run:
+def run_with(exax: Exax, study: Study, file: Path = DEFAULT_STUDY) -> Executor:
+    plan = plan_of(study, file)
     with Store() as store:
-        plan = Plan(study, file, store, "small")
-        pipeline(plan)
-        run = Run(exax, study, file, Progress(plan.jobs, {}), store, "small")
-        pipeline(run)
-        store.index.put_in_places(run.slots)
+        lookup = Lookup(store, "small")
+        run = Executor(lookup, exax, Progress(plan.jobs, {}).on)
+        pipeline(StudyRun(run, study, file))
+        store.index.put_in_places(lookup.places)
     return run
 
 
 def test_a_run_builds_what_the_plan_counts(
     project: Path, study: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = Plan(study, DEFAULT_STUDY)
-    pipeline(plan)
+    plan = plan_of(study, DEFAULT_STUDY)
     exax = Exax(project, {})
     run = run_with(exax, study)
     assert [(job.stage, job.partition) for job in run.jobs] == [
@@ -78,7 +79,7 @@ def test_jobs_get_the_ids_of_what_they_are_made_from(project: Path, study: Study
         assert method == built.stage
         assert options.get("partition") == built.partition
         above = [by_id[one] for each in jobs.values() for one in (each if isinstance(each, list) else [each])]
-        if method in ("group", "report"):
+        if method in ("check", "group", "report"):
             assert {job.partition for job in above if job.stage != "group"} == {"S01", "S02"}
         else:
             assert {job.partition for job in above} <= {built.partition}
@@ -87,17 +88,17 @@ def test_jobs_get_the_ids_of_what_they_are_made_from(project: Path, study: Study
 
 
 def test_where_the_files_are_is_in_no_key(thesis: Path) -> None:
-    plan = plan_of(thesis, THESIS, POWER)
+    file = write_study(thesis, THESIS, POWER)
     exax = Exax(thesis, {})
-    run_with(exax, plan.study, plan.study_file)
+    run_with(exax, read_study(file), file)
     asked = json.dumps([options for _, options, _ in exax.asked])
     assert str(thesis) not in asked
     assert "A_test.mat" not in asked
     (thesis / "moved").mkdir()
     for file in thesis.glob("*.mat"):
         file.rename(thesis / "moved" / file.name)
-    plan = plan_of(thesis, THESIS.replace('folder = "."', 'folder = "moved"'), POWER)
-    again = run_with(exax, plan.study, plan.study_file)
+    file = write_study(thesis, THESIS.replace('folder = "."', 'folder = "moved"'), POWER)
+    again = run_with(exax, read_study(file), file)
     assert not any(job.fresh for job in again.jobs)
 
 

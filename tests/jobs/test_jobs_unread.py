@@ -12,19 +12,22 @@ from jobs_recorded import recorded_job
 
 from shortloop.jobs.keys import hashing
 from shortloop.jobs.keys.key import parts_of
-from shortloop.jobs.planner import BUILD, PERHAPS, REUSE, Plan
+from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE
+from shortloop.jobs.planner import Planner
 from shortloop.jobs.store.inputs import content_of, known_content, name_of, register
 from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def file(package: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that was read some time ago."""
-    project = empty_project(tmp_path, monkeypatch)
-    own_package(project, monkeypatch)
-    write(project, "methods/a_first.py", "def synthesis():\n    pass\n")
-    file = write(project, "a.npz", "one")
+    write(package, "methods/a_first.py", "options = {'files': {}}\n\n\ndef synthesis():\n    pass\n")
+    file = write(package, "a.npz", "one")
     monkeypatch.setattr("shortloop.jobs.keys.file_state.SETTLED_NS", 0)
     time.sleep(0.01)
     register([file])
@@ -61,7 +64,8 @@ def test_a_content_that_nobody_registered_has_no_name(file: Path) -> None:
 
 def planned(contents: list[str]) -> tuple[str, str]:
     with Store() as store:
-        job = Plan(None, Path(), store, "p").build("first", "A", options={"files": {"study": contents}})
+        plan = Planner(Lookup(store, "p"))
+        job = plan.build("first", partition="A", files={"study": contents})
     return job.plan, job.reason
 
 
@@ -74,7 +78,7 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     manifest = recorded_job(Path.cwd(), "main-0", parts_of("first", options, {}))
     with Store() as store:
         store.index.insert(manifest, [])
-        store.index.put_in_places({Place("p", "first", "A", "1"): "main-0"})
+        store.index.put_in_places({Place("p", "first", "A", ""): "main-0"})
     assert planned(contents) == (REUSE, "")
     assert planned([""]) == (PERHAPS, "if its files, which are not read yet, hold something else")
     file.write_text("two!", encoding="utf-8")

@@ -11,10 +11,10 @@ from scipy import stats
 from shortloop.eeg.decoding.apply import (
     apply_weights,
     apply_weights_within,
-    cross_validated_votes,
     refit_and_apply,
     stack_weights,
 )
+from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import (

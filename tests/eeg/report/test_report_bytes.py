@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from house import ROOT
+
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -23,8 +25,8 @@ def test_other_processes_write_the_same_bytes(tmp_path: Path) -> None:
     for seed, epoch in (("1", "0"), ("2", "1500000000")):
         out = tmp_path / seed
         environment = {**os.environ, "PYTHONHASHSEED": seed, "SOURCE_DATE_EPOCH": epoch}
-        command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(out)]
-        subprocess.run(command, check=True, env=environment, cwd=Path(__file__).parents[3])
+        command = [sys.executable, "-c", SCRIPT, str(ROOT / "tests/helpers"), str(out)]
+        subprocess.run(command, check=True, env=environment, cwd=ROOT)
         files = sorted(path for path in out.rglob("*") if path.is_file())
         digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
     assert digests[0] == digests[1]

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jobs_project import empty_project
+from written import written
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
-from shortloop.eeg.stages.statistics_files import load_statistics, save_statistics
+from shortloop.eeg.stages.statistics_files import load_statistics, statistics_values
 from shortloop.seeds import seed_for
-from shortloop.worker.records import write_record
 from shortloop.worker.results import open_result
+from shortloop.worker.stage import Finished, Outputs
 
 project = pytest.fixture(empty_project)
 
@@ -31,12 +32,15 @@ def statistics(participants: int, shape: tuple[int, ...], seed: int, effect: flo
 
 
 def through_a_job(found: dict[str, MapStatistics]) -> dict[str, MapStatistics | None]:
-    arrays, facts = {}, {}
-    for shape, each in found.items():
-        described, facts[shape] = save_statistics(each, shape)
-        arrays.update(described)
-    write_record("group", None, arrays, facts={"statistics": facts})
-    return {shape: load_statistics(open_result(Path()), shape) for shape in ("curve", "plane")}
+    def finish(out: Outputs) -> Finished:
+        arrays, facts = {}, {}
+        for shape, each in found.items():
+            described, facts[shape] = statistics_values(each, shape)
+            arrays.update(described)
+        return Finished({"statistics": facts}, arrays)
+
+    result = written(finish, "group")
+    return {shape: load_statistics(result, shape) for shape in ("curve", "plane")}
 
 
 def assert_same(one: MapStatistics, two: MapStatistics | None) -> None:
@@ -97,13 +101,13 @@ def test_a_shape_that_is_not_there_is_none(project: Path) -> None:
     assert through_a_job({"curve": statistics(3, (4,), 1)})["plane"] is None
 
 
-def test_every_array_is_described(project: Path) -> None:
+def test_every_array_is_described() -> None:
     found = statistics(3, (4, 5), 1)
-    described, _ = save_statistics(found, "plane")
+    described, _ = statistics_values(found, "plane")
     arrays = {f.name for f in dataclasses.fields(found) if isinstance(getattr(found, f.name), np.ndarray)}
     assert {name.removeprefix("plane_") for name in described} == arrays
-    for name, array in described.items():
+    for array in described.values():
         assert array.description
-        values = np.load(f"{name}.npy")
-        assert len(array.axes.split(" × ")) == values.ndim
+        assert isinstance(array.values, np.ndarray)
+        assert len(array.axes.split(" × ")) == array.values.ndim
     assert described["plane_scores"].unit == "%"

@@ -12,18 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from jobs_project import empty_project
+from written import written
 
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.stages.feature_files import (
-    feature_arrays,
+    FEATURES,
+    epoch_facts,
+    epoch_values,
     feature_facts,
+    feature_values,
     load_epochs,
     load_features,
-    save_epochs,
 )
 from shortloop.eeg.study.schema import Phases
-from shortloop.worker.records import save_array, write_record
 from shortloop.worker.results import open_result
+from shortloop.worker.stage import Finished, Outputs, Values
 
 project = pytest.fixture(empty_project)
 
@@ -79,13 +82,15 @@ def assert_same(one: Any, two: Any) -> None:
 
 
 def through_a_job(epochs: dict[str, Epochs]) -> dict[str, Epochs]:
-    arrays, phases = {}, {}
-    for phase, each in epochs.items():
-        described, phases[phase] = save_epochs(each, phase)
-        arrays.update(described)
-    write_record("import_epochs", "S01", arrays, facts={"phases": phases})
-    assert {f"{name}.npy" for name in arrays} == {file.name for file in Path().glob("*.npy")}
-    return {phase: load_epochs(open_result(Path()), phase) for phase in epochs}
+    def finish(out: Outputs) -> Finished:
+        arrays: dict[str, Values] = {}
+        for phase, each in epochs.items():
+            arrays.update(epoch_values(each, phase, out))
+        return Finished({"phases": {phase: epoch_facts(each) for phase, each in epochs.items()}}, arrays)
+
+    result = written(finish, "import_epochs")
+    assert {f"{name}.npy" for name in result.arrays} == {file.name for file in Path().glob("*.npy")}
+    return {phase: load_epochs(result, phase) for phase in epochs}
 
 
 def test_epochs_of_two_phases(project: Path) -> None:
@@ -140,14 +145,15 @@ def test_any_epochs(
 @pytest.mark.parametrize("changes", [{}, {"unit": "V", "time_unit": "s"}, {"data": np.zeros((4, 5, 3))}])
 def test_features_of_two_phases(project: Path, changes: dict[str, Any]) -> None:
     features = {"study": make_features(0, **changes), "test": make_features(1, **changes)}
-    arrays = {}
-    for phase, each in features.items():
-        save_array(f"data_{phase}", each.data)
-        save_array(f"labels_{phase}", each.labels)
-        save_array(f"times_{phase}", each.times)
-        arrays.update(feature_arrays(phase, each.unit, each.time_unit))
-    write_record("power", "S01", arrays, facts=feature_facts(features["study"]))
-    result = open_result(Path())
+
+    def finish(out: Outputs) -> Finished:
+        arrays = {}
+        for phase, each in features.items():
+            arrays.update(feature_values(phase, each.labels, each))
+            arrays[f"data_{phase}"] = Values(each.data, FEATURES, "features", each.unit)
+        return Finished(feature_facts(features["study"]), arrays)
+
+    result = written(finish, "power")
     for phase, each in features.items():
         back = load_features(result, phase)
         assert_same(each, back)

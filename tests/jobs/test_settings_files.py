@@ -1,52 +1,53 @@
-"""The name of a study belongs to one file, until that is gone, has another name, or is told to give way."""
+"""A name of settings belongs to one file, until that is gone, has another name, or is told to give way."""
 
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
 from jobs_project import empty_project, write
 
-from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.errors import InputError
-from shortloop.jobs.settings_files import TAKE_OVER, note_study_file, take_over_study
+from shortloop.jobs.settings_files import TAKE_OVER, SettingsFile
 from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
 
-TEXT = DEFAULT_STUDY.read_text(encoding="utf-8")
-NAME = read_study().name
+NAME = "rivers"
+TEXT = f'name = "{NAME}"\nyears = 30\n'
 
 
-def run(file: Path, **environ: str) -> str | None:
-    """What a run says of its study file."""
+def run(file: Path, embedded: Path = Path("embedded.toml"), *, take_over: bool = False) -> str | None:
+    """What a run says of its file."""
+    name = tomllib.loads(file.read_text(encoding="utf-8"))["name"]
+    settings = SettingsFile(name, file, "survey", embedded)
     with Store() as store:
-        study = read_study(file)
-        said = take_over_study(store.index, study, file, environ)
-        note_study_file(store.index, study, file)
+        said = settings.take_over(store.index, {TAKE_OVER: "1"} if take_over else {})
+        settings.note(store.index)
         return said
 
 
 @pytest.fixture
 def file(project: Path) -> Path:
-    made = write(project, "studies/first.toml", TEXT)
+    made = write(project, "surveys/first.toml", TEXT)
     assert run(made) is None
     return made
 
 
 def test_the_same_file_again(file: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(file) is None
-    assert run(project / "studies/../studies/first.toml") is None
-    (project / "link.toml").symlink_to("studies/first.toml")
+    assert run(project / "surveys/../surveys/first.toml") is None
+    (project / "link.toml").symlink_to("surveys/first.toml")
     assert run(project / "link.toml") is None
     project.rename(project.with_name("renamed"))
     monkeypatch.chdir(project.with_name("renamed"))
-    assert run(Path.cwd() / "studies/first.toml") is None
+    assert run(Path.cwd() / "surveys/first.toml") is None
 
 
 def test_a_file_outside_of_the_project(project: Path) -> None:
-    file = write(project.parent, "elsewhere/study.toml", TEXT)
+    file = write(project.parent, "elsewhere/survey.toml", TEXT)
     assert run(file) is None
     assert run(file) is None
 
@@ -54,7 +55,7 @@ def test_a_file_outside_of_the_project(project: Path) -> None:
 def test_another_file_of_the_same_name_is_refused(file: Path, project: Path) -> None:
     second = write(project, "second.toml", TEXT)
     for _ in range(2):
-        with pytest.raises(InputError, match="another study file has the name") as caught:
+        with pytest.raises(InputError, match="another survey file has the name") as caught:
             run(second)
         for words in (str(file), str(second), NAME, "--take-over", TAKE_OVER):
             assert words in caught.value.message
@@ -66,11 +67,11 @@ def test_a_copy_is_another_file(file: Path, project: Path) -> None:
     os.link(file, project / "hard.toml")
     assert run(project / "hard.toml") is None  # this one is the same
     (project / "copy.toml").write_bytes(file.read_bytes())
-    with pytest.raises(InputError, match="another study file"):
+    with pytest.raises(InputError, match="another survey file"):
         run(project / "copy.toml")
 
 
-def test_another_name_is_another_study(file: Path, project: Path) -> None:
+def test_another_name_is_free(file: Path, project: Path) -> None:
     text = TEXT.replace(f'name = "{NAME}"', 'name = "other"')
     assert text != TEXT
     assert run(write(project, "second.toml", text)) is None
@@ -78,10 +79,10 @@ def test_another_name_is_another_study(file: Path, project: Path) -> None:
 
 def test_a_file_can_be_told_to_take_over(file: Path, project: Path) -> None:
     second = write(project, "second.toml", TEXT)
-    said = run(second, **{TAKE_OVER: "1"})
-    assert said == f"the study {NAME} was run from {file} before; it is that of {second} from now on"
+    said = run(second, take_over=True)
+    assert said == f"the survey {NAME} was run from {file} before; it is that of {second} from now on"
     assert run(second) is None
-    with pytest.raises(InputError, match="another study file"):
+    with pytest.raises(InputError, match="another survey file"):
         run(file)
 
 
@@ -107,30 +108,26 @@ def test_a_file_that_has_another_name_now(file: Path, project: Path) -> None:
 @pytest.mark.parametrize("content", [b"name = ", b"\xff\xfe"])
 def test_a_file_that_cannot_be_read_now_keeps_its_name(file: Path, project: Path, content: bytes) -> None:
     file.write_bytes(content)
-    with pytest.raises(InputError, match="another study file"):
+    with pytest.raises(InputError, match="another survey file"):
         run(write(project, "second.toml", TEXT))
 
 
-def test_the_embedded_study_has_a_name_too(file: Path) -> None:
-    with pytest.raises(InputError, match="another study file") as caught:
-        run(DEFAULT_STUDY)
-    assert "the embedded study" in caught.value.message
-    assert run(DEFAULT_STUDY, **{TAKE_OVER: "1"})
-    assert run(DEFAULT_STUDY) is None
-    with pytest.raises(InputError, match="the embedded study"):
-        run(file)
+def test_the_embedded_file_has_a_name_too(file: Path, tmp_path: Path) -> None:
+    embedded = write(tmp_path, "package/default.toml", TEXT)
+    with pytest.raises(InputError, match="another survey file") as caught:
+        run(embedded, embedded)
+    assert "the embedded survey" in caught.value.message
+    assert run(embedded, embedded, take_over=True)
+    assert run(embedded, embedded) is None
+    with pytest.raises(InputError, match="the embedded survey"):
+        run(file, embedded)
 
 
-def test_the_embedded_study_lies_where_it_lies(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_embedded_file_lies_where_it_lies(project: Path, tmp_path: Path) -> None:
     """The package may be installed elsewhere one day."""
-    from shortloop.eeg.study import load
-
-    assert run(DEFAULT_STUDY) is None
-    elsewhere = write(tmp_path, "site-packages/default.toml", TEXT)
-    monkeypatch.setattr(load, "DEFAULT_STUDY", elsewhere)
-    assert run(elsewhere) is None
+    for folder in ("package", "site-packages"):
+        embedded = write(tmp_path, f"{folder}/default.toml", TEXT)
+        assert run(embedded, embedded) is None
 
 
 def test_projects_on_one_workdir_have_names_of_their_own(

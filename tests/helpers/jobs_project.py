@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -94,15 +96,35 @@ def write(project: Path, name: str, text: str) -> Path:
     return file
 
 
-def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a package of its own under the name that keys track; tests make a fixture of it."""
+def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with methods, and a package of its own under the name that keys track; tests make a fixture
+    of it. Its methods can be imported; what they import of that package, only in their functions."""
     watchers()  # of the real package, once for all
     monkeypatch.setattr(closure, "ROOT", project)
     monkeypatch.setattr(key, "_methods", {})
     monkeypatch.setattr(key, "_packages", lambda: [("methods", project / "methods")])
     forget_sources(monkeypatch)
     write(project, "shortloop/__init__.py", "")
-    return project
+    with _own_methods(project / "methods"):
+        yield project
+
+
+@contextmanager
+def _own_methods(folder: Path) -> Iterator[None]:
+    """Import methods from a folder, which needs no `__init__.py`, and forget them after that."""
+    real = _pop_methods()
+    sys.modules["methods"] = ModuleType("methods")
+    sys.modules["methods"].__path__ = [str(folder)]
+    try:
+        yield
+    finally:
+        _pop_methods()
+        sys.modules.update(real)
+
+
+def _pop_methods() -> dict[str, ModuleType]:
+    loaded = [name for name in sys.modules if name.partition(".")[0] == "methods"]
+    return {name: sys.modules.pop(name) for name in loaded}
 
 
 def forget_sources(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,5 +137,4 @@ def forget_sources(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def text_of(method: Path) -> str:
     """What of the code is part of a method's key."""
-    (depended,) = code.code_of(str(method))
-    return Path(depended).read_text(encoding="utf-8")
+    return code.code_text(method.resolve())

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from build_scripts.build_pipeline import pipeline
+from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import read_study
-from shortloop.jobs.executor import Plan
+from shortloop.eeg.study.schema import Study
+from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.planner import Planner
+from shortloop.jobs.store.store import Store
 
 STUDY = """\
 name = "small"
@@ -31,17 +35,27 @@ POWER = "[features.power]\n"
 NOT_APPLIED = "apply = false\n"
 
 
-def plan_of(folder: Path, study_input: str, features: str) -> Plan:
+def write_study(folder: Path, study_input: str, features: str) -> Path:
     file = folder / "study.toml"
     text = STUDY.replace("{input}", study_input).replace("{features}", features)
     file.write_text(text, encoding="utf-8")
-    plan = Plan(read_study(file), file)
-    pipeline(plan)
+    return file
+
+
+def plan_of(study: Study, file: Path) -> Planner:
+    with Store() as store:
+        plan = Planner(Lookup(store, "small"))
+        pipeline(StudyRun(plan, study, file))
     return plan
 
 
+def plan_of_text(folder: Path, study_input: str, features: str) -> Planner:
+    file = write_study(folder, study_input, features)
+    return plan_of(read_study(file), file)
+
+
 def expected_jobs(participants: int, kinds: int) -> int:
-    return participants * (1 + kinds * 4) + kinds + 1
+    return participants * (1 + kinds * 4) + 1 + kinds + 1
 
 
 def thesis_files(project: Path) -> Path:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from shortloop.errors import InputError, place_of
+from shortloop.errors import InputError
 from shortloop.jobs.exax.method import BEFORE, STAGE
+from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.key import Parts, find_method, parts_of
 from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.pipeline import Built, Jobs
@@ -141,6 +144,8 @@ def request(
     _check_names(stage, declared, given, jobs)
     defaults = {name: each for name, each in declared.options.items() if each is not REQUIRED}
     options = plain({**(defaults if declared.stage else {}), **given})
+    if partition is not None:
+        options["partition"] = partition
     check_options(stage, options)
     named = () if declared.stage is None else declared.stage.modules(options)
     imported = tuple(dict.fromkeys([*modules, *named]))
@@ -149,8 +154,6 @@ def request(
     seen[place] = seen.get(place, 0) + 1
     if seen[place] > 1:  # nothing tells them apart but their order
         place = place._replace(sibling=f"{sibling} #{seen[place]}".strip())
-    if partition is not None:
-        options["partition"] = partition
     if declared.stage is not None and imported:
         options["modules"] = list(imported)
     taken = {name: each for name, each in jobs.items() if each is not None}
@@ -184,16 +187,17 @@ def plain(value: Any) -> Any:
 
 def _declared(method: str) -> Declared:
     package, file = find_method(method)
+    code_state(file)  # says so if it is not Python
     try:
-        module = importlib.import_module(f"{package}.{file.stem}")
+        return _read(importlib.import_module(f"{package}.{file.stem}"))
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             "methods cannot be imported, so nothing can be built",
-            file=place_of(error),
-            found=f"{type(error).__name__}: {error}",
+            found=f"{file}:\n{_traceback(error, file)}".replace("\n", "\n    "),
             hint="mend them and run again",
-        ) from error
-    return _read(module)
+        ) from None
 
 
 @cache
@@ -207,6 +211,14 @@ def _read(module: ModuleType) -> Declared:
     jobs = {name for name in listed if name != BEFORE}
     options = dict(getattr(module, "options", {}))
     return Declared(options, jobs, jobs, getattr(module, "siblings", ()), getattr(module, "grows", ""), None)
+
+
+def _traceback(error: Exception, file: Path) -> str:
+    """As Python prints it, from the line of the method on."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(error.with_traceback(frame or error.__traceback__))).strip()
 
 
 def _check_names(

@@ -30,7 +30,7 @@ from shortloop.jobs.executor import run_pipeline
 
 
 def main(urd):
-    return run_pipeline(urd, lambda run: run.build("scores", "A"), name="build_toy small")
+    return run_pipeline(urd, lambda run: run.build("scores", partition="A"), name="build_toy small")
 """
 LOOKING = [
     ("plan", "toy"),

@@ -214,6 +214,18 @@ def test_modules_of_the_same_content_do_not_cancel_out(package: Path) -> None:
     assert len(code.code_of(str(method))) == 1
 
 
+def test_what_exax_has_loaded_is_said_by_exax_alone(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who plans or runs a pipeline imports methods as well, and they may have been edited since."""
+    method = write(package, "methods/a_one.py", "x = 1\n")
+    (file,) = map(Path, code.code_of(str(method)))
+    assert not file.exists()
+    for runs, expected in ((True, "x = 1"), (False, "x = 1"), (True, "x = 2")):
+        monkeypatch.setattr(code, "runs_jobs", lambda runs=runs: runs)
+        code.code_of(str(method))
+        assert expected in file.read_text(encoding="utf-8")
+        write(package, "methods/a_one.py", "x = 2\n")
+
+
 def test_the_text_names_versions_of_all_libraries() -> None:
     text = text_of(ROOT / "methods" / "a_train.py")
     for name in ("numpy", "scipy", "scikit-learn", "numba"):
@@ -227,7 +239,7 @@ def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch
     method = write(package, "methods/a_one.py", "x = 1\n")
     before = text_of(method)
     assert text_of(method) == before
-    monkeypatch.setattr(code, "version_of", lambda library: own_code.Version("9.9", []))
+    monkeypatch.setattr(code, "version_of", lambda library: own_code.Version("9.9", [], []))
     monkeypatch.setattr(code, "_known", {})  # as in a new process
     assert text_of(method) != before
 
@@ -254,8 +266,7 @@ def test_a_module_and_a_method_of_the_same_content_do_not_cancel_out(package: Pa
     for text in ("import shortloop.a\n", "import shortloop.a  # more\nx = 1\n"):
         method = write(package, "methods/a_one.py", text)
         write(package, "shortloop/a.py", text)
-        (depended,) = code.code_of(str(method))
-        assert Path(depended).read_bytes() != method.read_bytes()
+        assert text_of(method) != text
 
 
 def test_where_the_project_lies_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,11 @@ from shortloop.errors import InputError
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.project import FINISHED
 from shortloop.jobs.store.formats import BEFORE, is_outdated
+from shortloop.jobs.store.lookup import load
 from shortloop.jobs.store.manifest import MANIFEST, OTHER_FORMAT, manifest_problem, read_manifest
 from shortloop.jobs.store.store import Store
 from shortloop.worker.records import FORMAT, RECORD
-from shortloop.worker.results import load, load_ancestor
+from shortloop.worker.results import Result
 
 project = pytest.fixture(empty_project)
 
@@ -148,7 +149,7 @@ def test_its_record_is_not_read(folder: Path, how: str) -> None:
     assert caught.value.file == str(folder / RECORD)
     assert caught.value.found == ("no format number" if how == "before" else f"format {FORMAT + 1}")
     assert caught.value.expected == f"format {FORMAT}"
-    ancestor = load_ancestor("main-1")  # by what exax knows of it
+    ancestor = Result("main-2", folder.with_name("main-2"), {}).ancestor("main-1")  # by what exax knows of it
     assert ancestor is not None
     assert (ancestor.stage, dict(ancestor.arrays)) == ("toy", {})
 

@@ -223,7 +223,7 @@ def test_code_of_every_module_is_named(toy: Path) -> None:
 
 def test_another_version_is_another_key(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of()
-    monkeypatch.setattr(code, "version_of", lambda library: Version("9.9", []))
+    monkeypatch.setattr(code, "version_of", lambda library: Version("9.9", [], []))
     monkeypatch.setattr(code, "_known", {})  # as in a new process
     assert key_of() != before
 

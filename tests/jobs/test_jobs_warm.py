@@ -17,7 +17,8 @@ import json, os, sys, types
 sys.path.insert(0, os.getcwd())
 sys.modules["__main__"] = types.SimpleNamespace(__file__=sys.argv[1])
 from shortloop.jobs.exax import preload
-from shortloop.jobs.keys.code import code_of
+from pathlib import Path
+from shortloop.jobs.keys.code import code_file, code_text
 from shortloop.jobs.exax.server import prepare_runner
 prepare_runner()
 
@@ -30,7 +31,8 @@ def fork(then):
     os.waitpid(child, 0)
 
 for method in "ab":  # as when exax loads them
-    code_of(os.path.join("methods", f"a_{method}.py"))
+    file = Path("methods", f"a_{method}.py").resolve()
+    code_file(file).write_text(code_text(file))
 preload.announce(sys.argv[2])
 if len(sys.argv) > 3:
     note = json.loads(preload._note().read_text())

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, toy_project
 
+from shortloop.jobs.store.lookup import load
 from shortloop.report.flat import flat, shown
 from shortloop.report.provenance import Source, provenance_rows, source_of, thread_note, upstream
-from shortloop.worker.results import load
 
 BASE = Source("main-1", "fit", "a", "left", {"partition": "a", "folds": 10}, {"numpy": "2.0"})
 

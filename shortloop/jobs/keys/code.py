@@ -3,7 +3,8 @@ docstrings and formatting, the versions of the libraries that these use, and wha
 
 exax keys a job by its method file and the files in ``depend_extra``. A method here says
 ``depend_extra = code_of(__file__)``, which names one text file that holds all of the above; exax puts a
-copy of it into ``method.tar.gz`` of each job, so that what went into a key can be read there.
+copy of it into ``method.tar.gz`` of each job, so that what went into a key can be read there. Only the
+process that loads methods for exax writes that file, so that it says what exax has loaded.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def code_of(method_file: str) -> list[str]:
     if not runs_jobs():  # the file says what exax has loaded
         return [str(file)]
     text = code_text(method)
-    if not file.is_file() or file.read_text(encoding="utf-8") != text:
+    if not (file.is_file() and file.read_text(encoding="utf-8") == text):
         write_atomically(file, text)
     return [str(file)]
 

@@ -23,7 +23,7 @@ STATES = {
     "needed": "a current job was made from it, or its pipeline has not run to its end yet",
     "superseded": "nothing rests on it",
     "unrecorded": "finished, but not recorded: its run was cut off, or did not go through Shortloop",
-    "outdated": "kept in another format, by another version of Shortloop: it is not used, and built again",
+    "outdated": "kept in another format, by another version of Shortloop: built again when it is needed",
     "damaged": "was found damaged, and is not used",
     "unfinished": "did not finish, or still runs",
     "deleted": "only what it was made of is left",

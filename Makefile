@@ -12,6 +12,7 @@ RUNS ?= 3
 KILLS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .PHONY: setup run test test-slow soak check bench clean
 
@@ -37,10 +38,12 @@ test: $(READY) check
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
+soak: SEED := $(SEED)
 soak: $(READY)
+	@echo "SEED=$(SEED)"
 	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) SEED=$(SEED) \
-		$(BIN)/python -m pytest --capture=no --timeout=0 tests/live/test_live_faults_random.py \
-		tests/live/test_live_property.py tests/formats/test_formats_damaged.py
+		$(BIN)/python -m pytest --capture=no --timeout=0 --hypothesis-seed=$(SEED) \
+		tests/live/test_live_faults_random.py tests/live/test_live_property.py tests/eeg
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick)

@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from shortloop.eeg.study.load import read_study
 from shortloop.errors import InputError
 
 # Machine code of numba is kept by the code that it is made of, so copies of the project may share it.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
+
+# The same examples at every `make test`; `make soak` draws others, from a seed that it prints.
+settings.register_profile("fixed", derandomize=True)
+if not os.environ.get("SEED"):
+    settings.load_profile("fixed")
 
 if TYPE_CHECKING:
     from live_project import LiveProject

@@ -26,7 +26,7 @@ from toy_sources import CONSTANTS, STEPS
 pytestmark = pytest.mark.live
 
 EDITS = int(os.environ.get("EDITS", "14"))
-SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(10**6))
+SEED = int(os.environ.get("SEED") or 0)
 # Of each method: as it is, the same in other words, and something else.
 VARIANTS = {
     "first": ("x * 7 + number", "number + 7 * x", "x * 7 + number + 1"),

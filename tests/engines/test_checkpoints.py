@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from house import ROOT
 
 from shortloop.engines import checkpoints as room
 from shortloop.engines.checkpoints import Checkpoint, clear_checkpoint
 
-ROOT = Path(__file__).resolve().parents[2]
 SETUP: dict[str, Any] = {
     "method": "train",
     "hash": "12ab",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from house import ROOT
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +17,7 @@ from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.errors import InputError
 
-N400 = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "n400" / "subject04-epo.fif"
+N400 = ROOT.parent / "shared" / "data" / "n400" / "subject04-epo.fif"
 
 
 def recordings(n_classes: int, n_features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -28,8 +28,9 @@ os.environ.setdefault(
     "shortloop.jobs.exax.machine_code.ByClosure,UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,"
     "IPythonCacheLocator,ZipCacheLocator",
 )
-if "numba" in sys.modules:  # which has read its environment
-    sys.modules["numba"].config.CACHE_LOCATOR_CLASSES = os.environ["NUMBA_CACHE_LOCATOR_CLASSES"]
+_numba = sys.modules.get("numba")
+if _numba is not None:  # it has read its environment
+    _numba.config.CACHE_LOCATOR_CLASSES = os.environ["NUMBA_CACHE_LOCATOR_CLASSES"]
 
 
 def __getattr__(name: str) -> Any:

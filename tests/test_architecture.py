@@ -19,7 +19,7 @@ HEAVY = {"numpy", "scipy", "sklearn", "mne", "matplotlib", "numba", "pandas"}
 FRAME = (
     {"text"},
     {"errors"},
-    {"seeds", "types", "span"},
+    {"seeds", "types", "span", "extras"},
     {"settings"},
     {"engines", "worker", "jobs"},
     {"upkeep"},

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import re
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from house import METHODS, MODULES, ROOT, SCRIPTS, imports_of
+from house import METHODS, MODULES, ROOT, SCRIPTS, id_of, imports_of, tree_of
 from packaging.requirements import Requirement
+
+from shortloop.eeg.pipeline import LIBRARIES
+from shortloop.extras import REPORT_LIBRARIES
+
+# The last comes with the one that it is a part of.
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic"}
+# It is loaded by numba itself.
+LOADED_BY_ITS_LIBRARY = "shortloop/jobs/exax/machine_code.py"
 
 
 def requirements() -> dict[str, str]:
@@ -27,31 +38,70 @@ def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@pytest.mark.parametrize("group", ["install_requires", "dev"])
-def test_all_that_is_required_is_pinned(group: str) -> None:
+def distribution_of(library: str) -> str:
+    return normalised(DISTRIBUTIONS.get(library, library))
+
+
+def required(*groups: str) -> list[Requirement]:
+    """Requirements of the core and of extras, with what extras take from each other."""
     parser = configparser.ConfigParser()
     parser.read(ROOT / "setup.cfg", encoding="utf-8")
-    text = parser["options"][group] if group in parser["options"] else parser["options.extras_require"][group]
+    found = []
+    for group in groups:
+        section = "options" if group == "install_requires" else "options.extras_require"
+        for line in filter(None, parser[section][group].split("\n")):
+            requirement = Requirement(line)
+            own = requirement.name == "shortloop"
+            found += required(*sorted(requirement.extras)) if own else [requirement]
+    return found
+
+
+def names(*groups: str) -> set[str]:
+    return {normalised(each.name) for each in required(*groups)}
+
+
+def third_party(imported: Iterator[str]) -> set[str]:
+    own = {"shortloop", "build_scripts", "methods", "dev"}
+    return {name.split(".")[0] for name in imported} - sys.stdlib_module_names - own
+
+
+def imported_at_once(file: Path) -> Iterator[str]:
+    """Libraries that a file imports when it is imported itself."""
+    for node in tree_of(file).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("group", ["install_requires", "report", "eeg", "dev"])
+def test_all_that_is_required_is_pinned(group: str) -> None:
     pins = requirements()
-    wanted = [Requirement(line) for line in text.split("\n") if line]
+    wanted = required(group)
     assert wanted
     for requirement in wanted:
         assert pins[normalised(requirement.name)] in requirement.specifier
 
 
 def test_all_that_is_imported_is_required() -> None:
-    parser = configparser.ConfigParser()
-    parser.read(ROOT / "setup.cfg", encoding="utf-8")
-    required = {
-        normalised(re.split(r"[ <>=]", line)[0])
-        for line in parser["options"]["install_requires"].split("\n")
-        if line
-    }
-    imported = {
-        name.split(".")[0]
-        for file in [*MODULES, *METHODS, *SCRIPTS]
-        for name in imports_of(file)
-        if name.split(".")[0] not in sys.stdlib_module_names
-    } - {"shortloop", "build_scripts", "methods", "dev"}
-    distributions = {"sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic"}
-    assert {normalised(distributions.get(name, name)) for name in imported} - required == set()
+    imported = third_party(name for file in [*MODULES, *METHODS, *SCRIPTS] for name in imports_of(file))
+    assert {*map(distribution_of, imported)} - names("install_requires", "eeg") == set()
+
+
+def test_the_core_is_what_the_frame_imports() -> None:
+    frame = [file for file in MODULES if "eeg" not in file.relative_to(ROOT).parts]
+    imported = third_party(name for file in frame for name in imports_of(file))
+    assert {*map(distribution_of, imported)} - names("report") - {"numba"} == names("install_requires")
+
+
+@pytest.mark.parametrize("file", MODULES, ids=id_of)
+def test_the_frame_imports_extras_only_where_it_uses_them(file: Path) -> None:
+    if "eeg" in file.relative_to(ROOT).parts or id_of(file) == LOADED_BY_ITS_LIBRARY:
+        return
+    imported = third_party(imported_at_once(file))
+    assert {*map(distribution_of, imported)} - names("install_requires") == set()
+
+
+@pytest.mark.parametrize(("extra", "libraries"), [("report", REPORT_LIBRARIES), ("eeg", LIBRARIES)])
+def test_what_is_looked_for_is_what_an_extra_installs(extra: str, libraries: tuple[str, ...]) -> None:
+    assert {*map(distribution_of, libraries)} == names(extra)

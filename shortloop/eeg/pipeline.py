@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
+from shortloop.extras import REPORT_LIBRARIES, need
 from shortloop.jobs.dry_run import DryRun
 from shortloop.jobs.executor import run_pipeline
 from shortloop.jobs.pipeline import Built, Run
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["StudyRun", "check_recordings", "import_epochs", "import_features", "run_study"]
 
 Files = dict[str, dict[str, list["File"]]]
+LIBRARIES = ("mne", "numba", "pandas", "scipy", "sklearn", *REPORT_LIBRARIES)
+"""What the extra ``eeg`` installs, by the names that it is imported by."""
 
 
 class StudyRun:
@@ -67,6 +70,7 @@ def run_study(urd: Any, pipeline: StudyPipeline, finish: Finish | None = None) -
         Exit status, as of `shortloop.jobs.executor.run_pipeline`.
     """
     try:
+        need("eeg", LIBRARIES)  # at once, and not job by job
         from accelerator.shell import cfg
 
         from shortloop.eeg.study.load import DEFAULT_STUDY, read_study, study_path

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shortloop.extras import REPORT_LIBRARIES, need
 from shortloop.report.files import FIGURES, REPORT
 from shortloop.report.flat import flat
 from shortloop.report.provenance import ProvenanceRow
@@ -163,6 +164,7 @@ def write(page: Page, folder: Path) -> Path:
     Path
         ``report.html``. It needs none of the other files and no network.
     """
+    need("report", REPORT_LIBRARIES)
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_visible)

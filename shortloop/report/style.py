@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.extras import REPORT_LIBRARIES, need
 from shortloop.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ RC: Any = {
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw and save within this: matplotlib's defaults and this style, and afterwards what was there."""
+    need("report", REPORT_LIBRARIES)
     import matplotlib
 
     with matplotlib.rc_context():
@@ -96,6 +98,7 @@ def new_figure(height: float = 4.0, title: str = "", note: str = "", width: floa
     -------
     matplotlib.figure.Figure
     """
+    need("report", REPORT_LIBRARIES)
     import textwrap
 
     from matplotlib.backends.backend_agg import FigureCanvasAgg

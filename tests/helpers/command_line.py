@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def shortloop(
-    folder: Path, *arguments: str, library: Path = ROOT, columns: int = 200
+    folder: Path, *arguments: str, library: Path | str = ROOT, columns: int = 200
 ) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name != "STUDY"}
     return subprocess.run(

@@ -1,0 +1,46 @@
+"""Libraries that not everybody needs, and what to install where one of them is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Collection
+
+from shortloop.errors import TransientError
+
+__all__ = ["REPORT_LIBRARIES", "need"]
+
+REPORT_LIBRARIES = ("fontTools", "jinja2", "matplotlib")
+"""What the extra ``report`` installs, by the names that it is imported by."""
+
+
+def need(extra: str, libraries: Collection[str]) -> None:
+    """Check that the libraries of an extra are installed, before one of them is imported.
+
+    Parameters
+    ----------
+    extra : str
+        Name of the extra, as in ``setup.cfg``.
+    libraries : collection of str
+        Names that they are imported by.
+
+    Raises
+    ------
+    TransientError
+        If one is missing; says what to install.
+    """
+    missing = [name for name in libraries if not _is_installed(name)]
+    if missing:
+        raise TransientError(
+            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed",
+            hint=f"`pip install 'shortloop[{extra}]'`",
+        )
+
+
+def _is_installed(name: str) -> bool:
+    if sys.modules.get(name) is not None:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

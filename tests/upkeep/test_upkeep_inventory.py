@@ -76,6 +76,13 @@ def test_what_a_job_is(jobs: ToyJobs) -> None:
     assert each.size > sum(size for size, _ in manifest.files.values()) > 5000
 
 
+def test_a_job_for_all_has_no_partition(jobs: ToyJobs) -> None:
+    """Whether its method has such an option or not."""
+    jobs.make(None)
+    jobs.make(None, options={"partition": None})
+    assert [each.partition for each in entries().values()] == ["", ""]
+
+
 def test_what_a_needed_job_was_made_from_is_needed(jobs: ToyJobs) -> None:
     """Though jobs that came out the same have taken the places of some."""
     one = jobs.make(method="one")

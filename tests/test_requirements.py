@@ -17,7 +17,12 @@ from shortloop.eeg.pipeline import LIBRARIES
 from shortloop.extras import REPORT_LIBRARIES
 
 # The last comes with the one that it is a part of.
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic"}
+DISTRIBUTIONS = {
+    "pydantic_core": "pydantic",
+    "sklearn": "scikit-learn",
+    "PIL": "pillow",
+    "pydantic_core": "pydantic",
+}
 # It is loaded by numba itself.
 LOADED_BY_ITS_LIBRARY = "shortloop/jobs/exax/machine_code.py"
 

@@ -1,0 +1,174 @@
+"""A pipeline of typed stages where no library of an analysis is installed, and no analysis is there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import LiveProject, served
+from refused import refusing
+
+from shortloop.eeg.pipeline import LIBRARIES
+
+pytestmark = pytest.mark.live
+
+FIT = '''\
+"""Draws from a table, a row each; more of them begin with those there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from methods.steps import step
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.stage import File, Finished, Out, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+
+class Fit(Stage):
+    """Draws from a table."""
+
+    grows = "count"
+    number: int
+    count: int
+    table: File
+
+    def open(self) -> None:
+        import numpy as np
+
+        self.x = np.loadtxt(self.table.path)
+
+    def units(self) -> list[float]:
+        return [1.0] * (self.count - self.have)
+
+    def outputs(self) -> dict[str, Out]:
+        return {"x": Out((self.count, len(self.x)), "f8", "draws × values", "a draw", grows=True)}
+
+    def index(self, unit: int) -> int:
+        return self.have + unit
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        return {"x": step(self.x, self.number) + self.have + unit}
+
+    def finish(self, out: Outputs) -> Finished:
+        import sys
+
+        refused = any(type(each).__name__ == "Refuse" for each in sys.meta_path)
+        means = Values(out["x"].mean(axis=1), "draws", "mean of a draw")
+        return Finished({"refused": refused, "had": self.have}, {"mean": means})
+
+
+globals().update(exax_method(Fit, __file__))
+'''
+JOIN = '''\
+"""Joins the means of all partitions."""
+
+from __future__ import annotations
+
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+
+
+class Join(Stage):
+    """Joined means."""
+
+    fits: list[Job]
+
+    def finish(self, out: Outputs) -> Finished:
+        means = [float(each.arrays["mean"][-1]) for each in self.fits]
+        arrays = {"means": Values(means, "partitions", "mean of the last draw")}
+        return Finished({}, arrays, {"said/means.txt": str(means).encode()})
+
+
+globals().update(exax_method(Join, __file__))
+'''
+STEPS = "def step(x, number):\n    return 2 * x + number\n"
+SCRIPT = """\
+from pathlib import Path
+
+from shortloop.jobs.executor import run_pipeline
+
+FOLDER = Path(__file__).parents[1]
+
+
+def main(urd):
+    return run_pipeline(urd, pipeline, name="bare")
+
+
+def pipeline(run):
+    count = int((FOLDER / "count").read_text())
+    fits = [
+        run.build("fit", partition=name, number=number, count=count, table=run.file(FOLDER / f"{name}.txt"))
+        for number, name in enumerate("AB")
+    ]
+    return run.build("join", fits=fits)
+"""
+
+
+class BareProject(LiveProject):
+    """The frame alone."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        shutil.rmtree(folder / "shortloop" / "eeg")
+        for name in ("methods", "build_scripts", "dev"):
+            for file in (folder / name).glob("*.py"):
+                if file.name != "__init__.py":
+                    file.unlink()
+        for name, text in {"a_fit": FIT, "a_join": JOIN, "steps": STEPS}.items():
+            (folder / "methods" / f"{name}.py").write_text(text, encoding="utf-8")
+        (folder / "build_scripts" / "build_bare.py").write_text(SCRIPT, encoding="utf-8")
+        for name, values in {"A": "1 2 3", "B": "4 5"}.items():
+            (folder / f"{name}.txt").write_text(values, encoding="utf-8")
+        (folder / "count").write_text("2", encoding="utf-8")
+        self.refused = refusing(folder, LIBRARIES)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(PYTHONPATH=f"{self.refused}:{self.folder}", **more)
+
+    def said(self, *arguments: str) -> str:
+        """What the command says, which must work."""
+        done = self.shortloop(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def loaded(self, *asked: tuple[str, str]) -> list[str]:
+        """Something of each of some jobs, as a notebook shows it."""
+        code = [f"print(shortloop.load({job!r}).{what})" for job, what in asked]
+        done = self.shell(sys.executable, "-c", "\n".join(["import shortloop", *code]))
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def bare() -> Iterator[BareProject]:
+    with served(BareProject) as made:
+        yield made
+
+
+def test_a_pipeline_of_the_frame_alone(bare: BareProject) -> None:
+    assert [stage for stage, _ in bare.run("bare")] == ["fit", "fit", "join"]
+    (bare.folder / "count").write_text("3", encoding="utf-8")
+    assert "2 × fit: option count: 2 → 3" in bare.said("plan", "bare")
+    grown = bare.run("bare")
+    (bare.folder / "methods" / "steps.py").write_text(STEPS.replace("2 * x", "3 * x"), encoding="utf-8")
+    edited = bare.run("bare")
+    assert bare.loaded((grown["fit", "A"], "facts"), (edited["join", None], "arrays['means'].tolist()")) == [
+        "{'refused': True, 'had': 2, 'count': 3}",
+        "[8.0, 16.5]",
+    ]
+    assert "code of steps.step (methods/steps.py)" in bare.said("why", "fit")
+    assert re.search(r"versions +python \S+, numpy", bare.said("show", edited["fit", "B"]))
+    assert "2 values differ" in bare.said("compare", grown["join", None], edited["join", None])
+    assert "all are as they were recorded" in bare.said("verify")
+    assert "deleted" in bare.said("gc", "--delete")
+    assert "3 jobs" in bare.said("jobs", "--state", "current")
+    assert "all 3 jobs are there" in bare.said("plan", "bare")

@@ -7,6 +7,7 @@ from typing import Any
 from shortloop.eeg.pipeline import (
     StudyRun,
     check_recordings,
+    has_features,
     import_epochs,
     import_features,
     run_study,
@@ -41,7 +42,7 @@ def decode(run: StudyRun) -> list[Built]:
 def make_features(run: StudyRun) -> dict[str, dict[str, Built]]:
     """Features of each kind and participant, from recordings that are checked first."""
     study = run.study
-    if study.input.format == "thesis":
+    if has_features(study):
         features = {kind: import_features(run, kind) for kind in study.features.kinds}
         check_recordings(run, [job for jobs in features.values() for job in jobs.values()])
         return features

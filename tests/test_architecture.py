@@ -124,14 +124,15 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         and (node.id if isinstance(node, ast.Name) else node.attr) in ("import_module", "__import__")
     }
     # In turn: what is known to the key; analyses, which are in no key; what a stage says that it imports;
-    # what methods import themselves, only earlier; a method, to see what it takes; types of a stage's
-    # options, which it imports; the stage.
+    # what methods import themselves, only earlier; a method, to see what it takes; alternatives of settings,
+    # which a stage says too; types of a stage's options, which it imports; the stage.
     assert calls == {
         "shortloop/__init__.py",
         "shortloop/cli/analyses.py",
         "shortloop/eeg/decoding/estimators.py",
         "shortloop/jobs/exax/preload.py",
         "shortloop/jobs/request.py",
+        "shortloop/settings/tagged.py",
         "shortloop/worker/fields.py",
         "shortloop/worker/task.py",
     }

@@ -21,7 +21,6 @@ DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
     "sklearn": "scikit-learn",
     "PIL": "pillow",
-    "pydantic_core": "pydantic",
 }
 # It is loaded by numba itself.
 LOADED_BY_ITS_LIBRARY = "shortloop/jobs/exax/machine_code.py"

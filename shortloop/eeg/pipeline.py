@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shortloop.eeg.study.schema import Study
     from shortloop.worker.inputs import File
 
-__all__ = ["StudyRun", "check_recordings", "import_epochs", "import_features", "run_study"]
+__all__ = ["StudyRun", "check_recordings", "has_features", "import_epochs", "import_features", "run_study"]
 
 Files = dict[str, dict[str, list["File"]]]
 LIBRARIES = ("mne", "numba", "pandas", "scipy", "sklearn", *REPORT_LIBRARIES)
@@ -96,6 +96,23 @@ def run_study(urd: Any, pipeline: StudyPipeline, finish: Finish | None = None) -
     )
 
 
+def has_features(study: Study) -> bool:
+    """Whether the files of a study hold features that were computed elsewhere.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+
+    Returns
+    -------
+    bool
+    """
+    from shortloop.eeg.formats.base import FeaturesInput
+
+    return isinstance(study.input, FeaturesInput)
+
+
 def import_epochs(run: StudyRun) -> dict[str, Built]:
     """Epochs of each participant.
 
@@ -114,13 +131,13 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
     InputError
         If a file is missing, or what it holds is not as it must be.
     """
+    from shortloop.eeg.formats.base import GeneratedInput, RecordedInput
     from shortloop.eeg.formats.files import find_files
-    from shortloop.eeg.formats.settings import SimulatedInput, ThesisInput
     from shortloop.eeg.study.load import data_folder
 
     study = run.study
     paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
-    if not isinstance(study.input, SimulatedInput | ThesisInput):
+    if isinstance(study.input, RecordedInput):
         folder = data_folder(study.input.folder, run.file)
         for name in study.participants:
             for phase in study.phases.names:
@@ -131,11 +148,12 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
         name: run.build(
             "import_epochs",
             partition=name,
-            settings=study.input.model_dump(mode="json", exclude={"folder", "files"}),
+            settings=study.input.how_to_read(),
             files=files[name],
             phases=list(study.phases.names),
             classes=list(study.classes),
-            seed=study.seed if isinstance(study.input, SimulatedInput) else 0,
+            seed=study.seed if isinstance(study.input, GeneratedInput) else 0,
+            modules=study.input.modules(),
         )
         for name in study.participants
     }
@@ -161,15 +179,15 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     InputError
         If a file is missing, or what it holds is not as it must be.
     """
+    from shortloop.eeg.formats.base import FeaturesInput
     from shortloop.eeg.formats.files import find_files
-    from shortloop.eeg.formats.settings import ThesisInput
     from shortloop.eeg.study.load import data_folder
 
     study = run.study
-    assert isinstance(study.input, ThesisInput)
+    assert isinstance(study.input, FeaturesInput)
     folder = data_folder(study.input.folder, run.file)
     phases = study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1]
-    patterns = getattr(study.input, kind)
+    patterns = study.input.files_of(kind)
     for phase in phases:
         if phase not in patterns:
             raise InputError(
@@ -188,9 +206,11 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
         name: run.build(
             "import_features",
             partition=name,
+            settings=study.input.how_to_read(),
             kind=kind,
             files={phase: found[0] for phase, found in files[name].items()},
             classes=list(study.classes),
+            modules=study.input.modules(),
         )
         for name in study.participants
     }

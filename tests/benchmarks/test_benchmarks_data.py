@@ -10,7 +10,7 @@ import pytest
 from benchmarks.peers_vectorised import train_bin
 from benchmarks.thesis_data import CLASSES, QUICK, THESIS, Size, simulate, write_study
 from benchmarks.workload import CHANGES, study_text
-from shortloop.eeg.formats.thesis import read
+from shortloop.eeg.formats.mat_features import read
 from shortloop.eeg.study.load import read_study
 
 SMALL = Size(trials=6, bins=3, amplitude_bins=4, channels=2, frequencies=3, points=2, amplitude_points=5)

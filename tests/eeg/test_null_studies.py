@@ -15,8 +15,7 @@ from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.features.settings import AmplitudeSettings
-from shortloop.eeg.formats.settings import SimulatedInput
-from shortloop.eeg.formats.simulated import read
+from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 
@@ -35,7 +34,7 @@ def participant_maps(name: str, seed: int) -> tuple[list[np.ndarray], list[np.nd
     """Scores of one participant, and under each permutation: the cross-validated curve and the plane."""
     recordings = {
         phase: amplitude_features(
-            read(RECORDING, participant=name, phase=phase, classes=CLASSES, seed=seed, training=training),
+            RECORDING.generate(participant=name, phase=phase, classes=CLASSES, seed=seed, training=training),
             FEATURES,
         )
         for phase, training in (("study", True), ("test", False))
@@ -91,7 +90,9 @@ def test_family_wise_error_rate_of_whole_studies() -> None:
 
 def smallest_p_of_one(seed: int, permutations: int) -> list[float]:
     """Of one participant's curve, everything trained again on each permutation's labels."""
-    recording = read(RECORDING, participant="S01", phase="study", classes=CLASSES, seed=seed, training=True)
+    recording = RECORDING.generate(
+        participant="S01", phase="study", classes=CLASSES, seed=seed, training=True
+    )
     train = amplitude_features(recording, FEATURES)
     folds = stratified_folds(train.labels, DECODING.folds, seed)
     shuffled = permuted_labels(train.labels, permutations, seed=seed, names=("S01", "study"), folds=folds)

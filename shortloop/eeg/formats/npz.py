@@ -7,129 +7,97 @@ import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.lib import format as npy
+from pydantic import Field
 
-from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.guarded import reading
+from shortloop.eeg.formats.base import Patterns, RecordedInput
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
-from shortloop.eeg.formats.sessions import Part, join
-from shortloop.eeg.formats.settings import NpzInput
 from shortloop.errors import InputError
 
-__all__ = ["declared", "read"]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.eeg.formats.sessions import Part
+
+__all__ = ["NpzInput"]
 
 KEYS = ("X", "y", "t", "ch")
 DOUBLE = 8  # bytes
 
 
-def read(
-    settings: NpzInput, files: Sequence[Path], *, participant: str, phase: str, classes: Sequence[str]
-) -> Epochs:
-    """Epochs of arrays: X (trials × channels × samples), y (trials), t (samples, s), ch (channels).
+class NpzInput(RecordedInput):
+    """Arrays: X (trials × channels × samples), y (trials), t (samples, s), ch (channel names).
 
-    Parameters
-    ----------
-    settings : NpzInput
-        The study's input. Values of y are compared as text: class ``face`` with event ``"1"`` is
-        ``y == 1``.
-    files : sequence of Path
-        Sessions of the phase, joined in this order.
-    participant, phase : str
-        Whose and of which phase.
-    classes : sequence of str
-        Classes of the study.
-
-    Returns
-    -------
-    Epochs
-        In ``settings.unit``. ``trial_info``: ``"file"`` (number of the file) and ``"event"`` (y).
-
-    Raises
-    ------
-    InputError
-        If a file is unreadable, lacks an array or holds pickled objects, arrays or files do not fit
-        together, or a class has no trial.
+    Values of y are compared as text: class ``face`` with event ``"1"`` is ``y == 1``. ``trial_info``:
+    ``"file"`` (number of the file) and ``"event"`` (y).
     """
-    wanted = class_of_event(settings, classes)
-    parts = []
-    for file in files:
-        with reading(file, participant):
-            parts.append(_read_part(settings, file, participant, wanted))
-    return join(parts, participant=participant, phase=phase, classes=classes, unit=settings.unit)
 
+    format: Literal["npz"] = Field(description="arrays in .npz")
+    unit: str = Field("V", description="unit of X; default V")
+    drop: Patterns = Field((), description="channels to leave out; default: none")
 
-def declared(file: Path, participant: str) -> int:
-    """Bytes of the arrays as doubles, after each was found to be as long as its shape says.
+    def declared(self, file: Path, participant: str) -> int:
+        """Bytes of the arrays as doubles, after each was found to be as long as its shape says."""
+        total = 0
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                if member.filename.removesuffix(".npy") not in KEYS:
+                    continue
+                with archive.open(member) as stream:
+                    shape, dtype = _header(stream)
+                    size = math.prod(shape) * dtype.itemsize
+                    if size > member.file_size - stream.tell() and not dtype.hasobject:
+                        raise InputError(
+                            "the file cannot be read",
+                            participant=participant,
+                            file=file,
+                            field=member.filename,
+                            found=f"{member.file_size - stream.tell()} bytes",
+                            expected=f"{size} bytes: shape {shape} of {dtype}",
+                            hint="copy the file again from its source, or save it again",
+                        )
+                total += max(member.file_size, math.prod(shape) * DOUBLE)
+        return total
 
-    Parameters
-    ----------
-    file : Path
-        The file.
-    participant : str
-        Whose file it is, for messages.
+    def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
+        import numpy as np
 
-    Returns
-    -------
-    int
+        from shortloop.eeg.formats.sessions import Part
 
-    Raises
-    ------
-    InputError
-        If an array would be longer than what there is of it.
-    """
-    total = 0
-    with zipfile.ZipFile(file) as archive:
-        for member in archive.infolist():
-            if member.filename.removesuffix(".npy") not in KEYS:
-                continue
-            with archive.open(member) as stream:
-                shape, dtype = _header(stream)
-                size = math.prod(shape) * dtype.itemsize
-                if size > member.file_size - stream.tell() and not dtype.hasobject:
-                    raise InputError(
-                        "the file cannot be read",
-                        participant=participant,
-                        file=file,
-                        field=member.filename,
-                        found=f"{member.file_size - stream.tell()} bytes",
-                        expected=f"{size} bytes: shape {shape} of {dtype}",
-                        hint="copy the file again from its source, or save it again",
-                    )
-            total += max(member.file_size, math.prod(shape) * DOUBLE)
-    return total
+        wanted = class_of_event(self, classes)
+        data, y, times, ch = _arrays(file, participant)
+        names = [str(name) for name in ch]
+        channels = kept_channels(names, self.drop, known=names, file=file, participant=participant)
+        events = [_text(value) for value in y]
+        kept = np.array([index for index, name in enumerate(names) if name in channels], dtype=np.intp)
+        chosen = np.array([index for index, event in enumerate(events) if event in wanted], dtype=np.intp)
+        return Part(
+            file=file,
+            data=data[np.ix_(chosen, kept)],
+            labels=np.array([wanted[events[index]] for index in chosen], dtype=np.int64),
+            times=times,
+            sfreq=_rate(times, file, participant),
+            channels=tuple(channels),
+            seen=Counter(events),
+            info={"event": np.array([events[index] for index in chosen], dtype=str)},
+            unit=self.unit,
+        )
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     """Shape and type that an array says it has."""
+    from numpy.lib import format as npy
+
     version = npy.read_magic(stream)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(stream)
     return shape, dtype
 
 
-def _read_part(settings: NpzInput, file: Path, participant: str, wanted: dict[str, int]) -> Part:
-    data, y, times, ch = _arrays(file, participant)
-    names = [str(name) for name in ch]
-    channels = kept_channels(names, settings.drop, known=names, file=file, participant=participant)
-    events = [_text(value) for value in y]
-    kept = np.array([index for index, name in enumerate(names) if name in channels], dtype=np.intp)
-    chosen = np.array([index for index, event in enumerate(events) if event in wanted], dtype=np.intp)
-    return Part(
-        file=file,
-        data=data[np.ix_(chosen, kept)],
-        labels=np.array([wanted[events[index]] for index in chosen], dtype=np.int64),
-        times=times,
-        sfreq=_rate(times, file, participant),
-        channels=tuple(channels),
-        seen=Counter(events),
-        info={"event": np.array([events[index] for index in chosen], dtype=str)},
-    )
-
-
 def _arrays(file: Path, participant: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    import numpy as np
+
     with np.load(file, allow_pickle=False) as content:
         keys = list(getattr(content, "files", ()))
         missing = [key for key in KEYS if key not in keys]
@@ -180,6 +148,8 @@ def _rate(times: np.ndarray, file: Path, participant: str) -> float:
 
 
 def _text(value: object) -> str:
+    import numpy as np
+
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, float | np.floating) and float(value).is_integer():

@@ -1,5 +1,4 @@
-"""The door: every recording comes in here, is read by the room of its format in a process of its own, and is
-checked there."""
+"""Reading recordings of any format: each is read in a process of its own, and checked there."""
 
 from __future__ import annotations
 
@@ -10,16 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from shortloop.eeg.data import Epochs, Features
+from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
 from shortloop.eeg.formats.checks import check_epochs, check_features
-from shortloop.eeg.formats.guarded import Declared, begun, read_apart
-from shortloop.eeg.formats.settings import (
-    EdfInput,
-    FifInput,
-    InputSettings,
-    NpzInput,
-    SimulatedInput,
-    ThesisInput,
-)
+from shortloop.eeg.formats.guarded import begun, read_apart, reading
+from shortloop.eeg.formats.sessions import join
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 
@@ -40,18 +33,18 @@ def read_epochs(
 
     Parameters
     ----------
-    settings : SimulatedInput, EdfInput, FifInput or NpzInput
+    settings : GeneratedInput or RecordedInput
         The study's input.
     files : sequence of Path
-        Files of the phase; none for simulated recordings.
+        Files of the phase; none for those that are generated.
     participant, phase : str
         Whose and of which phase.
     classes : sequence of str
         Classes of the study.
     seed : int, default 0
-        The study's seed; only simulated recordings depend on it.
+        The study's seed; only generated recordings depend on it.
     training : bool, default True
-        Whether this is the phase that trains; only simulated recordings depend on it.
+        Whether this is the phase that trains; only generated recordings depend on it.
 
     Returns
     -------
@@ -63,35 +56,32 @@ def read_epochs(
         If anything is wrong that a later stage would trip over.
     """
     who = {"participant": participant, "phase": phase}
-    if isinstance(settings, SimulatedInput):
-        from shortloop.eeg.formats import simulated
-
-        epochs = simulated.read(settings, **who, classes=classes, seed=seed, training=training)
+    if isinstance(settings, GeneratedInput):
+        epochs = settings.generate(**who, classes=classes, seed=seed, training=training)
         check_epochs(epochs, **who)
         return epochs
-    if isinstance(settings, ThesisInput):
-        raise InputError(
-            f"input of the format '{settings.format}' has features, not epochs",
-            participant=participant,
-            field="input.format",
-            hint="read it with read_features",
-        )
+    if not isinstance(settings, RecordedInput):
+        raise _of_the_other_sort(settings, "features, not epochs", "read_features", participant)
     if not files:
         raise InputError(
             f"there are no files of the {phase} phase", participant=participant, field="input.files"
         )
-    read, declared = _epochs_room(settings)
+    settings.warm_up()  # here and not in the process that reads, so that all files share what it takes
 
     def read_and_check() -> Epochs:
-        epochs = read(settings, files, **who, classes=classes)
+        parts = []
+        for file in files:
+            with reading(file, participant):
+                parts.append(settings.read_part(file, participant, classes))
+        epochs = join(parts, **who, classes=classes)
         check_epochs(epochs, **who, files=files)
         return epochs
 
-    return read_apart(read_and_check, files, participant=participant, declared=declared)
+    return read_apart(read_and_check, files, participant=participant, declared=settings.declared)
 
 
 def read_features(
-    settings: ThesisInput,
+    settings: InputSettings,
     file: Path,
     *,
     kind: str,
@@ -130,7 +120,7 @@ def read_features(
 
 @contextmanager
 def features_begun(
-    settings: ThesisInput,
+    settings: InputSettings,
     file: Path,
     *,
     kind: str,
@@ -143,7 +133,7 @@ def features_begun(
 
     Parameters
     ----------
-    settings : ThesisInput
+    settings : FeaturesInput
         The study's input.
     file : Path
         The file of this kind and phase.
@@ -167,37 +157,26 @@ def features_begun(
     InputError
         From the callable: if anything is wrong that a later stage would trip over.
     """
-    from shortloop.eeg.formats import mat_header, thesis
-
-    if not isinstance(settings, ThesisInput):
-        raise InputError(
-            f"input of the format '{settings.format}' has epochs, not features",
-            participant=participant,
-            field="input.format",
-            hint="read it with read_epochs",
-        )
+    if not isinstance(settings, FeaturesInput):
+        raise _of_the_other_sort(settings, "epochs, not features", "read_epochs", participant)
+    settings.warm_up()
 
     def read_and_check() -> Features:
-        features = thesis.read(
+        features = settings.read(
             file, kind=kind, participant=participant, phase=phase, classes=classes, allocate=allocate
         )
         check_features(features, participant=participant, phase=phase, file=file)
         return features
 
-    with begun(read_and_check, [file], participant=participant, declared=mat_header.declared) as wait:
+    with begun(read_and_check, [file], participant=participant, declared=settings.declared) as wait:
         yield wait
 
 
-def _epochs_room(settings: EdfInput | FifInput | NpzInput) -> tuple[Callable[..., Epochs], Declared]:
-    # Imported here and not in the process that reads, so that all files share what it takes.
-    if isinstance(settings, EdfInput):
-        from shortloop.eeg.formats import edf
-
-        return edf.read, edf.declared
-    if isinstance(settings, FifInput):
-        from shortloop.eeg.formats import fif
-
-        return fif.read, fif.declared
-    from shortloop.eeg.formats import npz
-
-    return npz.read, npz.declared
+def _of_the_other_sort(settings: InputSettings, has: str, function: str, participant: str) -> InputError:
+    name = getattr(settings, settings.tag)
+    return InputError(
+        f"input of the format '{name}' has {has}",
+        participant=participant,
+        field="input.format",
+        hint=f"read it with {function}",
+    )

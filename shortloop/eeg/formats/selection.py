@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from shortloop.eeg.formats.settings import EdfInput, FifInput, NpzInput
+from shortloop.eeg.formats.base import RecordedInput
 from shortloop.errors import InputError
 
 __all__ = ["class_of_event", "kept_channels"]
 
 
-def class_of_event(settings: EdfInput | FifInput | NpzInput, classes: Sequence[str]) -> dict[str, int]:
+def class_of_event(settings: RecordedInput, classes: Sequence[str]) -> dict[str, int]:
     """The class that each event's name stands for.
 
     Parameters
     ----------
-    settings : EdfInput, FifInput or NpzInput
+    settings : RecordedInput
         The study's input.
     classes : sequence of str
         Classes of the study.

@@ -40,6 +40,8 @@ class Part:
         Number of trials of every event in the file, also of those that belong to no class.
     info : mapping of str to array, shape (trials, ...)
         Anything else known of each trial.
+    unit : str, default "V"
+        Unit of the data.
     """
 
     file: Path
@@ -50,11 +52,10 @@ class Part:
     channels: tuple[str, ...]
     seen: Mapping[str, int]
     info: Mapping[str, np.ndarray] = field(default_factory=dict)
+    unit: str = "V"
 
 
-def join(
-    parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str], unit: str = "V"
-) -> Epochs:
+def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str]) -> Epochs:
     """Epochs of all files, in the order of the files.
 
     Parameters
@@ -65,8 +66,6 @@ def join(
         Whose and of which phase, for messages.
     classes : sequence of str
         Classes of the study.
-    unit : str, default "V"
-        Unit of the data.
 
     Returns
     -------
@@ -113,7 +112,7 @@ def join(
         times=first.times,
         sfreq=first.sfreq,
         channels=first.channels,
-        unit=unit,
+        unit=first.unit,
         trial_info=info,
     )
 

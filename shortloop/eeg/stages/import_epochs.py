@@ -45,16 +45,13 @@ class ImportEpochs(Stage):
         )
 
     def _read(self, phase: str) -> Epochs:
-        from pydantic import TypeAdapter
-
+        from shortloop.eeg.formats.base import InputSettings
         from shortloop.eeg.formats.read import read_epochs
-        from shortloop.eeg.formats.settings import InputSettings
 
         contents = {name: [file.content for file in files] for name, files in self.files.items()}
         files_of = {"files": contents} if contents else {}
-        settings: TypeAdapter[InputSettings] = TypeAdapter(InputSettings)
         return read_epochs(
-            settings.validate_python({**self.settings, **files_of}),
+            InputSettings.model_validate({**self.settings, **files_of}),
             [file.path for file in self.files.get(phase, [])],
             participant=self.partition or "",
             phase=phase,

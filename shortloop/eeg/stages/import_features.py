@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from shortloop.eeg.data import Features
+    from shortloop.eeg.formats.base import InputSettings
 
 __all__ = ["ImportFeatures"]
 
@@ -19,6 +20,7 @@ class ImportFeatures(Stage):
     """Import: ready-made features of one participant, checked."""
 
     siblings = ("kind",)
+    settings: InputSettings
     kind: str  # amplitude or power
     files: dict[str, File]  # of each phase
     classes: list[str]
@@ -54,10 +56,9 @@ class ImportFeatures(Stage):
         from functools import partial
 
         from shortloop.eeg.formats.read import features_begun
-        from shortloop.eeg.formats.settings import ThesisInput
 
         return features_begun(
-            ThesisInput(format="thesis"),
+            self.settings,
             self.files[phase].path,
             kind=self.kind,
             participant=self.partition or "",

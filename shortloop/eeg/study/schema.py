@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings, LinearSvmSettings
 from shortloop.eeg.features.settings import FeatureSettings
-from shortloop.eeg.formats.settings import InputSettings
+from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.settings.base import Name, Settings
 
@@ -65,7 +65,7 @@ class Study(Settings):
         description="names of the classes, in the order of tables and figures; no default",
     )
     phases: Phases = Field(Phases(), description="which phase trains and which is decoded")
-    input: InputSettings = Field(description="format of the recordings and where they are; no default")
+    input: AnyInput = Field(description="format of the recordings and where they are; no default")
     features: FeatureSettings = Field(description="what the classifiers see; no default")
     decoding: DecodingSettings = Field(DecodingSettings(), description="folds, selection, scaling, score")
     estimator: EstimatorSettings = Field(LinearSvmSettings(), description="the classifier")

@@ -17,9 +17,11 @@ import pytest
 from formats_mutants import FORMATS, mutant, seeds
 from scipy.io import loadmat
 
-from shortloop.eeg.formats import edf, fif
+from shortloop.eeg.formats.edf import EdfInput
+from shortloop.eeg.formats.fif import FifInput
+from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.read import read_epochs, read_features
-from shortloop.eeg.formats.settings import EdfInput, FifInput, NpzInput, ThesisInput
+from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.errors import InputError
 
 MUTANTS = int(os.environ.get("MUTANTS", "480"))
@@ -55,10 +57,8 @@ def load_libraries(kind: str, file: Path) -> None:
     """Read a whole file in this process, so that those that read the others need not load what it takes."""
     if kind == "mat":
         loadmat(file)
-    elif kind == "edf":
-        edf.read(INPUTS[kind], [file], participant="S1", phase="run", classes=CLASSES)  # type: ignore[arg-type]
-    elif kind == "fif":
-        fif.read(INPUTS[kind], [file], participant="S1", phase="run", classes=CLASSES)  # type: ignore[arg-type]
+    elif kind != "npz":
+        INPUTS[kind].read_part(file, "S1", CLASSES)
 
 
 def end_of(kind: str, file: Path) -> str:

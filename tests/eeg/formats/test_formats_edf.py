@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.read import read_epochs
-from shortloop.eeg.formats.settings import EdfInput
 from shortloop.errors import InputError
 
 EEGBCI = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "eegbci"

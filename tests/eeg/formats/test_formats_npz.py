@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.read import read_epochs
-from shortloop.eeg.formats.settings import NpzInput
 from shortloop.errors import InputError
 
 N170 = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "n170"

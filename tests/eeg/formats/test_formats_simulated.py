@@ -13,9 +13,8 @@ import pytest
 from scipy import signal, stats
 
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats import simulated
 from shortloop.eeg.formats.read import read_epochs
-from shortloop.eeg.formats.settings import SimulatedInput
+from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.errors import InputError
 
 CLASSES = ("face", "landmark", "object")
@@ -114,9 +113,9 @@ def test_same_seed_same_bits_in_any_process() -> None:
     np.random.seed(2)  # noqa: NPY002
     assert digest(simulate(trials=4)) == here
     code = (
-        "import hashlib; from shortloop.eeg.formats import simulated; "
-        "from shortloop.eeg.formats.settings import SimulatedInput; "
-        "e = simulated.read(SimulatedInput(format='simulated', trials=4), participant='S01', phase='study', "
+        "import hashlib; "
+        "from shortloop.eeg.formats.simulated import SimulatedInput; "
+        "e = SimulatedInput(format='simulated', trials=4).generate(participant='S01', phase='study', "
         f"classes={CLASSES!r}, seed=7, training=True); "
         "print(hashlib.sha256(e.data.tobytes() + e.labels.tobytes()).hexdigest())"
     )
@@ -188,9 +187,7 @@ def test_a_window_outside_the_epochs_is_an_error(settings: dict[str, Any], phase
     assert caught.value.field == field
 
 
-def test_read_is_what_the_door_gives() -> None:
+def test_what_is_generated_is_what_is_read() -> None:
     settings = SimulatedInput(format="simulated", trials=3)
-    direct = simulated.read(
-        settings, participant="S01", phase="study", classes=CLASSES, seed=7, training=True
-    )
+    direct = settings.generate(participant="S01", phase="study", classes=CLASSES, seed=7, training=True)
     assert digest(direct) == digest(simulate(trials=3))

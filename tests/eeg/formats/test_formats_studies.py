@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from shortloop.eeg.decoding.settings import LinearSvmSettings
+from shortloop.eeg.formats.base import RecordedInput
 from shortloop.eeg.formats.consistency import check_alike, check_trials
 from shortloop.eeg.formats.files import find_files
 from shortloop.eeg.formats.read import read_epochs, read_features
-from shortloop.eeg.formats.settings import SimulatedInput, ThesisInput
 from shortloop.eeg.formats.summary import RecordingSummary, summarize
+from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.study.load import data_folder, read_study
 from shortloop.eeg.study.schema import Study
 
@@ -38,7 +39,7 @@ def test_recordings_fit_their_study(name: str, monkeypatch: pytest.MonkeyPatch) 
     file = ROOT / "studies" / f"{name}.toml"
     study = read_study(file)
     assert study.name == name
-    assert not isinstance(study.input, SimulatedInput | ThesisInput)
+    assert isinstance(study.input, RecordedInput)
     summaries = []
     for participant in study.participants:
         for phase in study.phases.names:

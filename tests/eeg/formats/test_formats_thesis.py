@@ -13,8 +13,9 @@ from numpy.lib.format import open_memmap
 from scipy.io import savemat
 
 from shortloop.eeg.data import Features
+from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.read import read_epochs, read_features
-from shortloop.eeg.formats.settings import EdfInput, ThesisInput
+from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.errors import InputError
 
 INPUT = ThesisInput(format="thesis", power={"study": "x.mat"})
@@ -232,7 +233,7 @@ def test_epochs_and_features_have_their_own_door(tmp_path: Path) -> None:
     assert caught.value.where["participant"] == "S1"
     edf = EdfInput(format="edf", files={"study": ("x.edf",)})
     with pytest.raises(InputError, match="epochs, not features"):
-        read_features(edf, tmp_path / "x", kind="power", participant="S1", phase="study", classes=("a",))  # type: ignore[arg-type]
+        read_features(edf, tmp_path / "x", kind="power", participant="S1", phase="study", classes=("a",))
     with pytest.raises(InputError, match="no files of the study phase"):
         read_epochs(edf, [], participant="S1", phase="study", classes=("a", "b"))
 

@@ -9,7 +9,11 @@ import pytest
 from pydantic import BaseModel
 
 from shortloop.eeg.decoding.settings import LdaSettings, LinearSvmSettings, MatlabSvmSettings, SklearnSettings
-from shortloop.eeg.formats.settings import EdfInput, FifInput, NpzInput, SimulatedInput, ThesisInput
+from shortloop.eeg.formats.edf import EdfInput
+from shortloop.eeg.formats.fif import FifInput
+from shortloop.eeg.formats.npz import NpzInput
+from shortloop.eeg.formats.simulated import SimulatedInput
+from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.errors import InputError

@@ -232,7 +232,7 @@ def test_the_text_names_versions_of_all_libraries() -> None:
         imported = {"scikit-learn": "sklearn"}.get(name, name)
         assert f"\n# {imported} {metadata.version(name)}\n" in text
     assert "# mne " not in text
-    assert "# mne " in text_of(ROOT / "methods" / "a_import_epochs.py")
+    assert "# mne " in text_of(ROOT / "methods" / "a_amplitude.py")
 
 
 def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:

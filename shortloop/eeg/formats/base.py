@@ -1,0 +1,231 @@
+"""What a format of recordings is: its settings, the files that it wants, and how one of them is read.
+
+A format is a module beside this one with one record in it. The record is read with every study, so nothing
+of size may be imported but within its functions.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from shortloop.settings.tagged import Tagged
+
+if TYPE_CHECKING:
+    from shortloop.eeg.data import Epochs, Features
+    from shortloop.eeg.formats.sessions import Part
+    from shortloop.types import FloatArray
+
+__all__ = ["FeaturesInput", "GeneratedInput", "InputSettings", "Patterns", "RecordedInput", "all_named"]
+
+Patterns = tuple[str, ...]
+
+FOLDER = "relative to the study file; ${NAME=default} is expanded; default: beside the study file"
+FILES = (
+    "files of each phase, as paths below `folder`; '{participant}' stands for the participant's name, "
+    "and * and ? match; no default"
+)
+
+
+class InputSettings(Tagged):
+    """Where the recordings are and how they are read: base of `GeneratedInput`, `RecordedInput` and
+    `FeaturesInput`, of which each format is one."""
+
+    tag = "format"
+    places: ClassVar[frozenset[str]] = frozenset()
+    """Fields that say where the files are, and nothing of how they are read."""
+
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+        """Raise ValueError unless this input can give all phases, classes and kinds of features."""
+
+    def how_to_read(self) -> dict[str, Any]:
+        """All that decides what comes of a file, and not where it is: plain data, to be validated again.
+
+        Returns
+        -------
+        dict
+        """
+        return self.model_dump(mode="json", exclude=set(self.places))
+
+    def warm_up(self) -> None:
+        """Import what reading takes, so that processes forked later share it."""
+
+
+class GeneratedInput(InputSettings):
+    """Epochs that are made, without files."""
+
+    @abstractmethod
+    def generate(
+        self, *, participant: str, phase: str, classes: Sequence[str], seed: int, training: bool
+    ) -> Epochs:
+        """One participant's epochs in one phase.
+
+        Parameters
+        ----------
+        participant, phase : str
+            Whose and of which phase.
+        classes : sequence of str
+            Classes of the study.
+        seed : int
+            The study's seed.
+        training : bool
+            Whether this is the phase that trains.
+
+        Returns
+        -------
+        Epochs
+        """
+
+
+class RecordedInput(InputSettings):
+    """Epochs in files, one or several for each participant and phase."""
+
+    places = frozenset({"folder", "files"})
+    folder: str = Field(".", description=f"folder of the recordings, {FOLDER}")
+    files: dict[str, Patterns] = Field(description=FILES)
+    events: dict[str, Patterns] = Field(
+        default_factory=dict,
+        description="names of the events of each class; default: the class's own name",
+    )
+
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+        all_named("input.files", phases, self.files)
+        if self.events:
+            all_named("input.events", classes, self.events)
+
+    def events_of(self, name: str) -> Patterns:
+        """Names of the events of one class."""
+        return self.events.get(name, (name,))
+
+    @abstractmethod
+    def declared(self, file: Path, participant: str) -> int:
+        """What a file says that it unpacks to; limits of the process that reads it follow from this.
+
+        Parameters
+        ----------
+        file : Path
+            The file.
+        participant : str
+            Whose file it is, for messages.
+
+        Returns
+        -------
+        int
+            Bytes.
+
+        Raises
+        ------
+        InputError
+            If it cannot hold what it says.
+        """
+
+    @abstractmethod
+    def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
+        """Epochs of one file.
+
+        Parameters
+        ----------
+        file : Path
+            The file.
+        participant : str
+            Whose file it is, for messages.
+        classes : sequence of str
+            Classes of the study.
+
+        Returns
+        -------
+        Part
+
+        Raises
+        ------
+        InputError
+            If anything is wrong with it. Of whatever else is raised, one is made that names the file.
+        """
+
+
+class FeaturesInput(InputSettings):
+    """Features that were computed elsewhere: a file for each participant, phase and kind of features."""
+
+    folder: str = Field(".", description=f"folder of the files, {FOLDER}")
+
+    @abstractmethod
+    def files_of(self, kind: str) -> Mapping[str, str]:
+        """Files of one kind of features.
+
+        Parameters
+        ----------
+        kind : str
+            ``"amplitude"`` or ``"power"``.
+
+        Returns
+        -------
+        mapping of str to str
+            A pattern for each phase that there is one for.
+        """
+
+    @abstractmethod
+    def declared(self, file: Path, participant: str) -> int:
+        """As of `RecordedInput`."""
+
+    @abstractmethod
+    def read(
+        self,
+        file: Path,
+        *,
+        kind: str,
+        participant: str,
+        phase: str,
+        classes: Sequence[str],
+        allocate: Callable[[tuple[int, ...]], FloatArray],
+    ) -> Features:
+        """Features of one participant in one phase.
+
+        Parameters
+        ----------
+        file : Path
+            The file of this kind and phase.
+        kind : {"amplitude", "power"}
+            Which features.
+        participant, phase : str
+            Whose and of which phase.
+        classes : sequence of str
+            Classes of the study.
+        allocate : callable
+            Gives the float64 array of a shape that the data are read into, where they cannot be mapped.
+
+        Returns
+        -------
+        Features
+
+        Raises
+        ------
+        InputError
+            As from `RecordedInput.read_part`.
+        """
+
+
+def all_named(field: str, wanted: Sequence[str], table: Mapping[str, object]) -> None:
+    """Raise ValueError unless a table has all keys that are wanted.
+
+    Parameters
+    ----------
+    field : str
+        Where it is in the study file.
+    wanted : sequence of str
+        The keys.
+    table : mapping
+        The table.
+
+    Raises
+    ------
+    ValueError
+        Which names those that are missing.
+    """
+    missing = [name for name in wanted if name not in table]
+    if missing:
+        have = ", ".join(table) or "none"
+        raise ValueError(f"{field}: nothing given for {', '.join(missing)} (given: {have})")

@@ -1,0 +1,23 @@
+"""The formats there are: the one place that lists them.
+
+What reads recordings imports the one format that it needs by its name, and not this table, so that a new
+format makes no job run again.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from shortloop.eeg.formats.edf import EdfInput
+from shortloop.eeg.formats.fif import FifInput
+from shortloop.eeg.formats.npz import NpzInput
+from shortloop.eeg.formats.simulated import SimulatedInput
+from shortloop.eeg.formats.thesis import ThesisInput
+
+__all__ = ["AnyInput"]
+
+AnyInput = Annotated[
+    SimulatedInput | ThesisInput | EdfInput | FifInput | NpzInput, Field(discriminator="format")
+]

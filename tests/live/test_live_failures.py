@@ -33,18 +33,18 @@ def apart() -> Iterator[LiveProject]:
 
 
 def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> None:
-    method = apart.folder / "methods" / "a_train.py"
-    source = method.read_text(encoding="utf-8")
-    work = "    from shortloop.eeg.decoding.train import train_bin\n"
+    stage = apart.folder / "shortloop" / "eeg" / "stages" / "train.py"
+    source = stage.read_text(encoding="utf-8")
+    work = "        from shortloop.eeg.decoding.train import train_bin\n"
     assert work in source
-    method.write_text(source.replace(work, f"{work}    1 / 0\n"), encoding="utf-8")
+    stage.write_text(source.replace(work, f"{work}\n        1 / 0\n"), encoding="utf-8")
     failed = apart.ax("run", "build_pipeline")
     said = failed.stdout + failed.stderr
     assert failed.returncode == 1
     assert "ZeroDivisionError" in said
-    assert "a_train.py" in said
+    assert "train.py" in said
     assert not (apart.folder / "results" / "live").exists()
-    method.write_text(source, encoding="utf-8")
+    stage.write_text(source, encoding="utf-8")
     built = apart.run()
     assert ("train", "A") in built
     assert ("amplitude", "A") not in built  # what was fine before it failed is kept
@@ -55,12 +55,9 @@ def test_a_helper_beside_a_method_is_part_of_its_key(apart: LiveProject) -> None
     helper, method = apart.folder / "dev" / "helpers.py", apart.folder / "dev" / "a_ridge.py"
     helper.write_text("ALPHA = 100.0\n", encoding="utf-8")
     source = method.read_text(encoding="utf-8")
-    method.write_text(
-        source.replace("    from sklearn", "    from dev.helpers import ALPHA\n    from sklearn").replace(
-            'alpha=options["alpha"]', "alpha=ALPHA"
-        ),
-        encoding="utf-8",
-    )
+    model = "        from sklearn"
+    source = source.replace(model, f"        from dev.helpers import ALPHA\n{model}")
+    method.write_text(source.replace("alpha=self.alpha", "alpha=ALPHA"), encoding="utf-8")
     assert apart.run("ridge").keys() == {("ridge", "A")}
     assert apart.run("ridge").keys() == set()
     helper.write_text("ALPHA = 10.0  # less\n", encoding="utf-8")
@@ -83,5 +80,5 @@ def test_a_run_from_another_folder_is_one_of_the_project(apart: LiveProject) -> 
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"0 jobs built, 7 reused", done.stdout)
+    assert re.search(r"0 jobs built, 8 reused", done.stdout)
     assert list(elsewhere.iterdir()) == []

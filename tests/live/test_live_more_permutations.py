@@ -12,18 +12,21 @@ from live_project import LiveProject
 pytestmark = pytest.mark.live
 
 
-def with_count(project: LiveProject, count: int) -> dict[str, np.ndarray]:
-    """Nulls of a run with so many permutations, which must rebuild permute and what is below."""
+STAGES = {"test-labels": "permute", "training-labels": "retrain"}
+
+
+def with_count(project: LiveProject, stage: str, count: int) -> dict[str, np.ndarray]:
+    """Nulls of a run with so many permutations, which must rebuild the stage and what is below."""
     text = (project.folder / "study.toml").read_text(encoding="utf-8")
     kept = [line for line in text.splitlines() if not line.startswith("count = ")]
     project.write_study("\n".join([*kept, f"count = {count}"]) + "\n")
     built = project.run()
-    assert {stage for stage, _ in built} == {"permute", "group", "report"}
-    return nulls(project)
+    assert {stage for stage, _ in built} == {stage, "group", "report"}
+    return nulls(project, stage)
 
 
-def nulls(project: LiveProject) -> dict[str, np.ndarray]:
-    return {name: np.load(project.result("permute", name) / "curve_null.npy") for name in "AB"}
+def nulls(project: LiveProject, stage: str) -> dict[str, np.ndarray]:
+    return {name: np.load(project.result(stage, name) / "curve_null.npy") for name in "AB"}
 
 
 def given(folder: Path) -> str | None:
@@ -35,27 +38,28 @@ def test_only_new_ones_are_computed(project: LiveProject, null: str) -> None:
     text = (project.folder / "study.toml").read_text(encoding="utf-8")
     project.write_study(text.replace("count = ", f'null = "{null}"\ncount = '))
     assert project.run()
-    few = nulls(project)
-    first = {name: project.job("permute", name) for name in "AB"}
-    assert given(project.result("permute", "A")) is None
+    stage = STAGES[null]
+    few = nulls(project, stage)
+    first = {name: project.job(stage, name) for name in "AB"}
+    assert given(project.result(stage, "A")) is None
 
-    many = with_count(project, 130)
+    many = with_count(project, stage, 130)
     for name in "AB":
-        assert given(project.result("permute", name)) == first[name]
+        assert given(project.result(stage, name)) == first[name]
         assert many[name].shape[0] == 130
         assert many[name][:39].tobytes() == few[name].tobytes()
 
     # What is handed over is used as it is, so it shows that nothing else was computed for it.
-    some = with_count(project, 60)
-    second = project.result("permute", "A")
+    some = with_count(project, stage, 60)
+    second = project.result(stage, "A")
     assert given(second) not in (None, first["A"])
     assert some["A"].tobytes() == many["A"][:60].tobytes()
 
     for job in (project.folder / "workdirs" / "main").glob("main-*"):
-        if json.loads((job / "setup.json").read_text(encoding="utf-8"))["method"] == "permute":
+        if json.loads((job / "setup.json").read_text(encoding="utf-8"))["method"] == stage:
             (job / "record.json").unlink(missing_ok=True)  # all are damaged now: from scratch
     project.run()
-    scratch = project.result("permute", "A")
+    scratch = project.result(stage, "A")
     assert given(scratch) is None
     assert np.load(scratch / "curve_null.npy").tobytes() == some["A"].tobytes()
     project.write_study(text)

@@ -93,10 +93,10 @@ def test_every_null_takes_every_score(built: LiveProject) -> None:
     try:
         for score, low, high in (("accuracy", 20.0, 85.0), ("auc", 0.2, 0.8)):
             score_with(built, score)
-            null = array(built.result("permute", "A"), "plane_null")
+            null = array(built.result("retrain", "A"), "plane_null")
             assert null.shape == (9, 4, 4)
             assert low < null.mean() < high
-            record = json.loads((built.result("permute", "A") / "record.json").read_text())
+            record = json.loads((built.result("retrain", "A") / "record.json").read_text())
             assert record["arrays"]["plane_null"]["unit"] == ("" if score == "auc" else "%")
     finally:
         built.write_study(study)

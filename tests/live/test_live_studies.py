@@ -38,7 +38,7 @@ def needs(folder: str) -> Path:
 def test_the_embedded_study_finds_what_was_put_there(project: LiveProject) -> None:
     summary = run_study(project, None)
     assert summary["study"] == "simulated"
-    assert len(summary["jobs"]) == 8 * 9 + 3
+    assert len(summary["jobs"]) == 8 * 9 + 4
     for found in summary["findings"]:
         curve, plane = found["group"]["curve"], found["group"]["generalization"]
         # Patterns are there from 100 to 400 ms at study and 250 ms later at test; a wavelet of 5 cycles at

@@ -109,6 +109,8 @@ def typed_options(
             typed[name] = adapters[name].validate_python(value, context=files)
         except ValidationError as error:
             first = error.errors()[0]
+            if isinstance(cause := first.get("ctx", {}).get("error"), InputError):
+                raise cause from None  # e.g. a file that changed, which is no wrong option
             inside = ".".join(map(str, (name, *first["loc"])))
             raise InputError(
                 f"an option of {stage.__name__} is not what it must be",

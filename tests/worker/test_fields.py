@@ -1,0 +1,226 @@
+"""What a stage is given: which of its annotations are options and which are jobs, and options as typed."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from shortloop.errors import InputError, TransientError
+from shortloop.worker.fields import REQUIRED, fields_of, typed_options
+from shortloop.worker.stage import File, Job, Stage
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from fractions import Fraction as Share
+
+    from pydantic import PositiveInt
+
+
+class Plain(Stage):
+    """Every kind of field."""
+
+    siblings = ("name",)
+    name: str
+    count: PositiveInt
+    price: Decimal | None = None
+    shares: list[Share] = []  # noqa: RUF012
+    table: dict[str, Any] = {}  # noqa: RUF012  as a user writes it
+    file: File
+    files: dict[str, list[File]] = {}  # noqa: RUF012
+    panel: Job
+    groups: list[Job]
+    extra: Job | None
+    LIMIT: ClassVar[int] = 3
+    untyped = 7
+
+
+class Inherits(Plain):
+    count = 5
+    price: Decimal | None = None
+    more: bool = False
+    second: Job
+
+
+class Nothing(Stage):
+    pass
+
+
+FILES = {"c1": Path("one.npz"), "c2": Path("two.npz")}
+GIVEN = {"name": "a", "count": 2, "file": "c1"}
+
+
+def test_options_and_jobs_are_told_apart_in_order() -> None:
+    fields = fields_of(Plain)
+    assert list(fields.options.items()) == [
+        ("name", REQUIRED),
+        ("count", REQUIRED),
+        ("price", None),
+        ("shares", []),
+        ("table", {}),
+        ("file", REQUIRED),
+        ("files", {}),
+    ]
+    assert (fields.jobs, fields.lists, fields.perhaps) == (["panel"], ["groups"], ["extra"])
+
+
+def test_fields_are_inherited_and_may_get_a_default() -> None:
+    fields = fields_of(Inherits)
+    assert list(fields.options) == [*fields_of(Plain).options, "more"]
+    assert (fields.options["count"], fields.options["more"]) == (5, False)
+    assert fields.jobs == ["panel", "second"]
+
+
+def test_a_stage_of_no_fields() -> None:
+    assert fields_of(Nothing).options == {}
+    assert typed_options(Nothing, {}, {}) == {}
+
+
+def test_options_are_of_their_types() -> None:
+    given = {**GIVEN, "price": "2.50", "shares": ["1/3"], "table": {"x": [1, None]}}
+    typed = typed_options(Plain, given, FILES)
+    decimal, fraction = (importlib.import_module(name) for name in ("decimal", "fractions"))
+    assert typed["price"] == decimal.Decimal("2.50")
+    assert typed["shares"] == [fraction.Fraction(1, 3)]
+    assert isinstance(typed["shares"][0], fraction.Fraction)
+    assert typed["table"] == {"x": [1, None]}
+    assert "files" not in typed  # the class has its default
+
+
+def test_files_are_found_by_their_content() -> None:
+    typed = typed_options(Plain, {**GIVEN, "files": {"a": ["c2", "c1"], "b": []}}, FILES)
+    assert typed["file"] == File("c1", Path("one.npz"))
+    assert typed["files"] == {"a": [File("c2", Path("two.npz")), File("c1", Path("one.npz"))], "b": []}
+
+
+class Gone(dict[str, Path]):
+    def __missing__(self, content: str) -> Path:
+        raise TransientError("a file changed", file="one.npz", hint="run again")
+
+
+def test_a_file_that_cannot_be_found_is_no_wrong_option() -> None:
+    """It may be there the next time: no job may keep that as its result."""
+    for given in (GIVEN, {**GIVEN, "files": {"a": ["c1"]}}):
+        with pytest.raises(TransientError, match="a file changed"):
+            typed_options(Plain, given, Gone())
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "found"),
+    [
+        ({"count": 0}, "option count", "0"),
+        ({"count": "many"}, "option count", "'many'"),
+        ({"name": 3}, "option name", "3"),
+        ({"name": None}, "option name", "None"),
+        ({"shares": ["1/3", "x"]}, "option shares.1", "'x'"),
+        ({"table": [1]}, "option table", "[1]"),
+        ({"file": 3}, "option file", "3"),
+        ({"files": {"a": "c1"}}, "option files.a", "'c1'"),
+        ({"name": ["long"] * 100}, "option name", "['long', 'long'"),
+    ],
+)
+def test_an_option_of_another_type_is_named(change: dict[str, Any], field: str, found: str) -> None:
+    with pytest.raises(InputError, match="an option of Plain is not what it must be") as caught:
+        typed_options(Plain, {**GIVEN, **change}, FILES)
+    assert caught.value.field == field
+    assert str(caught.value.found).startswith(found)
+    assert len(str(caught.value.found)) <= 200
+    assert caught.value.expected
+
+
+def test_options_that_are_missing_or_unknown_are_named() -> None:
+    with pytest.raises(InputError, match="Plain has other options") as caught:
+        typed_options(Plain, {"name": "a", "cuont": 3, "panel": "main-1"}, FILES)
+    assert caught.value.found == "no count, no file, cuont, panel"
+    assert caught.value.expected == "name, count, price, shares, table, file, files"
+    with pytest.raises(InputError, match="Nothing has other options") as caught:
+        typed_options(Nothing, {"x": 1}, {})
+    assert caught.value.expected == "none"
+
+
+NUMBERS = itertools.count()
+HEAD = """\
+import typing
+from pathlib import PurePath
+from shortloop.worker.stage import File, Job, Stage
+
+"""
+DEFERRED = f"from __future__ import annotations\n{HEAD}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Whose modules can be imported, and are forgotten after that."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def module(folder: Path, text: str, head: str = HEAD) -> ModuleType:
+    name = f"toy_stages_{next(NUMBERS)}"
+    (folder / f"{name}.py").write_text(head + text, encoding="utf-8")
+    return importlib.import_module(name)
+
+
+def test_annotations_may_be_evaluated(folder: Path) -> None:
+    """As without `from __future__ import annotations`."""
+    made = module(
+        folder,
+        """
+class Fit(Stage):
+    siblings: typing.ClassVar[tuple[str, ...]] = ("where",)
+    where: PurePath
+    one: Job
+    many: list[Job]
+    perhaps: Job | None
+""",
+    )
+    fields = fields_of(made.Fit)
+    assert list(fields.options) == ["where"]
+    assert (fields.jobs, fields.lists, fields.perhaps) == (["one"], ["many"], ["perhaps"])
+    assert typed_options(made.Fit, {"where": "a/b"}, {})["where"].parts == ("a", "b")
+
+
+def test_types_are_imported_when_they_are_needed(folder: Path) -> None:
+    """Those of a base as the module of the base calls them."""
+    (folder / "heavy.py").write_text(
+        "import enum\n\nclass Unit(enum.Enum):\n    m = 'metre'\n", encoding="utf-8"
+    )
+    base = module(
+        folder,
+        """
+if typing.TYPE_CHECKING:
+    from heavy import Unit as U
+
+class Base(Stage):
+    unit: U
+""",
+        DEFERRED,
+    )
+    made = module(
+        folder,
+        f"""
+from {base.__name__} import Base
+
+if typing.TYPE_CHECKING:
+    from fractions import Fraction
+
+class Fit(Base):
+    share: Fraction
+""",
+        DEFERRED,
+    )
+    assert "heavy" not in sys.modules
+    assert list(fields_of(made.Fit).options) == ["unit", "share"]
+    assert "heavy" not in sys.modules
+    with pytest.raises(InputError, match="option share"):
+        typed_options(made.Fit, {"unit": "metre", "share": "x"}, {})
+    assert "heavy" in sys.modules

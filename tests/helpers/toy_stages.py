@@ -1,0 +1,105 @@
+"""Stages of toys, and jobs of them in folders, without exax."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortloop.worker.output import keep_unit, lay_out, write_output
+from shortloop.worker.records import create_array
+from shortloop.worker.results import Result, open_result
+from shortloop.worker.stage import File, Finished, Index, Job, Out, Outputs, Stage, Values
+from shortloop.worker.task import Task, open_stage
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class Numbers(Stage):
+    """Numbers of a text file; nothing to hand out."""
+
+    file: File
+    scale: float = 1.0
+
+    def finish(self, out: Outputs) -> Finished:
+        numbers = [self.scale * float(line) for line in self.file.path.read_text(encoding="utf-8").split()]
+        return Finished({"names": [self.file.path.name]}, {"numbers": Values(numbers, "rows", "the numbers")})
+
+
+class Powers(Stage):
+    """Powers of numbers, which grow; a unit is a power of all of them."""
+
+    grows = "count"
+    siblings = ("style.name",)
+    count: int
+    style: dict[str, Any]
+    numbers: Job
+    others: list[Job]
+    offset: Job | None
+
+    def open(self) -> None:
+        more = [each.arrays["numbers"] for each in self.others]
+        self.base = np.concatenate([self.numbers.arrays["numbers"], *more])
+        self.opened = True
+
+    def units(self) -> int:
+        return self.count - self.have
+
+    def outputs(self) -> dict[str, Out]:
+        shape = self.count, len(self.base)
+        return {
+            "powers": Out(shape, "f8", "powers × rows", "n-th powers", grows=True),
+            "largest": Out((1, self.count), "f4", "one × powers", "largest power", "m"),
+        }
+
+    def index(self, unit: int) -> Mapping[str, Index]:
+        row = unit + self.have
+        return {"powers": row, "largest": (slice(None), row)}
+
+    def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
+        values = self.base ** (unit + self.have)
+        page = f"{self.style['name']} {unit + self.have}: {values.tolist()}\n".encode()
+        return {"powers": values, "largest": values.max(), f"pages/{unit + self.have}.txt": page}
+
+    def finish(self, out: Outputs) -> Finished:
+        means = out.create("means", (self.count,), "f8")
+        means[...] = out["powers"].mean(axis=1)
+        said = {
+            "means": Values(None, "powers", "means over rows"),
+            "total": Values(out["powers"].sum(), "", ""),
+        }
+        return Finished({"rows": len(self.base)}, said, {"report/all.txt": b"all\n"})
+
+
+def task_of(stage: type[Stage], options: Mapping[str, Any], jobs: Mapping[str, Any], **more: Any) -> Task:
+    """A job of a toy stage."""
+    return Task(stage.__name__.lower(), __name__, stage.__name__, None, options, jobs, **more)
+
+
+def run_task(task: Task, folder: Path) -> Result:
+    """Do a whole job in this process, in a new folder."""
+    folder.mkdir(parents=True)
+    with contextlib.chdir(folder):
+        stage = open_stage(task)
+        units = stage.units()
+        arrays = lay_out(stage, task, create_array)
+        for unit in range(units if isinstance(units, int) else len(units)):
+            keep_unit(stage, unit, arrays, keep_file)
+        write_output(stage, task, arrays, [])
+    return open_result(folder, task.where)
+
+
+def keep_file(name: str, content: bytes) -> None:
+    """In the current folder."""
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_bytes(content)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """All that a job left."""
+    found = sorted(file for file in folder.rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): file.read_bytes() for file in found}

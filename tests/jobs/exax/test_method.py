@@ -1,0 +1,212 @@
+"""An exax method made of a stage: what exax finds in it, and what comes of its functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from accelerator import g
+from jobs_project import empty_project, make_job, own_package, write
+from toy_stages import Numbers, Powers, files_of, run_task, task_of
+
+from shortloop.errors import InputError, TransientError
+from shortloop.jobs.exax.method import STAGE, exax_method
+from shortloop.jobs.keys.code import code_file
+from shortloop.jobs.store.inputs import register
+from shortloop.worker.results import Result, open_result
+from shortloop.worker.stage import Finished, Outputs, Stage
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+
+class FakeJob(str):
+    """A job as exax gives it to a method."""
+
+    path: Path
+    early: bool
+    registered: list[str]
+
+    def register_file(self, name: str) -> None:
+        assert Path(name).is_file()
+        self.registered.append(name)
+
+    def finish_early(self) -> None:
+        self.early = True
+
+
+class Jobs:
+    """Runs methods as exax does, in folders of jobs, one slice after the other."""
+
+    def __init__(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.project = project
+        self.monkeypatch = monkeypatch
+        self.number = 0
+
+    def run(
+        self, stage: type[Stage], options: Mapping[str, Any], jobs: Mapping[str, Any] | None = None
+    ) -> tuple[FakeJob, Result]:
+        self.number += 1
+        job = FakeJob(f"main-{self.number}")
+        method = stage.__name__.lower()
+        job.path = make_job(self.project, job, method=method, options=options)
+        job.early, job.registered = False, []
+        made = exax_method(stage, str(write(self.project, f"methods/a_{method}.py", "x = 1\n")))
+        with self.monkeypatch.context() as inside:
+            inside.chdir(job.path)
+            inside.setattr(g, "options", {**made["options"], **options}, raising=False)
+            inside.setattr(g, "jobs", dict(jobs or {}), raising=False)
+            if "prepare" not in made:
+                made["synthesis"](job)
+            else:
+                prepared = made["prepare"](job)
+                if not job.early:
+                    found = [made["analysis"](number, prepared) for number in range(3)]
+                    made["synthesis"](job, prepared, iter(found))
+            return job, open_result(job.path)
+
+    def numbers(self) -> FakeJob:
+        (content,) = register([write(self.project, "numbers.txt", "1 2 3")])
+        return self.run(Numbers, {"file": content})[0]
+
+
+@pytest.fixture
+def jobs(package: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    return Jobs(package, monkeypatch)
+
+
+STYLE = {"style": {"name": "x"}}
+
+
+def test_what_exax_finds(package: Path) -> None:
+    method = write(package, "methods/a_powers.py", "x = 1\n")
+    made = exax_method(Powers, str(method))
+    assert made[STAGE] is Powers
+    assert made["description"].startswith("Powers of numbers, which grow")
+    assert made["depend_extra"] == [str(code_file(method))]
+    assert made["options"] == {"partition": None, "modules": [], "count": None, "style": None}
+    assert made["jobs"] == ("numbers", "offset", ["others"], "before")
+    assert {"prepare", "analysis", "synthesis"} < made.keys()
+    numbers = exax_method(Numbers, str(method))
+    assert numbers["options"]["scale"] == 1.0
+    assert numbers["jobs"] == ()
+    assert not {"prepare", "analysis"} & numbers.keys()
+
+
+def test_units_are_shared_out_and_files_registered(jobs: Jobs, tmp_path: Path) -> None:
+    numbers = jobs.numbers()
+    job, result = jobs.run(Powers, {"count": 4, **STYLE}, {"numbers": numbers, "others": [numbers]})
+    assert not job.early
+    assert job.registered == [*(f"pages/{number}.txt" for number in range(4)), "report/all.txt"]
+    plain = task_of(
+        Powers,
+        {"count": 4, **STYLE},
+        {"numbers": str(numbers.path), "others": [str(numbers.path)]},
+        versions=result.record["versions"],
+    )
+    expected = files_of(run_task(plain, tmp_path / "plain").path)
+    found = files_of(job.path)
+    record = json.loads(found.pop("record.json"))
+    assert record["threads"]
+    assert {**record, "threads": []} == json.loads(expected.pop("record.json"))
+    assert {name: found[name] for name in expected} == expected
+    assert found.keys() - expected.keys() == {"setup.json", "post.json"}
+
+
+def test_a_job_without_units_is_done_at_once(jobs: Jobs) -> None:
+    result = open_result(jobs.numbers().path)
+    np.testing.assert_array_equal(result.arrays["numbers"], [1, 2, 3])
+    assert result.record["threads"]
+    assert result.record["versions"].keys() >= {"python"}
+
+
+class Small(Powers):
+    def is_small(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stage", "count"), [(Small, 4), (Powers, 1), (Powers, 0)])
+def test_little_work_is_not_shared_out(jobs: Jobs, stage: type[Stage], count: int) -> None:
+    numbers = jobs.numbers()
+    job, result = jobs.run(stage, {"count": count, **STYLE}, {"numbers": numbers, "others": []})
+    assert job.early
+    assert len(result.arrays["powers"]) == count
+    assert job.registered == [*(f"pages/{number}.txt" for number in range(count)), "report/all.txt"]
+
+
+def test_a_job_grows_from_the_one_before(jobs: Jobs) -> None:
+    numbers = jobs.numbers()
+    above = {"numbers": numbers, "others": []}
+    before, _ = jobs.run(Powers, {"count": 2, **STYLE}, above)
+    job, result = jobs.run(Powers, {"count": 4, **STYLE}, {**above, "before": before})
+    np.testing.assert_array_equal(result.arrays["powers"][3], [1, 8, 27])
+    assert job.registered == ["pages/2.txt", "pages/3.txt", "report/all.txt"]
+
+
+def test_the_partition_is_no_option_of_the_stage(jobs: Jobs) -> None:
+    (content,) = register([write(jobs.project, "numbers.txt", "1 2 3")])
+    _, result = jobs.run(Numbers, {"file": content, "partition": "north", "modules": ["json"]})
+    assert (result.partition, result.stage) == ("north", "numbers")
+
+
+class Refuses(Powers):
+    where = "open"
+    error: type[InputError] = InputError
+
+    def open(self) -> None:
+        super().open()
+        self._refuse("open")
+
+    def compute(self, unit: int) -> Mapping[str, Any]:
+        self._refuse("compute")
+        return super().compute(unit)
+
+    def finish(self, out: Outputs) -> Finished:
+        self._refuse("finish")
+        return super().finish(out)
+
+    def _refuse(self, step: str) -> None:
+        if self.where == step:
+            raise self.error("no such numbers", file="a.txt")
+
+
+@pytest.mark.parametrize("where", ["open", "finish"])
+def test_input_that_is_refused_leaves_the_message(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(Refuses, "where", where)
+    job, result = jobs.run(Refuses, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    assert job.early == (where == "open")
+    assert result.problem == "no such numbers\n  file:         a.txt"
+    assert not list(job.path.glob("*.npy"))
+    assert len(result.arrays) == 0
+
+
+@pytest.mark.parametrize(
+    ("where", "error"), [("compute", InputError), ("open", TransientError), ("finish", TransientError)]
+)
+def test_what_may_be_right_the_next_time_is_not_kept(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, where: str, error: type[InputError]
+) -> None:
+    monkeypatch.setattr(Refuses, "where", where)
+    monkeypatch.setattr(Refuses, "error", error)
+    numbers = jobs.numbers()
+    with pytest.raises(error, match="no such numbers"):
+        jobs.run(Refuses, {"count": 4, **STYLE}, {"numbers": numbers, "others": []})
+    assert not (jobs.project / "workdirs/main" / f"main-{jobs.number}" / "record.json").exists()
+
+
+def test_an_option_of_another_type_is_refused(jobs: Jobs) -> None:
+    _, result = jobs.run(Powers, {"count": "many", **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    assert "option count" in str(result.problem)
+
+
+def test_a_file_that_changed_while_it_was_read_spoils_the_job(jobs: Jobs) -> None:
+    (content,) = register([write(jobs.project, "numbers.txt", "1 2 3")])
+    write(jobs.project, "numbers.txt", "4 5 6")
+    with pytest.raises(TransientError, match="changed while"):
+        jobs.run(Numbers, {"file": content})

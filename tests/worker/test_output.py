@@ -1,0 +1,185 @@
+"""What a stage leaves: arrays that its units fill, more of them at the end, files, and the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toy_stages import Numbers, Powers, files_of, keep_file, run_task, task_of
+
+from shortloop.span import Span
+from shortloop.worker.output import keep_unit, lay_out, write_output
+from shortloop.worker.records import Outside, create_array
+from shortloop.worker.results import Result, Where, open_result
+from shortloop.worker.stage import Finished, Index, Out, Outputs, Stage, Values
+from shortloop.worker.task import Task, open_stage
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> Path:
+    """A job of three numbers."""
+    file = tmp_path / "numbers.txt"
+    file.write_text("1 2 3", encoding="utf-8")
+    task = task_of(Numbers, {"file": "c1"}, {}, where=Where({"c1": file}))
+    return run_task(task, tmp_path / "main-1").path
+
+
+def powers(numbers: Path, count: int, **more: Any) -> Task:
+    jobs: dict[str, Any] = {"numbers": str(numbers), "others": [], "offset": None}
+    return task_of(Powers, {"count": count, "style": {"name": "x"}}, jobs, **more)
+
+
+def test_what_units_and_the_end_leave(numbers: Path, tmp_path: Path) -> None:
+    result = run_task(powers(numbers, 4, versions={"numpy": "2"}), tmp_path / "main-2")
+    expected = np.array([1.0, 2, 3]) ** np.arange(4)[:, np.newaxis]
+    np.testing.assert_array_equal(result.arrays["powers"], expected)
+    np.testing.assert_array_equal(result.arrays["largest"], np.array([[1, 3, 9, 27]], "f4"), strict=True)
+    np.testing.assert_array_equal(result.arrays["means"], expected.mean(axis=1))
+    assert result.arrays["total"] == expected.sum()
+    assert result.facts == {"rows": 3, "count": 4}
+    files = {file for file in files_of(result.path) if not file.endswith(".npy")}
+    assert files == {"record.json", "report/all.txt", *(f"pages/{number}.txt" for number in range(4))}
+    assert result.record["versions"] == {"numpy": "2"}
+    assert (result.stage, result.partition, result.problem) == ("powers", None, None)
+
+
+def test_the_record_says_what_each_array_is(numbers: Path, tmp_path: Path) -> None:
+    described = run_task(powers(numbers, 2), tmp_path / "main-2").record["arrays"]
+    assert described["largest"] == {
+        "axes": "one × powers",
+        "description": "largest power",
+        "unit": "m",
+        "shape": [1, 2],
+        "dtype": "float32",
+    }
+    assert list(described) == ["powers", "largest", "means", "total"]
+
+
+@pytest.mark.parametrize(("before", "count"), [(0, 3), (2, 5), (5, 2), (3, 3)])
+def test_grown_or_at_once_is_the_same(numbers: Path, tmp_path: Path, before: int, count: int) -> None:
+    run_task(powers(numbers, before), tmp_path / "main-2")
+    grown = run_task(powers(numbers, count, before=str(tmp_path / "main-2")), tmp_path / "main-3")
+    at_once = run_task(powers(numbers, count), tmp_path / "main-4")
+    np.testing.assert_array_equal(grown.arrays["powers"], at_once.arrays["powers"])
+    assert grown.facts == at_once.facts
+
+
+def test_only_outputs_that_grow_are_taken_over(numbers: Path, tmp_path: Path) -> None:
+    run_task(powers(numbers, 2), tmp_path / "main-2")
+    grown = run_task(powers(numbers, 3, before=str(tmp_path / "main-2")), tmp_path / "main-3")
+    assert grown.arrays["largest"].tolist() == [[0, 0, 9]]
+    assert not (grown.path / "pages/0.txt").exists()
+
+
+class Placed(Stage):
+    """Units whose place in their arrays differs."""
+
+    INDEX: Any = None
+
+    def outputs(self) -> dict[str, Out]:
+        return {"a": Out((4, 3), "i2", "x × y", "it"), "b": Out((4,), "?", "x", "it")}
+
+    def index(self, unit: int) -> Any:
+        return self.INDEX
+
+
+@pytest.mark.parametrize(
+    ("index", "values", "a", "b"),
+    [
+        (2, {"a": [1, 2, 3], "b": True}, [[0] * 3, [0] * 3, [1, 2, 3], [0] * 3], [0, 0, 1, 0]),
+        (slice(1, 3), {"a": np.ones((2, 3))}, [[0] * 3, [1] * 3, [1] * 3, [0] * 3], [0] * 4),
+        (
+            {"a": (slice(None), 1), "b": 0},
+            {"a": [1, 2, 3, 4], "b": 1},
+            [[0, 1, 0], [0, 2, 0], [0, 3, 0], [0, 4, 0]],
+            [1, 0, 0, 0],
+        ),
+        ({"a": (0, 0), "b": 0}, {"a": 5}, [[5, 0, 0], [0] * 3, [0] * 3, [0] * 3], [0] * 4),
+    ],
+)
+def test_a_unit_is_put_where_it_belongs(
+    index: Index | Mapping[str, Index], values: dict[str, Any], a: list[list[int]], b: list[int]
+) -> None:
+    stage = Placed()
+    stage.INDEX = index
+    stage.compute = lambda unit: values  # type: ignore[method-assign]
+    arrays = lay_out(stage, Task("placed", "", "", None, {}, {}), lambda name, *of: np.zeros(*of))
+    keep_unit(stage, 0, arrays, keep_file)
+    np.testing.assert_array_equal(arrays["a"], np.array(a, "i2"), strict=True)
+    np.testing.assert_array_equal(arrays["b"], np.array(b, "?"), strict=True)
+
+
+def test_bytes_become_files() -> None:
+    stage = Placed()
+    stage.INDEX = 0
+    stage.compute = lambda unit: {"figures/1.svg": b"<svg/>", "b": True}  # type: ignore[method-assign]
+    arrays = {"b": np.zeros(4, bool)}
+    files: dict[str, bytes] = {}
+    keep_unit(stage, 0, arrays, files.__setitem__)
+    assert files == {"figures/1.svg": b"<svg/>"}
+    assert arrays["b"].tolist() == [True, False, False, False]
+
+
+def test_a_unit_that_gives_what_no_output_is_fails(tmp_path: Path) -> None:
+    stage = Placed()
+    stage.INDEX = 0
+    stage.compute = lambda unit: {"c": 1}  # type: ignore[method-assign]
+    with pytest.raises(KeyError, match="c"):
+        keep_unit(stage, 0, {"a": np.zeros(3)}, keep_file)
+
+
+class Ends(Stage):
+    """Leaves what it is told to."""
+
+    finished: Finished
+
+    def finish(self, out: Outputs) -> Finished:
+        return self.finished
+
+
+def ended(finished: Finished, folder: Path, where: Where) -> Result:
+    stage = Ends()
+    stage.finished = finished
+    assert write_output(stage, Task("ends", "", "", "A", {}, {}), {}, [{"threads": 1}]) == list(
+        finished.files
+    )
+    return open_result(folder, where)
+
+
+def test_values_are_given_made_before_or_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "input.bin"
+    file.write_bytes(b"before! " + np.arange(6.0).tobytes())
+    span = Span(offset=8, shape=(2, 3), strides=(24, 8), dtype="<f8")
+    Outputs({}).create("made", (2,), "i4")[...] = [3, 4]
+    arrays = {
+        "given": Values([1.5, 2.5], "x", "given", "s"),
+        "made": Values(None, "x", "made"),
+        "elsewhere": Values(Outside("input.bin", "c1", span), "x × y", "in a file of the input"),
+    }
+    result = ended(Finished({"n": 1}, arrays), tmp_path, Where({"c1": file}))
+    assert result.arrays["given"].tolist() == [1.5, 2.5]
+    assert result.arrays["made"].tolist() == [3, 4]
+    assert result.arrays["elsewhere"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert not Path("elsewhere.npy").exists()
+    assert (result.partition, result.record["threads"]) == ("A", [{"threads": 1}])
+    assert result.record["arrays"]["elsewhere"]["shape"] == [2, 3]
+
+
+def test_an_array_that_nobody_made_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"made\.npy"):
+        ended(Finished(arrays={"made": Values(None, "x", "")}), tmp_path, Where())
+    assert not Path("record.json").exists()
+
+
+def test_a_stage_that_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = Task("stage", "shortloop.worker.stage", "Stage", None, {}, {})
+    stage = open_stage(task)
+    assert (stage.units(), stage.is_small(), lay_out(stage, task, create_array)) == (0, False, {})
+    assert write_output(stage, task, {}, []) == []
+    assert open_result(tmp_path).facts == {}

@@ -61,15 +61,32 @@ def keep_unit(
         As of `lay_out`.
     keep_file : callable
         ``keep_file(name, content)`` keeps a file of the job.
+
+    Raises
+    ------
+    ValueError
+        If it gives nothing, no output of the stage, or one of another shape or of a type that does not fit:
+        what NumPy would do then, to repeat values or to cut them off, is nothing that a stage means.
     """
+    import numpy as np
+
     values = stage.compute(unit)
+    files = {name: value for name, value in values.items() if isinstance(value, bytes)}
+    unknown = values.keys() - files.keys() - arrays.keys()
+    if unknown or not values:
+        found = ", ".join(sorted(unknown)) or "nothing"
+        raise ValueError(f"{_said(stage, unit)} gives {found}; its outputs are {', '.join(arrays) or 'none'}")
     index = stage.index(unit)
-    for name, value in values.items():
-        if isinstance(value, bytes):
-            keep_file(name, value)
-        else:
-            where: Index = index[name] if isinstance(index, Mapping) else index
-            arrays[name][where] = value
+    for name in values.keys() - files.keys():
+        value, array = np.asarray(values[name]), arrays[name]
+        where: Index = index[name] if isinstance(index, Mapping) else index
+        shape = array[where].shape
+        if value.shape != shape or not np.can_cast(value.dtype, array.dtype, "same_kind"):
+            found, wanted = f"{value.dtype} {value.shape}", f"{array.dtype} {shape}"
+            raise ValueError(f"{_said(stage, unit)} gives {name} as {found}; its output is {wanted}")
+        array[where] = value
+    for name, content in files.items():
+        keep_file(name, content)
 
 
 def write_output(
@@ -97,6 +114,8 @@ def write_output(
     finished = stage.finish(outputs)
     described = {name: _described(out) for name, out in stage.outputs().items()}
     for name, each in finished.arrays.items():
+        if name in described:
+            raise ValueError(f"{type(stage).__name__} gives {name} at its end, which its units have filled")
         outside = each.values if isinstance(each.values, Outside) else None
         if outside is None and each.values is not None:
             save_array(name, each.values)
@@ -109,6 +128,10 @@ def write_output(
         facts[stage.grows] = task.options[stage.grows]
     write_record(task.name, task.partition, described, facts=facts, threads=threads, versions=task.versions)
     return list(finished.files)
+
+
+def _said(stage: Stage, unit: int) -> str:
+    return f"unit {unit} of the stage {type(stage).__name__}"
 
 
 def _described(out: Out) -> Array:

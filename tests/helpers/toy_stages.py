@@ -63,7 +63,11 @@ class Powers(Stage):
     def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
         values = self.base ** (unit + self.have)
         page = f"{self.style['name']} {unit + self.have}: {values.tolist()}\n".encode()
-        return {"powers": values, "largest": values.max(), f"pages/{unit + self.have}.txt": page}
+        return {
+            "powers": values,
+            "largest": values[values.argmax() : values.argmax() + 1],
+            f"pages/{unit + self.have}.txt": page,
+        }
 
     def finish(self, out: Outputs) -> Finished:
         means = out.create("means", (self.count,), "f8")

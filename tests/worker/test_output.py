@@ -90,10 +90,10 @@ class Placed(Stage):
     ("index", "values", "a", "b"),
     [
         (2, {"a": [1, 2, 3], "b": True}, [[0] * 3, [0] * 3, [1, 2, 3], [0] * 3], [0, 0, 1, 0]),
-        (slice(1, 3), {"a": np.ones((2, 3))}, [[0] * 3, [1] * 3, [1] * 3, [0] * 3], [0] * 4),
+        (slice(1, 3), {"a": np.ones((2, 3), int)}, [[0] * 3, [1] * 3, [1] * 3, [0] * 3], [0] * 4),
         (
             {"a": (slice(None), 1), "b": 0},
-            {"a": [1, 2, 3, 4], "b": 1},
+            {"a": [1, 2, 3, 4], "b": True},
             [[0, 1, 0], [0, 2, 0], [0, 3, 0], [0, 4, 0]],
             [1, 0, 0, 0],
         ),
@@ -123,12 +123,37 @@ def test_bytes_become_files() -> None:
     assert arrays["b"].tolist() == [True, False, False, False]
 
 
-def test_a_unit_that_gives_what_no_output_is_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"c": 1}, "gives c; its outputs are a, b"),
+        ({}, "gives nothing"),
+        ({"a": 5}, r"gives a as int64 \(\); its output is int16 \(3,\)"),  # NumPy would repeat it
+        ({"a": [[1, 2, 3]]}, "gives a as"),
+        ({"a": [1.5, 2.5, 3.5]}, "gives a as float64"),  # and cut these off
+        ({"b": 1}, "its output is bool"),
+    ],
+)
+def test_what_fits_no_output_is_refused(values: dict[str, Any], said: str) -> None:
     stage = Placed()
     stage.INDEX = 0
-    stage.compute = lambda unit: {"c": 1}  # type: ignore[method-assign]
-    with pytest.raises(KeyError, match="c"):
-        keep_unit(stage, 0, {"a": np.zeros(3)}, keep_file)
+    stage.compute = lambda unit: values  # type: ignore[method-assign]
+    arrays = {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}
+    with pytest.raises(ValueError, match=f"unit 0 of the stage Placed .*{said}"):
+        keep_unit(stage, 0, arrays, keep_file)
+    assert not arrays["a"].any()
+
+
+class Twice(Placed):
+    def finish(self, out: Outputs) -> Finished:
+        return Finished(arrays={"a": Values([1], "x", "again")})
+
+
+def test_an_output_is_not_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = Task("placed", "", "", None, {}, {})
+    with pytest.raises(ValueError, match="Twice gives a at its end"):
+        write_output(Twice(), task, {}, [])
 
 
 class Ends(Stage):

@@ -15,6 +15,7 @@ from typing import Any
 from shortloop.errors import InputError
 from shortloop.jobs.exax.method import BEFORE, STAGE
 from shortloop.jobs.keys.code import code_state
+from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.key import Parts, find_method, parts_of
 from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.pipeline import Built, Jobs
@@ -149,7 +150,8 @@ def request(
     check_options(stage, options)
     named = () if declared.stage is None else declared.stage.modules(options)
     imported = tuple(dict.fromkeys([*modules, *named]))
-    sibling = " ".join(str(_inside(options, name)) for name in declared.siblings)
+    told_apart = [_inside(options, name) for name in declared.siblings]
+    sibling = canonical(told_apart) if told_apart else ""
     place = Place(pipeline, stage, partition, sibling)
     seen[place] = seen.get(place, 0) + 1
     if seen[place] > 1:  # nothing tells them apart but their order

@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
+from jobs_runs import Runs
 
 from shortloop.errors import InputError
-from shortloop.jobs.events import Event
-from shortloop.jobs.executor import Executor
-from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built, Run
-from shortloop.jobs.planner import Planner
 from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -43,9 +39,9 @@ class Chain:
             write(project, f"methods/a_{name}.py", METHOD.format(name=name, grows=GROWS.get(name, "")))
             write(project, f"shortloop/{name}.py", "def f(): return 1\n")
         self.project = project
-        self.exax = Exax(project)
+        self.runs = Runs(project)
+        self.exax = self.runs.exax
         self.partitions = ["A", "B"]
-        self.events: list[Event] = []
         self.options: dict[str, dict[str, Any]] = {"first": {}, "second": {"count": 10}, "last": {}}
 
     def pipeline(self, run: Run) -> Built:
@@ -57,19 +53,11 @@ class Chain:
 
     def plan(self) -> dict[str, tuple[str, str]]:
         """What would be done, and why, by stage and partition."""
-        with Store() as store:
-            plan = Planner(Lookup(store, "chain"))
-            self.pipeline(plan)
-        return {_name(job): (job.plan, job.reason) for job in plan.jobs}
+        return {_name(job): (job.plan, job.reason) for job in self.runs.plan(self.pipeline).jobs}
 
     def run(self) -> dict[str, str]:
         """What was built, and why."""
-        with Store() as store:
-            lookup = Lookup(store, "chain")
-            run = Executor(lookup, self.exax, self.events.append)
-            self.pipeline(run)
-            store.index.put_in_places(lookup.places)
-        return {_name(job): job.reason for job in run.jobs if job.fresh}
+        return {_name(job): job.reason for job in self.runs.run(self.pipeline).jobs if job.fresh}
 
 
 def _name(job: Built) -> str:
@@ -206,3 +194,87 @@ def test_a_job_grows_from_none_that_rejected_its_input(package: Path) -> None:
     made.options["second"] = {"count": 20}
     made.run()
     assert [jobs.get("before") for method, _, jobs in made.exax.asked if method == "second"] == [None] * 3
+
+
+FIT = """\
+options = {"spec": {}, "count": 0}
+jobs = ("panel",)
+siblings = ("spec.name",)
+
+
+def synthesis():
+    from shortloop.fit import f
+"""
+
+
+class Fits:
+    """Several specifications, fitted to one panel; all in one list at the end."""
+
+    def __init__(self, project: Path) -> None:
+        write(project, "methods/a_panel.py", "options = {}\n\n\ndef synthesis():\n    pass\n")
+        write(project, "methods/a_fit.py", FIT)
+        write(project, "shortloop/fit.py", "def f(): return 1\n")
+        self.runs = Runs(project)
+        self.specs = ["x", "y"]
+        self.count = 1
+
+    def pipeline(self, run: Run) -> Built:
+        panel = run.build("panel")
+        for name in self.specs:
+            last = run.build("fit", spec={"name": name}, count=self.count, panel=panel)
+        return last
+
+    def plan(self) -> list[tuple[str, str]]:
+        return [(job.plan, job.reason) for job in self.runs.plan(self.pipeline).jobs[1:]]
+
+    def run(self) -> list[Built]:
+        return self.runs.run(self.pipeline).jobs[1:]
+
+
+@pytest.fixture
+def fits(package: Path) -> Fits:
+    made = Fits(package)
+    assert [job.fresh for job in made.run()] == [True, True]
+    return made
+
+
+def test_two_siblings_that_swap_are_reused(fits: Fits) -> None:
+    fits.specs = ["y", "x"]
+    assert fits.plan() == [(REUSE, "")] * 2
+    assert [job.job for job in fits.run()] == ["main-2", "main-1"]
+    assert fits.plan() == [(REUSE, "")] * 2
+
+
+def test_a_sibling_is_compared_with_itself(fits: Fits) -> None:
+    fits.specs, fits.count = ["y", "x"], 2
+    assert fits.plan() == [(BUILD, "option count: 1 → 2")] * 2
+    assert [job.reason for job in fits.run()] == ["option count: 1 → 2"] * 2
+    with Store() as store:
+        manifests = [store.manifest_of(f"main-{number}") for number in (3, 4)]
+    assert [manifest.previous for manifest in manifests if manifest] == ["main-2", "main-1"]
+
+
+def test_a_sibling_more_is_new_and_one_less_is_forgotten(fits: Fits) -> None:
+    fits.specs = ["z", "x", "y"]
+    assert fits.plan() == [(BUILD, "new"), (REUSE, ""), (REUSE, "")]
+    fits.specs = ["y"]
+    assert fits.plan() == [(REUSE, "")]
+
+
+def test_a_plan_of_what_no_stage_takes_is_refused(package: Path) -> None:
+    made = Fits(package)
+    with pytest.raises(InputError, match="the stage fit takes other arguments"):
+        made.runs.plan(lambda run: run.build("fit", spce={}))
+
+
+def test_files_of_a_plan_may_be_unknown(package: Path) -> None:
+    runs = Runs(package)
+    files = [write(package, f"{name}.csv", name) for name in "ab"]
+
+    def pipeline(run: Run) -> Built:
+        assert [file.path for file in run.files(files)] == files
+        assert run.file(files[0]).content == ""
+        return run.build("panel")
+
+    write(package, "methods/a_panel.py", "options = {}\n\n\ndef synthesis():\n    pass\n")
+    assert runs.plan(pipeline).unread == 3

@@ -1,0 +1,40 @@
+"""Pipelines that are planned, and run by an exax that is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jobs_exax import Exax
+
+from shortloop.jobs.events import Event, Listener
+from shortloop.jobs.executor import Executor
+from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.pipeline import Pipeline
+from shortloop.jobs.planner import Planner
+from shortloop.jobs.store.store import Store
+
+
+class Runs:
+    """Plans and runs pipelines of the project in the current folder."""
+
+    def __init__(self, project: Path, name: str = "toy") -> None:
+        self.exax = Exax(project)
+        self.name = name
+        self.told: list[Event] = []
+
+    def plan(self, pipeline: Pipeline) -> Planner:
+        with Store() as store:
+            plan = Planner(Lookup(store, self.name))
+            pipeline(plan)
+        return plan
+
+    def run(self, pipeline: Pipeline, tell: Listener | None = None) -> Executor:
+        """As far as it gets, its jobs are in their places."""
+        with Store() as store:
+            lookup = Lookup(store, self.name)
+            run = Executor(lookup, self.exax, tell or self.told.append)
+            try:
+                pipeline(run)
+            finally:
+                store.index.put_in_places(lookup.places)
+        return run

@@ -1,0 +1,132 @@
+"""A run: its jobs, and what it tells, in order, whoever listens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project, own_package, write
+from jobs_runs import Runs
+
+from shortloop.errors import InputError
+from shortloop.jobs.events import Ended, Event, Reading, Started
+from shortloop.jobs.exax import preload
+from shortloop.jobs.pipeline import REUSE, Built, Run
+from shortloop.jobs.progress import Progress
+from shortloop.jobs.store.inputs import content_of, locate
+from shortloop.worker.inputs import File
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+METHOD = "options = {'number': 0, 'files': []}\njobs = ('first', ['all'])\n\n\ndef synthesis():\n    pass\n"
+
+
+@pytest.fixture
+def runs(package: Path) -> Runs:
+    for name in ("first", "second"):
+        write(package, f"methods/a_{name}.py", METHOD)
+    write(package, "a.csv", "1,2")
+    return Runs(package)
+
+
+def pipeline(run: Run) -> Built:
+    files = run.files([Path("a.csv").resolve()])
+    firsts = [run.build("first", partition=name, files=files) for name in "AB"]
+    return run.build("second", all=firsts, number=1)
+
+
+def test_what_happens_is_told_in_order(runs: Runs) -> None:
+    run = runs.run(pipeline)
+    first, second, last = run.jobs
+    reading, *others = runs.told
+    assert isinstance(reading, Reading)
+    assert (reading.files, reading.done, reading.total) == (1, 3, 3)
+    assert others == [
+        Started("first", "A"),
+        Ended(first),
+        Started("first", "B"),
+        Ended(second),
+        Started("second", None),
+        Ended(last),
+    ]
+    assert [job.job for job in run.jobs] == ["main-0", "main-1", "main-2"]
+    assert all(job.fresh and job.reason == "new" and job.plan == "" for job in run.jobs)
+
+
+def test_the_same_is_told_of_jobs_that_are_there(runs: Runs) -> None:
+    runs.run(pipeline)
+    runs.told.clear()
+    run = runs.run(pipeline)
+    assert [type(event) for event in runs.told if not isinstance(event, Reading)] == [Started, Ended] * 3
+    assert not any(job.fresh or job.reason for job in run.jobs)
+    assert {job.plan for job in run.jobs} == {REUSE}
+
+
+def test_a_job_that_refuses_its_input_has_ended(runs: Runs) -> None:
+    runs.exax.problems = {"first B": "no such numbers"}
+    with pytest.raises(InputError, match="no such numbers"):
+        runs.run(pipeline)
+    *_, last = runs.told
+    assert isinstance(last, Ended)
+    assert (last.built.job, last.built.partition, last.built.rejected) == ("main-1", "B", True)
+    runs.exax.problems = {}
+    with pytest.raises(InputError, match="no such numbers"):  # the same bytes give the same answer
+        runs.run(pipeline)
+    assert len(runs.exax.asked) == 2
+
+
+def test_a_listener_that_fails_ends_the_run(runs: Runs) -> None:
+    def fails(event: Event) -> None:
+        if event == Started("second", None):
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        runs.run(pipeline, fails)
+    assert [job.fresh for job in runs.run(pipeline).jobs] == [False, False, True]
+
+
+def test_progress_is_a_listener(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(runs.plan(pipeline).jobs, {}) as progress:
+        runs.run(pipeline, progress.on)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:4] for line in lines] == [
+        ["[1/3]", "built", "first", "A"],
+        ["[2/3]", "built", "first", "B"],
+        ["[3/3]", "built", "second", "main-2"],
+    ]
+    with Progress(runs.plan(pipeline).jobs, {}) as progress:
+        runs.run(pipeline, progress.on)
+    assert capsys.readouterr().out == ""
+
+
+def test_files_are_known_by_content_and_found_again(runs: Runs) -> None:
+    found: list[File] = []
+
+    def reads(run: Run) -> Built:
+        found.extend([run.file(Path("a.csv").resolve()), *run.files([])])
+        return run.build("first", files=found, partition="A")
+
+    runs.run(reads)
+    assert found == [File(content_of([Path("a.csv").resolve()])[0], Path("a.csv").resolve())]
+    assert locate(found[0].content) == found[0].path
+    ((_, options, _),) = runs.exax.asked
+    assert options == {"files": [found[0].content], "partition": "A"}
+
+
+def test_a_file_that_cannot_be_read_is_named(runs: Runs) -> None:
+    def reads(run: Run) -> Built:
+        return run.build("first", files=[run.file(Path("no.csv").resolve())])
+
+    with pytest.raises(InputError, match="a file cannot be read") as caught:
+        runs.run(reads)
+    assert str(caught.value.file).endswith("no.csv")
+    assert runs.exax.asked == []
+
+
+def test_jobs_are_announced_before_they_are_built(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    announced: list[str] = []
+    monkeypatch.setattr(preload, "announce", announced.append)
+    runs.run(pipeline)
+    runs.run(pipeline)
+    assert announced == ["first", "first", "second"]

@@ -1,1 +1,1 @@
-"""How many independent calls run."""
+"""Handing out independent units of work, and keeping those that are done."""

@@ -1,9 +1,9 @@
-"""Arrays and files that a long job leaves unit by unit, and that outlive it: started again after it was cut
-off, the job goes on where it was.
+"""Arrays and files of a job that is not finished. They outlive it: a job that was cut off, and is started
+again, goes on where it was.
 
-They are kept beside the jobs, under what identifies the computation, and linked into the job's folder when
-all is done. What the system held in memory survives a killed process, but no power cut: after one, the job
-begins anew.
+They are kept beside the jobs, in a folder that is named by a hash of what is computed, and linked into the
+job's folder when all is done. What was written survives a killed process. It need not survive a power cut, as
+the system may have held it in memory: after one, the job begins anew.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ CHECKPOINTS = ".checkpoints"
 class Checkpoint:
     """Units of work of one job, and the arrays that they fill; made in ``prepare``, before the slices fork.
 
-    Iterating hands out the units that are left, as `Units`; a unit counts as done when the next one is
-    asked for.
+    Make the arrays with `create_array`, call `start`, and let the slices iterate. Iterating hands out the
+    units that are left, as `Units` does; a unit counts as done when the next one is asked for. Call `finish`
+    when all slices have ended.
 
     Parameters
     ----------
@@ -63,7 +64,9 @@ class Checkpoint:
         self._started: tuple[Units, list[int]] | None = None
 
     def create_array(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
-        """An array of the job, with what finished units have written; before the first unit is handed out.
+        """An array of the job, which holds what units have written before the job was cut off.
+
+        If there is one of another shape or type, no unit counts as done any more.
 
         Parameters
         ----------
@@ -115,7 +118,7 @@ class Checkpoint:
         return len(self._costs)
 
     def start(self) -> None:
-        """All arrays are there: work can begin. Call it before the slices fork."""
+        """Begin to hand out units. Call it when all arrays are made, before the slices fork."""
         left = [unit for unit in range(len(self._costs)) if not self._done[unit]]
         self._started = Units([self._costs[unit] for unit in left]), left
 
@@ -128,11 +131,11 @@ class Checkpoint:
 
     @property
     def had_last(self) -> bool:
-        """As of `Units`."""
+        """As `Units.had_last`."""
         return self._started is not None and self._started[0].had_last
 
     def finish(self) -> list[str]:
-        """All units are done: what they left become files of the job.
+        """Make files of the job, in the current folder, of what the units have left; all must be done.
 
         Returns
         -------
@@ -156,7 +159,7 @@ def _link(file: Path, here: Path) -> None:
 
 
 def clear_checkpoint(job: Path) -> None:
-    """Drop the blocks of a finished job, which has its own links to what they hold.
+    """Delete the checkpoint of a finished job, which has links of its own to all files in it.
 
     Parameters
     ----------

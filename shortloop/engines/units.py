@@ -18,9 +18,9 @@ PROGRESS = ".progress"
 class Units:
     """Units of work, each drawn once by whoever iterates next.
 
-    Make it before the workers fork (in ``prepare`` of an exax method): what they inherit is one counter.
-    In a single process, iterating simply gives every unit. In an exax job, a small file tells others how far
-    it is.
+    Make it before the workers fork, in ``prepare`` of an exax method, and iterate in each of them: what they
+    inherit is one counter. In a single process, iterating gives every unit. In an exax job, a small file
+    tells others how far it is.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Units:
         self._next = fork.Value("q", 0)
         self._done = fork.RawValue("d", 0.0)
         self.had_last = False
-        """Whether this process was given the last unit: one of them is, and it has worked."""
+        """Whether this process was given the last unit. One process is, and it has worked."""
         self._file = _progress_file()
         self._tell()
 

@@ -46,7 +46,7 @@ class Order:
     base : str
         Its key without the option in which it can grow; empty if there is none.
     partition : str or None
-        Whose data; None: everybody's.
+        Which part of the data; None: all.
     pipeline : str
         What it is for: the build script and the name of its settings.
     reason : str

@@ -67,7 +67,7 @@ class Estimate:
         stage : str
             Its stage.
         partition : str or None
-            Whose data; None: everybody's.
+            Which part of the data; None: all.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What happens in a run, for whoever listens: progress now, profiling too."""
+"""What happens in a run, for whoever listens, such as the bar of progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Ended", "Event", "Listener", "Reading", "Started"]
 
 @dataclass(frozen=True)
 class Started:
-    """A job is asked for.
+    """The pipeline asks for a job, which is now looked up, and built if it is not there.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class Started:
 
 @dataclass(frozen=True)
 class Ended:
-    """The job is there.
+    """The job that was asked for last is there.
 
     Parameters
     ----------
     built : Built
-        The job.
+        The job; its `fresh` says whether it was built now.
     """
 
     built: Built
@@ -48,9 +48,9 @@ class Reading:
     files : int
         How many.
     done, total : int
-        Bytes that are read, and of all.
+        Bytes that were read so far, and of all files.
     seconds : float
-        How long it took so far.
+        How long that took so far.
     """
 
     files: int
@@ -61,3 +61,4 @@ class Reading:
 
 Event = Started | Ended | Reading
 Listener = Callable[[Event], None]
+"""Is called with each event, in the process of the run, which waits for it."""

@@ -1,4 +1,4 @@
-"""Running a pipeline: it is first planned, and then exax builds what is not there."""
+"""Running a pipeline: it is called once to plan it, and once more to have exax build what is not there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from shortloop.worker.inputs import File
 
 __all__ = ["Executor", "run_pipeline"]
 
-ATTEMPTS = 3
+ATTEMPTS = 3  # to build a job whose code is edited meanwhile
 
 
 class Executor(Run):
@@ -46,7 +46,7 @@ class Executor(Run):
     urd : accelerator.build.Urd
         As exax gives it to a build script.
     tell : callable
-        Is told what happens.
+        Is told what happens; see `shortloop.jobs.events`.
     meter : Meter, optional
         Measures what jobs cost.
     """
@@ -61,7 +61,7 @@ class Executor(Run):
     def build(
         self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: object
     ) -> Built:
-        """A job: found, or built; see `Run.build`."""
+        """Find a job, or have it built; see `Run.build`."""
         self._tell(Started(stage, partition))
         built = self._found_or_made(self._lookup.request(stage, partition, modules, arguments))
         self.jobs.append(built)
@@ -147,7 +147,8 @@ def run_pipeline(
     finish : callable, optional
         Takes the run, the last job and the seconds it all took, when all is built.
     name : str
-        What the jobs are for: a job is compared with the one in its place when the same name was last run.
+        Name of the pipeline, part of the place of each job: a job is compared with the one that was in its
+        place when a pipeline of this name was last run.
     settings : SettingsFile, optional
         The file that its settings were read from, if they have a name of their own.
 
@@ -183,7 +184,7 @@ def run_pipeline(
 
 
 def _begin(store: Store, settings: SettingsFile | None) -> None:
-    """See that the run may be, and leave nothing behind of those before."""
+    """See that the run may begin, and clean up after runs that were cut off."""
     if not store.index.kept:
         raise InputError(
             "this run may not write the project's index of jobs",

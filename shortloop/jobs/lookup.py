@@ -1,4 +1,4 @@
-"""Which jobs are there already: what planner and executor share."""
+"""Which jobs are there already, and why others are to be built: what planner and executor share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Lookup:
         self.store = store
         self.pipeline = pipeline
         self.places: dict[Place, str] = {}
-        """Job id in each place that has one."""
+        """Job id in each place for which a job was found or built."""
         self._seen: dict[Place, int] = {}
 
     def request(
@@ -51,7 +51,7 @@ class Lookup:
         return request(self.pipeline, stage, partition, arguments, modules, self._seen)
 
     def find(self, wanted: Request, parts: Parts) -> Built | None:
-        """The job, if it is there.
+        """A whole job with the key of a request.
 
         Parameters
         ----------
@@ -63,6 +63,8 @@ class Lookup:
         Returns
         -------
         Built or None
+            None if there is none, or if its key is not known yet, as something that it is made from is still
+            to be built.
         """
         if not all(parts.inputs.values()):  # what is unknown is empty
             return None
@@ -73,7 +75,7 @@ class Lookup:
         return reused(found, wanted)
 
     def before(self, wanted: Request) -> Manifest | None:
-        """The job that was in its place in the last run.
+        """The job that was in the same place when the pipeline was last run.
 
         Parameters
         ----------
@@ -83,11 +85,12 @@ class Lookup:
         Returns
         -------
         Manifest or None
+            None if there was none.
         """
         return self.store.manifest_of(self.store.index.in_place(wanted.place))
 
     def reason(self, wanted: Request, parts: Parts) -> str:
-        """Why it is built.
+        """Why a job that was not found is built: what differs from the one in its place before.
 
         Parameters
         ----------

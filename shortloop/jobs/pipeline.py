@@ -1,4 +1,5 @@
-"""What a pipeline sees: a run that it asks for files and jobs, whether that builds them or only plans."""
+"""What a pipeline sees: a run, which it asks for files and jobs. Whether that builds them or only plans, a
+pipeline does not know."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from shortloop.worker.results import Result
 
 __all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "Jobs", "Pipeline", "Run"]
 
-NO_RESULT = Path()
-BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"
+NO_RESULT = Path()  # the folder of a job that is only planned
+BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
 
 
 @dataclass(frozen=True)
 class Built:
-    """A job as a pipeline sees it.
+    """A job as a pipeline sees it. Give it to `Run.build` as what another job is made from.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Built:
     content : str
         Hash of what it left; empty if that is not known yet.
     rejected : bool
-        Whether it rejected its input.
+        Whether it rejected its input: all that it left is a message.
     plan : {"", "reuse", "build", "perhaps"}
         In a plan, what would be done; perhaps: if a job above comes out different.
     reason : str
@@ -71,7 +72,8 @@ Jobs = Mapping[str, Built | Sequence[Built]]
 
 
 class Run(ABC):
-    """A run of a pipeline.
+    """A run of a pipeline: of `shortloop.jobs.planner.Planner`, which only looks, or of
+    `shortloop.jobs.executor.Executor`, which has jobs built.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ class Run(ABC):
     def build(
         self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: object
     ) -> Built:
-        """A job: built, if there is none that did the same.
+        """Ask for a job. It is built if none with the same key is there.
 
         Parameters
         ----------
@@ -97,7 +99,7 @@ class Run(ABC):
         partition : str, optional
             Which part of the data it is for. Default: all.
         modules : sequence of str, optional
-            Modules that the stage imports by a name which its code does not say, beside those that it names.
+            Modules that the stage imports by a name that is not in its code, beside those of `Stage.modules`.
         **arguments
             Options, and jobs that it is made from, as the stage names them. An option is plain data (None,
             bool, int, finite float, str, and lists, tuples and dicts of these), a settings record, or a file
@@ -110,7 +112,7 @@ class Run(ABC):
         Raises
         ------
         InputError
-            If the stage knows no such argument, lacks one, or the job refused its input.
+            If the stage knows no such argument, lacks one, or the job rejected its input.
         """
 
     @abstractmethod
@@ -125,7 +127,7 @@ class Run(ABC):
         Returns
         -------
         list of File
-            To be given to `build` as options. What a plan has not read yet has an empty content.
+            To be given to `build` as options. In a plan, a file that was not read yet has an empty content.
 
         Raises
         ------
@@ -150,3 +152,4 @@ class Run(ABC):
 
 
 Pipeline = Callable[[Run], Built]
+"""Asks a run for jobs, one after the other, and gives the last one."""

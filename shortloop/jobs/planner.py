@@ -16,7 +16,7 @@ __all__ = ["Planner"]
 
 
 class Planner(Run):
-    """Lists the jobs of a pipeline, and runs nothing and reads no file.
+    """Lists the jobs that a pipeline asks for. It builds none, and reads no input file.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ class Planner(Run):
         super().__init__(lookup.pipeline)
         self._lookup = lookup
         self.unread = 0
-        """How many files have a content that is not known yet."""
+        """How many input files are new or changed, so that their content is not known yet."""
         self.note = ""
-        """What a run would say first."""
+        """What a run would say before it begins; empty: nothing."""
 
     def build(
         self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: object
     ) -> Built:
-        """Note a job, and look whether it is there; see `Run.build`."""
+        """Look whether a job is there, and note what would be done; see `Run.build`."""
         wanted = self._lookup.request(stage, partition, modules, arguments)
         parts = wanted.parts()
         job = self._lookup.find(wanted, parts) or self._planned(wanted)

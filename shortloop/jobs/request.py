@@ -1,4 +1,4 @@
-"""What a pipeline asks for: a stage, and arguments that the stage says what they are."""
+"""What a pipeline asks for: a stage, and arguments, which the stage sorts into options and jobs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Request", "request"]
 
 @dataclass(frozen=True)
 class Declared:
-    """What a method says it takes.
+    """What a method takes.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Declared:
     grows : str
         Option in which its jobs grow; empty: none.
     stage : type of Stage or None
-        None for a method that is none of a stage.
+        None of a plain exax method.
     """
 
     options: dict[str, Any]
@@ -66,7 +66,7 @@ class Request:
     partition : str or None
         Which part of the data; None: all.
     options : dict
-        The method's options, plain data.
+        The method's options, plain data, with those that the frame adds: ``partition`` and ``modules``.
     jobs : mapping of str to Built, or to a sequence of them
         What it is made from.
     place : Place
@@ -74,7 +74,7 @@ class Request:
     grows : str
         Option in which it can grow; empty: none.
     modules : tuple of str
-        Modules that it imports by a name that its code does not say.
+        Modules that it imports by a name that is not in its code.
     """
 
     stage: str
@@ -99,11 +99,12 @@ class Request:
         return parts_of(self.stage, self.options, inputs, self.modules)
 
     def ids(self) -> dict[str, Any]:
-        """Ids of the jobs that it is made from.
+        """Ids of the jobs that it is made from, as exax wants them.
 
         Returns
         -------
         dict of str to (str or list of str)
+            By the names that the stage has for them.
         """
         return {
             name: made.job if isinstance(made, Built) else [each.job for each in made]
@@ -119,7 +120,7 @@ def request(
     modules: Sequence[str],
     seen: dict[Place, int],
 ) -> Request:
-    """Sort out what a pipeline asks for.
+    """Sort the arguments of a pipeline into options and jobs, check them, and give the job its place.
 
     Parameters
     ----------
@@ -128,7 +129,8 @@ def request(
     stage, partition, arguments, modules
         As of `shortloop.jobs.pipeline.Run.build`.
     seen : dict of Place to int
-        How often each place was asked for in this run; it is counted on.
+        How often each place was asked for in this run; one is added for this request. Further jobs in one
+        place are told apart by their order.
 
     Returns
     -------

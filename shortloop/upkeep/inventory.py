@@ -44,7 +44,7 @@ class Entry:
     stage : str
         Its method; of a build script its name.
     partition : str
-        Whose data; empty: everybody's.
+        Which part of the data; empty: all.
     pipelines : tuple of Purpose
         Whose last run it is part of; else what it was built for.
     made : float

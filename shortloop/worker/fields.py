@@ -44,7 +44,7 @@ class Fields:
 
 
 def fields_of(stage: type[Stage]) -> Fields:
-    """The fields of a stage, in the order in which they are written.
+    """The fields of a stage and of its base classes, in the order in which they are written.
 
     Parameters
     ----------
@@ -72,20 +72,21 @@ def fields_of(stage: type[Stage]) -> Fields:
 def typed_options(
     stage: type[Stage], options: Mapping[str, Any], files: Mapping[str, Path]
 ) -> dict[str, Any]:
-    """Options of a job as their types say.
+    """The options of a job, made of plain data into what their annotations say.
 
     Parameters
     ----------
     stage : type of Stage
-        Whose.
+        Class of the stage.
     options : mapping
-        Plain data.
+        Plain data by name, as a job's own record has it.
     files : mapping of str to Path
-        Where files are, by their content.
+        Where files are, by their content, for options of type `File`.
 
     Returns
     -------
-    dict
+    dict of str to object
+        By name.
 
     Raises
     ------
@@ -127,7 +128,7 @@ def warm_up() -> None:
 
 
 def _adapters(stage: type[Stage]) -> dict[str, Any]:
-    """What reads each option, by its name."""
+    """What validates each option, by its name."""
     from pydantic import TypeAdapter
 
     hints = typing.get_type_hints(stage, localns=_Deferred(stage), include_extras=True)
@@ -135,7 +136,10 @@ def _adapters(stage: type[Stage]) -> dict[str, Any]:
 
 
 class _Deferred(dict[str, Any]):
-    """What modules of a stage and its bases import below ``if TYPE_CHECKING:``, imported when asked for."""
+    """Names that the modules of a stage and of its bases import below ``if TYPE_CHECKING:``.
+
+    Annotations may use them. Each is imported when it is looked up, and not before.
+    """
 
     def __init__(self, stage: type[Stage]) -> None:
         super().__init__()

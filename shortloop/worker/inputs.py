@@ -15,7 +15,9 @@ __all__ = ["File"]
 
 @dataclass(frozen=True)
 class File:
-    """A file that a job is made from; as an option of a job it is only its content.
+    """A file that a job is made from, as `Run.file` gives it to a pipeline, and a stage has it as an option.
+
+    The job's options and its key hold only the content, so that a file may be moved.
 
     Parameters
     ----------
@@ -30,7 +32,7 @@ class File:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
-        """Read from its content; the validation's context says where files are."""
+        """Validated, a content becomes the file; the context of the validation says where that is."""
         from pydantic_core import core_schema
 
         def found(content: str, info: core_schema.ValidationInfo) -> File:

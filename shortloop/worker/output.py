@@ -20,7 +20,7 @@ Create = Callable[[str, tuple[int, ...], Any], "np.ndarray"]
 
 
 def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
-    """Make the arrays that units fill, with the rows that a job before has left.
+    """Make the arrays that units fill, and copy what the job has left from which this one grows, if any.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
 def keep_unit(
     stage: Stage, unit: int, arrays: Mapping[str, np.ndarray], keep_file: Callable[[str, bytes], None]
 ) -> None:
-    """Compute a unit, and put what it gives where it belongs.
+    """Compute a unit, and put its values where they belong in the arrays.
 
     Parameters
     ----------
@@ -92,23 +92,25 @@ def keep_unit(
 def write_output(
     stage: Stage, task: Task, arrays: Mapping[str, np.ndarray], threads: Iterable[Mapping[str, Any]]
 ) -> list[str]:
-    """Finish a stage, and write all that its units did not, and the record, into the current folder.
+    """Finish a stage whose units are done: write what `Stage.finish` gives, and the record.
+
+    It is written into the current folder, where the arrays that the units filled already are.
 
     Parameters
     ----------
     stage : Stage
-        The stage, all of whose units are done.
+        The stage, opened.
     task : Task
         The job's work.
     arrays : mapping of str to array
-        What the units filled, whose files are there.
+        What the units filled, by name.
     threads : iterable of mapping
         Thread pools, as `shortloop.worker.threads.check_single_thread` found them.
 
     Returns
     -------
     list of str
-        Files beside the arrays.
+        Files that `Stage.finish` gave, by path below the current folder.
     """
     outputs = Outputs(arrays)
     finished = stage.finish(outputs)

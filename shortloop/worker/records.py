@@ -58,7 +58,7 @@ class Outside:
 
 @dataclass(frozen=True)
 class Array:
-    """What an array of a job is.
+    """What the record says of an array.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def create_array(name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
 
 
 def take_space(file: Path) -> None:
-    """Have the disk space of all of a file that will be written through a map.
+    """Reserve the disk space of a file that will be written through a memory map.
 
-    Without it, what is written when the disk is full kills the process that writes.
+    Without that, a process that writes while the disk is full is killed, and can say nothing.
 
     Parameters
     ----------
@@ -152,11 +152,11 @@ def write_record(
     stage : str
         Name of the stage.
     partition : str or None
-        Whose data; None for all.
+        Which part of the data; None: all.
     arrays : mapping of str to Array
         What each ``.npy`` file is, and each array outside the job.
     facts : mapping, optional
-        Anything else that is plain data: class names, counts, notes.
+        Anything else that is plain data: names, counts, notes.
     threads : iterable of mapping
         Thread pools as `check_single_thread` found them.
     versions : mapping of str to str, optional
@@ -219,12 +219,12 @@ def reject(
 
 @contextmanager
 def noted(what: str, notes: list[str]) -> Iterator[None]:
-    """Collect what the readers warn of, so that it reaches the report and not only a log.
+    """Collect warnings of libraries that read input, so that they reach the record and not only a log.
 
     Parameters
     ----------
     what : str
-        Whose recording it is, put before each note.
+        What is being read, put before each note.
     notes : list of str
         Notes are added to it.
     """

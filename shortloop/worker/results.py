@@ -26,7 +26,7 @@ class OtherFormat(TransientError):
 
 @dataclass(frozen=True)
 class Where:
-    """Where things are on this machine, which no key knows.
+    """Where files and jobs are on this machine, which is in no key.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ class Result:
 
     @property
     def partition(self) -> str | None:
-        """Whose data it holds; None: everybody's."""
+        """Which part of the data it is of; None: all."""
         partition = self.record["partition"]
         return None if partition is None else str(partition)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Plain data beside the arrays: classes, counts, notes."""
+        """Plain data beside the arrays: names, counts, notes."""
         return dict(self.record["facts"])
 
     @property
@@ -154,7 +154,9 @@ class Result:
         ]
 
     def ancestor(self, job: str) -> Result | None:
-        """A job that it was made from, as far as it is still there; for what made it, not for its results.
+        """A job that it was made from, directly or through others, if its folder is still there.
+
+        Ask it what made it. Its results may have been deleted or damaged since.
 
         Parameters
         ----------
@@ -203,7 +205,8 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
     folder : path-like
         Folder of the job.
     where : Where, optional
-        Where input files and other jobs are.
+        Where input files and other jobs are. Default: not known, so that arrays which lie in input files
+        cannot be read.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """A stage of an analysis: what a job computes, and not how its work is handed out.
 
 A stage is a class with typed fields: options, and jobs that it is made from. Its work is made of independent
-units, which any number of processes compute; each opens the stage anew or inherits it. What it leaves is
-named arrays, files and facts.
+units, which any number of processes compute; each of them opens the stage, or inherits it by a fork. What it
+leaves is named arrays, files and facts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Out:
     unit : str, default ""
         Unit of its values.
     grows : bool, default False
-        Whether its first axis is the option in which the stage grows.
+        Whether it has a row for each of what the stage grows in, e.g. for each permutation: rows that a
+        job with less of it has left are copied, and no unit computes them.
     """
 
     shape: tuple[int, ...]
@@ -61,8 +62,8 @@ class Values:
     Parameters
     ----------
     values : array-like, Outside or None
-        Its values; where they lie in an input file, if the job keeps no copy; None: in the file that
-        `Outputs.create` made.
+        Its values. `Outside`: they lie in an input file, and the job keeps no copy. None: they are in the
+        file that `Outputs.create` made.
     axes, description, unit
         As of `Out`.
     """
@@ -93,7 +94,7 @@ class Finished:
 
 
 class Outputs(Mapping[str, "np.ndarray"]):
-    """The arrays that units have filled, by name."""
+    """The arrays that units have filled, by name, as `Stage.finish` is given them."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._arrays = arrays
@@ -108,7 +109,9 @@ class Outputs(Mapping[str, "np.ndarray"]):
         return len(self._arrays)
 
     def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-        """A further array, in a file of the job: to be filled, and named in `Finished`.
+        """A further array, in a file of the job, for what is too large to be held in memory twice.
+
+        Fill it, and name it in `Finished`, with None as its values.
 
         Parameters
         ----------
@@ -132,26 +135,47 @@ class Outputs(Mapping[str, "np.ndarray"]):
 class Stage:
     """One step of an analysis, for one partition of its data.
 
-    Annotated fields of a subclass are its options, typed, with or without a default, and the jobs that it is
-    made from: ``Job``, ``Job | None`` or ``list[Job]``. Types that are imported below ``if TYPE_CHECKING:``
-    are looked up when a job begins, so that importing a stage is cheap. All methods but `compute` have
-    defaults; an `InputError` that any but `compute` raises becomes the job's result, as the same input gives
-    the same error.
+    A subclass says what it is given in annotated fields. Fields of type ``Job``, ``Job | None`` and
+    ``list[Job]`` are jobs that it is made from. All others are options, with or without a default; their
+    types are checked when a job begins. Types may be imported below ``if TYPE_CHECKING:``, so that importing
+    a stage is cheap. An annotation ``ClassVar`` makes no field.
+
+    A job calls `open`, then `units` and `outputs`, then `compute` for each unit, in any order and in any
+    process, and then `finish`. All of them have defaults but `compute`, which a stage without units does not
+    need. If any but `compute` raises an `InputError`, the job ends with that as its result: the same input
+    would give the same error again.
+
+    Examples
+    --------
+    >>> class Squares(Stage):
+    ...     numbers: Job
+    ...     def open(self):
+    ...         self.values = self.numbers.arrays["values"]
+    ...     def units(self):
+    ...         return len(self.values)
+    ...     def outputs(self):
+    ...         return {"squares": Out((len(self.values),), "f8", "numbers", "the square of each")}
+    ...     def compute(self, unit):
+    ...         return {"squares": self.values[unit] ** 2}
     """
 
     siblings: ClassVar[tuple[str, ...]] = ()
-    """Options that tell jobs of one stage and partition apart, dots for what is inside: ``"spec.name"``."""
+    """Options that tell jobs of one stage and partition apart, dots for what is inside: ``"spec.name"``. A
+    job is compared with the one that had the same of them in the last run."""
     grows: ClassVar[str] = ""
-    """Option, a number, in which a job grows: with more of it, it begins with what there is."""
+    """Name of an option, a number. A job with more of it takes over what a job with less has left, see
+    `have`, and leaves the same as if it had begun anew."""
 
     partition: str | None = None
     """Which part of the data; None: all."""
     have: int = 0
-    """How many rows there are already of outputs that grow."""
+    """How many rows of the outputs that grow are there already. The units are those from there on."""
 
     @classmethod
     def modules(cls, options: Mapping[str, Any]) -> Sequence[str]:
-        """Modules that the stage imports by a name which its code does not say, as an option does.
+        """Modules that the stage imports by a name that is not in its code but in an option.
+
+        A key holds what the code imports by name; it would not hold these otherwise.
 
         Parameters
         ----------
@@ -161,11 +185,13 @@ class Stage:
         Returns
         -------
         sequence of str
+            Their full names.
         """
         return ()
 
     def open(self) -> None:
-        """Make what all units share; called once in each process."""
+        """Make what all units share, such as memory maps; called first, in each process that inherits no
+        opened stage."""
 
     def units(self) -> int | Sequence[float]:
         """The independent units of work.
@@ -178,7 +204,7 @@ class Stage:
         return 0
 
     def is_small(self) -> bool:
-        """Whether all units take less time than sharing them out.
+        """Whether all units together take less time than starting processes for them.
 
         Returns
         -------

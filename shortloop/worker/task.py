@@ -16,7 +16,7 @@ __all__ = ["Task", "open_stage"]
 
 @dataclass(frozen=True)
 class Task:
-    """What a job computes: names, settings and paths.
+    """What a job computes: names, options and paths, which can be sent to a process anywhere.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Task:
     options : mapping
         Its options, plain data.
     jobs : mapping of str to (str, list of str or None)
-        Folders of the jobs that it is made from.
+        Folders of the jobs that it is made from, by the names of the stage's fields.
     before : str, optional
         Folder of the job that it grows from.
     where : Where
@@ -50,7 +50,7 @@ class Task:
 
 
 def open_stage(task: Task) -> Stage:
-    """The stage of a job, ready to compute units.
+    """Make the stage of a job, set its fields and open it, so that it is ready to compute units.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def open_stage(task: Task) -> Stage:
 
 
 def _rows_before(stage: Stage, task: Task) -> int:
-    """How much of the option in which it grows there is already."""
+    """How much of the option in which the stage grows the job before has left."""
     if task.before is None:
         return 0
     before = open_result(task.before, task.where)

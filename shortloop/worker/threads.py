@@ -72,7 +72,7 @@ def check_single_thread() -> list[dict[str, Any]]:
 
 
 def threads_of(slices: Iterable[list[dict[str, Any]] | None]) -> list[dict[str, Any]]:
-    """What one of the slices found; looking costs milliseconds, so not each of them does.
+    """What one of the slices found, where not all of them have looked, which costs milliseconds.
 
     Parameters
     ----------

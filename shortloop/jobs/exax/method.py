@@ -1,6 +1,8 @@
-"""An exax method made of a stage: exax forks slices, which draw the stage's units until none is left.
+"""An exax method made of a stage.
 
-How units are handed out cannot change a result, so nothing of this file is in a key.
+``prepare`` opens the stage and makes its arrays. exax then forks slices, whose ``analysis`` draws units until
+none is left. ``synthesis`` finishes the stage and writes the record. How units are handed out cannot change a
+result, so nothing of this file is in a key.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ from shortloop.worker.threads import check_single_thread
 __all__ = ["BEFORE", "STAGE", "exax_method"]
 
 BEFORE = "before"
-"""Name of the job that a job grows from."""
+"""The name that methods have for the job which a job grows from."""
 STAGE = "stage"
-"""Name that the class of a stage has in the method that is made of it."""
-Pools = list[dict[str, Any]]
+"""The name that a method has for the class of its stage."""
+Pools = list[dict[str, Any]]  # thread pools of a process, as `check_single_thread` finds them
 
 
 def exax_method(stage: type[Stage], file: str) -> dict[str, Any]:
-    """What exax looks for in a method: ``globals().update(exax_method(Fit, __file__))``.
+    """What exax looks for in a method, made of a stage.
 
     Parameters
     ----------
@@ -48,7 +50,14 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        ``description``, ``depend_extra``, ``options``, ``jobs`` and the functions.
+        ``description``, ``depend_extra``, ``options``, ``jobs``, and the functions ``prepare``, ``analysis``
+        and ``synthesis``; of a stage without units only the last.
+
+    Examples
+    --------
+    The last line of a method:
+
+    >>> globals().update(exax_method(Fit, __file__))
     """
     fields = fields_of(stage)
     options = {name: None if default is REQUIRED else default for name, default in fields.options.items()}
@@ -66,7 +75,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, Any]:
 
 
 class _Work:
-    """The work of one job, which slices inherit."""
+    """The work of one job: its stage, opened, and its arrays. Slices inherit it when they are forked."""
 
     def __init__(self, kind: type[Stage], file: str) -> None:
         from accelerator import g

@@ -37,7 +37,7 @@ class Source(Protocol):
 
     @property
     def partition(self) -> str | None:
-        """Whose data; None: everybody's."""
+        """Which part of the data; None: all."""
 
     @property
     def content(self) -> str:

@@ -230,7 +230,7 @@ class Index(Places):
         method : str
             With its package.
         partition : str or None
-            Whose data; None: everybody's.
+            Which part of the data; None: all.
 
         Returns
         -------

@@ -66,7 +66,7 @@ class Manifest:
     base : str
         Its key without the option in which it can grow; empty if there is none.
     partition : str or None
-        Whose data; None: everybody's.
+        Which part of the data; None: all.
     rejected : bool
         Whether it rejected its input.
     pipeline : str

@@ -31,7 +31,7 @@ class Place(NamedTuple):
     stage : str
         The job's stage.
     partition : str or None
-        Whose data; None: everybody's.
+        Which part of the data; None: all.
     sibling : str
         What tells it from other jobs of the same stage and partition.
     """

@@ -154,7 +154,7 @@ class Store:
         return [found for row in self.index.by_base(base) if (found := self._check(row)) is not None]
 
     def add(self, folder: Path, manifest: Manifest) -> StoredJob:
-        """Manifest a job of this project, in the background, and find it from now on.
+        """Record a job of this project, in the background, and find it from now on.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ def test_a_job_and_all_that_it_was_made_from(tmp_path: Path, monkeypatch: pytest
     found = list(upstream(load("main-3")))
     assert [each.job for each in found] == ["main-3", "main-1", "main-2", "main-0"]
     assert source_of(found[0]) == Source("main-3", "all", "", "", {}, {"numpy": "2.0"})
-    assert source_of(found[3], "left").options == {"C": 1, "partition": "A"}
+    assert source_of(found[3], "left").options == {"C": 1}
     assert "used 1 thread for linear algebra" in thread_note(found)
 
 

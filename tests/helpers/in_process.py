@@ -1,0 +1,177 @@
+"""Stages without exax: whole pipelines in this process, and the work of one job in any way and place."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shortloop.engines.checkpoints import Checkpoint
+from shortloop.jobs.exax.method import STAGE
+from shortloop.jobs.keys.digest import canonical
+from shortloop.jobs.pipeline import Built, Run
+from shortloop.jobs.request import plain
+from shortloop.worker.fields import REQUIRED, fields_of
+from shortloop.worker.inputs import File
+from shortloop.worker.output import keep_unit, lay_out, write_output
+from shortloop.worker.records import create_array
+from shortloop.worker.results import Result, Where, open_result
+from shortloop.worker.stage import Stage
+from shortloop.worker.task import Task, open_stage
+
+PACKAGES = ("methods", "dev")
+SETUP = "setup.json"
+
+
+def stage_of(method: str) -> type[Stage]:
+    """The stage that a method is made of."""
+    for package in PACKAGES:
+        with contextlib.suppress(ModuleNotFoundError):
+            stage: type[Stage] = getattr(importlib.import_module(f"{package}.a_{method}"), STAGE)
+            return stage
+    raise AssertionError(f"no method {method}")
+
+
+class InProcess(Run):
+    """Builds jobs in folders, each once, and keeps what each was asked to do."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("in process")
+        self.tasks: dict[str, Task] = {}
+        self._where = Where({}, {"main": folder})
+        self._made: dict[str, Built] = {}
+
+    def files(self, paths: Sequence[Path]) -> list[File]:
+        found = [File(hashlib.sha256(path.read_bytes()).hexdigest(), path) for path in paths]
+        self._where = Where(
+            {**self._where.files, **{file.content: file.path for file in found}}, self._where.workdirs
+        )
+        return found
+
+    def build(
+        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: Any
+    ) -> Built:
+        kind = stage_of(stage)
+        fields = fields_of(kind)
+        named = {*fields.jobs, *fields.lists, *fields.perhaps}
+        defaults = {name: each for name, each in fields.options.items() if each is not REQUIRED}
+        given = {name: each for name, each in arguments.items() if name not in named}
+        options = json.loads(canonical(plain({**defaults, **given})))
+        jobs = {name: _each(made, "path") for name, made in arguments.items() if name in named}
+        key = canonical([stage, partition, options, jobs])
+        if key not in self._made:
+            task = Task(stage, kind.__module__, kind.__name__, partition, options, jobs, None, self._where)
+            job = f"main-{len(self._made) + 1}"
+            folder = self._where.workdirs["main"] / job
+            folder.mkdir()
+            setup = {
+                "method": stage,
+                "hash": "12ab",
+                "starttime": 1_700_000_000.0,
+                "exectime": {"total": 1.0},
+                "options": {**options, "partition": partition},
+                "jobs": {name: _each(made, "job") for name, made in arguments.items() if name in named},
+            }
+            (folder / SETUP).write_text(json.dumps(setup), encoding="utf-8")
+            do_job(task, folder)
+            content = str(len(self._made) + 1)
+            self._made[key] = Built(job, stage, partition, folder, fresh=True, content=content)
+            self.tasks[job] = task
+        self.jobs.append(self._made[key])
+        return self._made[key]
+
+
+def _each(made: Any, what: str) -> Any:
+    if made is None:
+        return None
+    return [str(getattr(each, what)) for each in made] if isinstance(made, list) else str(getattr(made, what))
+
+
+def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
+    """Do a whole job in this process, unit by unit, on arrays whose bytes are all alike at first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(folder):
+        stage = open_stage(task)
+        arrays = lay_out(stage, task, create_array)
+        for name, out in stage.outputs().items():
+            to_fill = arrays[name][stage.have :] if out.grows else arrays[name]
+            to_fill.reshape(-1).view(np.uint8)[...] = fill
+        for unit in range(len(costs_of(stage))):
+            keep_unit(stage, unit, arrays, keep_file)
+        write_output(stage, task, arrays, [])
+    return open_result(folder, task.where)
+
+
+def costs_of(stage: Stage) -> list[float]:
+    units = stage.units()
+    return [1.0] * units if isinstance(units, int) else list(units)
+
+
+def keep_file(name: str, content: bytes) -> None:
+    """In the current folder."""
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_bytes(content)
+
+
+def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers: int) -> Path:
+    """A job that was cut off when some units were done, the last ones first, and done by several workers."""
+    for number in (1, 2):
+        folder = above / f"main-{number}"
+        folder.mkdir(parents=True)
+        shutil.copy(like / SETUP, folder)
+        with contextlib.chdir(folder):
+            stage = open_stage(task)
+            costs = costs_of(stage)
+            units = Checkpoint(costs if number == 2 else list(range(len(costs))))
+            arrays = lay_out(stage, task, units.create_array)
+            units.start()
+            if number == 1:
+                _work(stage, units, arrays, done)
+            else:
+                _fork(stage, units, arrays, workers)
+                files = units.finish()
+                written = write_output(stage, task, arrays, [])
+                assert {*files, *written} <= {*files_of(Path())}
+    return folder
+
+
+def _work(stage: Stage, units: Checkpoint, arrays: Mapping[str, np.ndarray], most: int | None = None) -> None:
+    for ran, unit in enumerate(units):
+        if ran == most:
+            return
+        keep_unit(stage, unit, arrays, units.keep_file)
+
+
+def _fork(stage: Stage, units: Checkpoint, arrays: Mapping[str, np.ndarray], workers: int) -> None:
+    children = []
+    for _ in range(workers):
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                _work(stage, units, arrays)
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * workers
+
+
+def unit_of(task: Task, unit: int) -> dict[str, Any]:
+    """What one unit gives, in whatever process this is."""
+    given = open_stage(task).compute(unit)
+    return {name: each if isinstance(each, bytes) else np.asarray(each) for name, each in given.items()}
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """All that a job left."""
+    found = sorted(file for file in folder.rglob("*") if file.is_file() and file.name != SETUP)
+    return {str(file.relative_to(folder)): file.read_bytes() for file in found}

@@ -1,0 +1,256 @@
+"""What holds for every stage there is, whatever it computes."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import pickle
+import re
+import typing
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from house import METHODS, id_of
+from in_process import InProcess, costs_of, cut_off_and_resumed, do_job, files_of, stage_of, unit_of
+from scipy.io import savemat
+
+from build_scripts.build_pipeline import apply, make_features, permute, pipeline, train
+from dev.build_ridge import pipeline as ridge
+from shortloop.eeg.pipeline import StudyRun, import_features
+from shortloop.eeg.study.load import read_study
+from shortloop.worker.fields import fields_of
+from shortloop.worker.stage import Stage
+from shortloop.worker.task import Task, open_stage
+
+SIMULATED = """\
+name = "tiny"
+participants = ["A", "B"]
+classes = ["x", "y"]
+phases = {train = "study", decode = "test"}
+input = {format = "simulated", channels = 4, trials = 12, sfreq = 128, tmin = -0.3, tmax = 0.6}
+decoding = {folds = 3, select_alpha = 1.0}
+estimator = {kind = "lda"}
+permutations = {count = 120}
+
+[features.amplitude]
+bins = 3
+bin_samples = 9
+apply = false
+"""
+POWER = """
+[features.power]
+fmin = 14
+fmax = 20
+fstep = 6
+every = 4
+bins = 3
+bin_points = 3
+"""
+APPLIED = SIMULATED.replace("apply = false\n", "").replace('["A", "B"]', '["A"]')
+RETRAINED = APPLIED.replace("count = 120", 'count = 5, null = "training-labels"')
+SVM = RETRAINED.replace('kind = "lda"', 'kind = "linear-svm"').replace("select", 'score = "auc", select')
+BAYES = RETRAINED.replace('kind = "lda"', 'kind = "sklearn", path = "sklearn.naive_bayes.GaussianNB"')
+THESIS = """\
+name = "mat"
+participants = ["A"]
+classes = ["x", "y"]
+phases = {train = "study", decode = "test"}
+features.power = {}
+
+[input]
+format = "thesis"
+power.study = "{participant}.mat"
+power.test = "{participant}.mat"
+"""
+
+STUDIES = {
+    "simulated": SIMULATED,
+    "applied": APPLIED + POWER,
+    "lda": RETRAINED,
+    "svm": SVM,
+    "bayes": BAYES,
+    "mat": THESIS,
+}
+
+# A small job of every stage, and more where a stage goes several ways: study, stage and kind of features.
+CASES = [
+    ("simulated", "import_epochs", ""),
+    ("simulated", "check", ""),
+    ("simulated", "amplitude", ""),
+    ("simulated", "train", "amplitude"),
+    ("simulated", "permute", "amplitude"),
+    ("simulated", "group", "amplitude"),
+    ("simulated", "report", ""),
+    ("simulated", "ridge", "amplitude"),
+    ("applied", "power", ""),
+    ("applied", "apply", "power"),
+    ("applied", "permute", "power"),
+    ("lda", "apply", "amplitude"),
+    ("lda", "retrain", "amplitude"),
+    ("svm", "train", "amplitude"),
+    ("svm", "apply", "amplitude"),
+    ("svm", "retrain", "amplitude"),
+    ("bayes", "train", "amplitude"),
+    ("bayes", "apply", "amplitude"),
+    ("bayes", "retrain", "amplitude"),
+    ("mat", "import_features", "power"),
+]
+OF_STAGES = [file for file in METHODS if "exax_method" in file.read_text(encoding="utf-8")]
+GROW = [case for case in CASES if case[1] in ("permute", "retrain")]
+Case = tuple[str, str, str]
+
+
+class Jobs(typing.NamedTuple):
+    """A job of each case: what it was asked to do, and where it is."""
+
+    tasks: dict[Case, Task]
+    folders: dict[Case, Path]
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
+    found = Jobs({}, {})
+    for name, text in STUDIES.items():
+        folder = tmp_path_factory.mktemp(name)
+        file = folder / "study.toml"
+        file.write_text(text, encoding="utf-8")
+        _write_mat(folder / "A.mat")
+        run = InProcess(folder)
+        study = StudyRun(run, read_study(file), file)
+        if name == "simulated":
+            pipeline(study)
+            ridge(study)
+        elif name == "mat":
+            import_features(study, "power")
+        else:
+            for kind, made in make_features(study).items():
+                models = train(study, "A", kind, made["A"])
+                permute(study, "A", kind, made["A"], models, apply(study, "A", kind, made["A"], models))
+        for job in run.jobs:
+            kind = str(run.tasks[job.job].options.get("kind", ""))
+            found.tasks.setdefault((name, job.stage, kind), run.tasks[job.job])
+            found.folders.setdefault((name, job.stage, kind), job.path)
+    return found
+
+
+def _write_mat(file: Path) -> None:
+    rng = np.random.default_rng(3)
+    y = np.tile([0, 1], 6)
+    bins = np.empty(4, object)
+    bins[:] = [rng.standard_normal((12, 5)) for _ in range(4)]
+    content = {
+        "category": y + 1.0,
+        "category_name": np.array(["x", "y"], object)[y],
+        "feature_name": np.array([f"E0_freq_4_tpoint_{number}" for number in range(5)], object),
+        "feature": bins,
+        "numclassifiers": 4.0,
+    }
+    savemat(file, {"A": content})
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[ProcessPoolExecutor]:
+    """Another process, that has inherited nothing."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def name_of(case: Case) -> str:
+    return " ".join(filter(None, (case[1], case[2], f"of {case[0]}")))
+
+
+each_case = pytest.mark.parametrize("case", CASES, ids=name_of)
+
+
+def test_every_stage_has_a_case() -> None:
+    assert {file.stem.removeprefix("a_") for file in OF_STAGES} == {stage for _, stage, _ in CASES}
+
+
+@each_case
+def test_it_is_plain_data_and_opens_in_any_process(
+    jobs: Jobs, elsewhere: ProcessPoolExecutor, case: Case
+) -> None:
+    task = jobs.tasks[case]
+    assert pickle.loads(pickle.dumps(task)) == task
+    units = len(costs_of(open_stage(task)))
+    if units:
+        here, there = unit_of(task, units // 2), elsewhere.submit(unit_of, task, units // 2).result()
+        assert here.keys() == there.keys()
+        for name, value in here.items():
+            assert pickle.dumps(there[name]) == pickle.dumps(value), name
+
+
+@each_case
+def test_cut_off_and_resumed_by_several_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: Case) -> None:
+    """Cut off after any of its units, which began with the last."""
+    task, like = jobs.tasks[case], jobs.folders[case]
+    for done in range(len(costs_of(open_stage(task))) or 1):
+        folder = cut_off_and_resumed(task, like, tmp_path / str(done), done, workers=2)
+        assert files_of(folder) == files_of(like)
+
+
+@each_case
+def test_outputs_say_what_units_give(jobs: Jobs, case: Case) -> None:
+    stage = open_stage(jobs.tasks[case])
+    outputs = dict(stage.outputs())
+    arrays = {name: np.empty(out.shape, out.dtype) for name, out in outputs.items()}
+    given = set()
+    for unit in range(len(costs_of(stage))):
+        index = stage.index(unit)
+        for name, value in stage.compute(unit).items():
+            if isinstance(value, bytes):
+                continue
+            given.add(name)
+            found, where = np.asarray(value), index[name] if isinstance(index, Mapping) else index
+            assert found.shape == arrays[name][where].shape
+            arrays[name][where] = found
+            np.testing.assert_array_equal(arrays[name][where], found, err_msg=name)
+    assert given == set(outputs)
+    for out in outputs.values():
+        assert out.description
+        assert len(out.axes.split(" × ")) == len(out.shape)
+
+
+@each_case
+def test_units_fill_all_of_their_outputs(jobs: Jobs, tmp_path: Path, case: Case) -> None:
+    other = do_job(jobs.tasks[case], tmp_path / "main-1", fill=0xA5).path
+    assert files_of(other) == files_of(jobs.folders[case])
+
+
+@pytest.mark.parametrize("case", GROW, ids=name_of)
+@pytest.mark.parametrize("share", [0.4, 1.0, 1.6])
+def test_grown_or_at_once_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: Case, share: float) -> None:
+    task, at_once = jobs.tasks[case], jobs.folders[case]
+    count = stage_of(case[1]).grows
+    fewer = {**task.options, count: round(share * task.options[count])}
+    do_job(dataclasses.replace(task, options=fewer), tmp_path / "main-1")
+    grown = do_job(dataclasses.replace(task, before=str(tmp_path / "main-1")), tmp_path / "main-2").path
+    assert files_of(grown) == files_of(at_once)
+
+
+def test_every_stage_that_grows_has_a_case() -> None:
+    grow = {stage for _, stage, _ in CASES if stage_of(stage).grows}
+    assert grow == {stage for _, stage, _ in GROW}
+    for stage in grow:
+        assert stage_of(stage).grows in fields_of(stage_of(stage)).options
+
+
+@pytest.mark.parametrize("file", OF_STAGES, ids=id_of)
+def test_options_say_what_they_are(file: Path) -> None:
+    stage = stage_of(file.stem.removeprefix("a_"))
+    fields = fields_of(stage)
+    annotations = {name: text for kind in stage.__mro__[::-1] for name, text in _annotations(kind).items()}
+    for name in fields.options:
+        assert not hasattr(Stage, name)
+        words = set(re.findall(r"\w+", annotations[name].replace("dict[str, Any]", "")))
+        assert not words & {"Any", "object", "Job", "Result"}, f"{name}: {annotations[name]}"
+    for name in stage.siblings:
+        assert name.partition(".")[0] in fields.options
+
+
+def _annotations(kind: type) -> dict[str, Any]:
+    return {name: str(each) for name, each in vars(kind).get("__annotations__", {}).items()}

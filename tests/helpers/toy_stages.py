@@ -1,19 +1,14 @@
-"""Stages of toys, and jobs of them in folders, without exax."""
+"""Stages of toys."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.worker.output import keep_unit, lay_out, write_output
-from shortloop.worker.records import create_array
-from shortloop.worker.results import Result, open_result
 from shortloop.worker.stage import File, Finished, Index, Job, Out, Outputs, Stage, Values
-from shortloop.worker.task import Task, open_stage
+from shortloop.worker.task import Task
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -82,28 +77,3 @@ class Powers(Stage):
 def task_of(stage: type[Stage], options: Mapping[str, Any], jobs: Mapping[str, Any], **more: Any) -> Task:
     """A job of a toy stage."""
     return Task(stage.__name__.lower(), __name__, stage.__name__, None, options, jobs, **more)
-
-
-def run_task(task: Task, folder: Path) -> Result:
-    """Do a whole job in this process, in a new folder."""
-    folder.mkdir(parents=True)
-    with contextlib.chdir(folder):
-        stage = open_stage(task)
-        units = stage.units()
-        arrays = lay_out(stage, task, create_array)
-        for unit in range(units if isinstance(units, int) else len(units)):
-            keep_unit(stage, unit, arrays, keep_file)
-        write_output(stage, task, arrays, [])
-    return open_result(folder, task.where)
-
-
-def keep_file(name: str, content: bytes) -> None:
-    """In the current folder."""
-    Path(name).parent.mkdir(parents=True, exist_ok=True)
-    Path(name).write_bytes(content)
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    """All that a job left."""
-    found = sorted(file for file in folder.rglob("*") if file.is_file())
-    return {str(file.relative_to(folder)): file.read_bytes() for file in found}

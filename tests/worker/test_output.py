@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toy_stages import Numbers, Powers, files_of, keep_file, run_task, task_of
+from in_process import do_job, files_of, keep_file
+from toy_stages import Numbers, Powers, task_of
 
 from shortloop.span import Span
 from shortloop.worker.output import keep_unit, lay_out, write_output
@@ -24,7 +25,7 @@ def numbers(tmp_path: Path) -> Path:
     file = tmp_path / "numbers.txt"
     file.write_text("1 2 3", encoding="utf-8")
     task = task_of(Numbers, {"file": "c1"}, {}, where=Where({"c1": file}))
-    return run_task(task, tmp_path / "main-1").path
+    return do_job(task, tmp_path / "main-1").path
 
 
 def powers(numbers: Path, count: int, **more: Any) -> Task:
@@ -33,7 +34,7 @@ def powers(numbers: Path, count: int, **more: Any) -> Task:
 
 
 def test_what_units_and_the_end_leave(numbers: Path, tmp_path: Path) -> None:
-    result = run_task(powers(numbers, 4, versions={"numpy": "2"}), tmp_path / "main-2")
+    result = do_job(powers(numbers, 4, versions={"numpy": "2"}), tmp_path / "main-2")
     expected = np.array([1.0, 2, 3]) ** np.arange(4)[:, np.newaxis]
     np.testing.assert_array_equal(result.arrays["powers"], expected)
     np.testing.assert_array_equal(result.arrays["largest"], np.array([[1, 3, 9, 27]], "f4"), strict=True)
@@ -47,7 +48,7 @@ def test_what_units_and_the_end_leave(numbers: Path, tmp_path: Path) -> None:
 
 
 def test_the_record_says_what_each_array_is(numbers: Path, tmp_path: Path) -> None:
-    described = run_task(powers(numbers, 2), tmp_path / "main-2").record["arrays"]
+    described = do_job(powers(numbers, 2), tmp_path / "main-2").record["arrays"]
     assert described["largest"] == {
         "axes": "one × powers",
         "description": "largest power",
@@ -60,16 +61,16 @@ def test_the_record_says_what_each_array_is(numbers: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("before", "count"), [(0, 3), (2, 5), (5, 2), (3, 3)])
 def test_grown_or_at_once_is_the_same(numbers: Path, tmp_path: Path, before: int, count: int) -> None:
-    run_task(powers(numbers, before), tmp_path / "main-2")
-    grown = run_task(powers(numbers, count, before=str(tmp_path / "main-2")), tmp_path / "main-3")
-    at_once = run_task(powers(numbers, count), tmp_path / "main-4")
+    do_job(powers(numbers, before), tmp_path / "main-2")
+    grown = do_job(powers(numbers, count, before=str(tmp_path / "main-2")), tmp_path / "main-3")
+    at_once = do_job(powers(numbers, count), tmp_path / "main-4")
     np.testing.assert_array_equal(grown.arrays["powers"], at_once.arrays["powers"])
     assert grown.facts == at_once.facts
 
 
 def test_only_outputs_that_grow_are_taken_over(numbers: Path, tmp_path: Path) -> None:
-    run_task(powers(numbers, 2), tmp_path / "main-2")
-    grown = run_task(powers(numbers, 3, before=str(tmp_path / "main-2")), tmp_path / "main-3")
+    do_job(powers(numbers, 2), tmp_path / "main-2")
+    grown = do_job(powers(numbers, 3, before=str(tmp_path / "main-2")), tmp_path / "main-3")
     assert grown.arrays["largest"].tolist() == [[0, 0, 9]]
     assert not (grown.path / "pages/0.txt").exists()
 

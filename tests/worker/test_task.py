@@ -7,7 +7,8 @@ import pickle
 from pathlib import Path
 
 import pytest
-from toy_stages import Numbers, Powers, files_of, run_task, task_of
+from in_process import do_job, files_of
+from toy_stages import Numbers, Powers, task_of
 
 from shortloop.errors import InputError, TransientError
 from shortloop.worker.results import Where
@@ -25,7 +26,7 @@ def where(tmp_path: Path) -> Where:
 def powers(tmp_path: Path, where: Where) -> Task:
     """A job that is made from another one twice."""
     numbers = tmp_path / "main-1"
-    run_task(task_of(Numbers, {"file": "c1"}, {}, where=where), numbers)
+    do_job(task_of(Numbers, {"file": "c1"}, {}, where=where), numbers)
     jobs = {"numbers": str(numbers), "others": [str(numbers)], "offset": None}
     return task_of(Powers, {"count": 3, "style": {"name": "x"}}, jobs, where=where)
 
@@ -64,7 +65,7 @@ def test_a_job_that_grows_begins_with_what_there_is(
     powers: Task, tmp_path: Path, before: int, count: int, have: int
 ) -> None:
     style = {"name": "x"}
-    run_task(task_of(Powers, {"count": before, "style": style}, powers.jobs), tmp_path / "main-2")
+    do_job(task_of(Powers, {"count": before, "style": style}, powers.jobs), tmp_path / "main-2")
     options = {"count": count, "style": style}
     stage = open_stage(task_of(Powers, options, powers.jobs, before=str(tmp_path / "main-2")))
     assert (stage.have, stage.units()) == (have, count - have)
@@ -79,7 +80,7 @@ def test_what_is_wrong_is_said(powers: Task, tmp_path: Path) -> None:
 
 def test_it_is_plain_data_for_any_process(powers: Task, tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(powers)) == powers
-    here = files_of(run_task(powers, tmp_path / "here").path)
+    here = files_of(do_job(powers, tmp_path / "here").path)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        pool.apply(run_task, (powers, tmp_path / "there"))
+        pool.apply(do_job, (powers, tmp_path / "there"))
     assert files_of(tmp_path / "there") == here

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from accelerator import g
+from in_process import do_job, files_of
 from jobs_project import empty_project, make_job, own_package, write
-from toy_stages import Numbers, Powers, files_of, run_task, task_of
+from toy_stages import Numbers, Powers, task_of
 
 from shortloop.errors import InputError, TransientError
 from shortloop.jobs.exax.method import STAGE, exax_method
@@ -108,13 +109,13 @@ def test_units_are_shared_out_and_files_registered(jobs: Jobs, tmp_path: Path) -
         {"numbers": str(numbers.path), "others": [str(numbers.path)]},
         versions=result.record["versions"],
     )
-    expected = files_of(run_task(plain, tmp_path / "plain").path)
+    expected = files_of(do_job(plain, tmp_path / "plain").path)
     found = files_of(job.path)
     record = json.loads(found.pop("record.json"))
     assert record["threads"]
     assert {**record, "threads": []} == json.loads(expected.pop("record.json"))
     assert {name: found[name] for name in expected} == expected
-    assert found.keys() - expected.keys() == {"setup.json", "post.json"}
+    assert found.keys() - expected.keys() == {"post.json"}
 
 
 def test_a_job_without_units_is_done_at_once(jobs: Jobs) -> None:

@@ -14,10 +14,10 @@ from shortloop.engines.units import PROGRESS
 from shortloop.jobs.exax import client
 from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
-from shortloop.jobs.keys.code import Code, code_state
+from shortloop.jobs.keys.code import CODE_BESIDE, Code, code_beside, code_state
 from shortloop.jobs.keys.file_state import CHANGED
 from shortloop.jobs.keys.key import Parts, find_method
-from shortloop.jobs.project import FINISHED, SET_ASIDE
+from shortloop.jobs.project import FINISHED, SET_ASIDE, write_atomically
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.manifest import MANIFEST, Manifest, content_of_job, hash_files, output_files
 from shortloop.jobs.store.store import Store
@@ -170,6 +170,9 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
 
 def _manifest(order: Order, folder: Path, cost: dict[str, Any], evidence: Evidence) -> Manifest:
     clear_checkpoint(folder)
+    if order.modules:
+        text = code_beside(find_method(order.method)[1], order.modules, order.parts.code)
+        write_atomically(folder / CODE_BESIDE, text)
     files = hash_files(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
     seconds = round(_post(folder)["exectime"]["total"], 6)

@@ -17,6 +17,7 @@ from toy_jobs import make_outdated
 from shortloop.errors import InputError
 from shortloop.jobs.exax import client
 from shortloop.jobs.executor import Executor
+from shortloop.jobs.explain.code_changes import code_now, kept_code
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.pipeline import Built
 from shortloop.jobs.planner import Planner
@@ -65,6 +66,21 @@ class Toy:
 def toy(package: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     monkeypatch.setattr(client, "reload_methods", lambda: None)  # this exax always has them as they are
     return Toy(package)
+
+
+def test_code_that_is_imported_by_name_is_kept_with_the_job(toy: Toy) -> None:
+    write(toy.project, "shortloop/named.py", "import shortloop.a, shortloop.below  # a comment\n")
+    write(toy.project, "shortloop/below.py", "def low(x):\n    return x\n")
+    with_them, without = toy.build(modules=["shortloop.named"]), toy.build()
+    assert kept_code(without.path) == {}
+    assert kept_code(with_them.path) == {
+        "shortloop.below": "def low(x):\n    return x",
+        "shortloop.named": "import shortloop.a, shortloop.below",
+    }
+    assert with_them.content == without.content
+    manifest = read_manifest(with_them.path)
+    assert manifest is not None
+    assert code_now("toy", ["shortloop.named"]).keys() == manifest.parts.code.keys()
 
 
 def test_a_recorded_job_that_the_index_lost_is_reused(toy: Toy) -> None:

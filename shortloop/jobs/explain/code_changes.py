@@ -1,4 +1,4 @@
-"""What changed in the code of a job: the functions, from the text that exax kept with the job before."""
+"""What changed in the code of a job: the functions, from the text that is kept with the job before."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import ast
 import copy
 import difflib
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from shortloop.jobs.keys.closure import closure
+from shortloop.jobs.keys.code import CODE_BESIDE
 from shortloop.jobs.keys.key import find_method
-from shortloop.jobs.keys.source import normalised, read_source
+from shortloop.jobs.keys.source import NOTHING, normalised, read_source
 
 __all__ = ["changed_names", "code_now", "kept_code", "text_diff"]
 
@@ -22,7 +23,7 @@ HEADING = "# module "
 
 @cache
 def kept_code(folder: Path) -> dict[str, str]:
-    """The code that a job was made with, as exax kept it.
+    """The code that a job was made with, as it is kept with it.
 
     Parameters
     ----------
@@ -34,29 +35,18 @@ def kept_code(folder: Path) -> dict[str, str]:
     dict of str to str
         Normalised text by module, the method's own among them; empty if it is gone or cannot be read.
     """
-    found: dict[str, str] = {}
-    try:
-        with tarfile.open(folder / ARCHIVE) as archive:
-            for member in archive:
-                stream = archive.extractfile(member)
-                text = stream.read().decode() if stream is not None else ""
-                if member.name.endswith(".py"):
-                    module = ".".join(Path(member.name).with_suffix("").parts[-2:])
-                    found[module] = normalised(ast.parse(text))
-                else:
-                    found.update(_modules_in(text))
-    except (OSError, EOFError, tarfile.TarError, SyntaxError, UnicodeDecodeError):
-        return {}
-    return found
+    return {**_in_archive(folder / ARCHIVE), **_in_text(folder / CODE_BESIDE)}
 
 
-def code_now(method: str) -> dict[str, tuple[str, Path]]:
+def code_now(method: str, more: Sequence[str] = ()) -> dict[str, tuple[str, Path]]:
     """The code of a method as it is now.
 
     Parameters
     ----------
     method : str
         Its name, without its package.
+    more : sequence of str
+        Modules that it imports by a name that its code does not say.
 
     Returns
     -------
@@ -64,8 +54,9 @@ def code_now(method: str) -> dict[str, tuple[str, Path]]:
         Normalised text and file of each module.
     """
     package, file = find_method(method)
-    modules = {f"{package}.a_{method}": file, **closure(file)[0]}
-    return {name: (read_source(each, name).text, each) for name, each in modules.items()}
+    modules = {f"{package}.a_{method}": file, **closure(file, more)[0]}
+    said = {name: (read_source(each, name).text, each) for name, each in modules.items()}
+    return {name: (text, each) for name, (text, each) in said.items() if text != NOTHING}
 
 
 @cache
@@ -108,8 +99,34 @@ def text_diff(old: str, new: str, old_name: str, new_name: str) -> list[str]:
     )
 
 
+def _in_archive(file: Path) -> dict[str, str]:
+    """What exax keeps: the method, and the file that `shortloop.jobs.keys.code.code_of` writes."""
+    found: dict[str, str] = {}
+    try:
+        with tarfile.open(file) as archive:
+            for member in archive:
+                stream = archive.extractfile(member)
+                text = stream.read().decode() if stream is not None else ""
+                if member.name.endswith(".py"):
+                    module = ".".join(Path(member.name).with_suffix("").parts[-2:])
+                    found[module] = normalised(ast.parse(text))
+                else:
+                    found.update(_modules_in(text))
+    except (OSError, EOFError, tarfile.TarError, SyntaxError, UnicodeDecodeError):
+        return {}
+    return found
+
+
+def _in_text(file: Path) -> dict[str, str]:
+    """Modules that the method imports by a name which its code does not say."""
+    try:
+        return _modules_in(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return {}
+
+
 def _modules_in(text: str) -> dict[str, str]:
-    """The parts of the file that `shortloop.jobs.keys.code.code_of` writes."""
+    """The parts of a file of `shortloop.jobs.keys.code`."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.splitlines():

@@ -124,7 +124,7 @@ def _changed(each: Difference, method: str, folder: Path | None) -> list[str]:
     known = (each.name, each.old, each.new)
     if known not in _names:
         old = kept_code(folder).get(each.name)
-        new = code_now(method.rpartition(".")[2]).get(each.name)
+        new = code_now(method.rpartition(".")[2], [each.name]).get(each.name)
         _names[known] = [] if old is None or new is None else changed_names(old, new[0])
     return _names[known]
 

@@ -10,7 +10,7 @@ process that loads methods for exax writes that file, so that it says what exax 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,20 @@ from shortloop.jobs.keys.own_code import is_own, version_of
 from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.jobs.project import cache_directory, runs_jobs, write_atomically
 
-__all__ = ["Code", "code_file", "code_of", "code_state", "code_text", "modules_as_loaded", "versions_of"]
+__all__ = [
+    "CODE_BESIDE",
+    "Code",
+    "code_beside",
+    "code_file",
+    "code_of",
+    "code_state",
+    "code_text",
+    "modules_as_loaded",
+    "versions_of",
+]
+
+CODE_BESIDE = ".modules.txt"
+"""File of a job with the code of modules that it imports by a name which its method's code does not say."""
 
 
 class Code(NamedTuple):
@@ -133,6 +146,28 @@ def versions_of(method: Path) -> dict[str, str]:
     return dict((_look(method, ()) if known is None else known).code.versions)
 
 
+def code_beside(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
+    """The code of modules that a job has beside those that `code_text` has.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+    more : sequence of str
+        Modules that it imports by a name that its code does not say.
+    code : mapping of str to str
+        Hash of each module of the job; one that is another by now is left out.
+
+    Returns
+    -------
+    str
+        As of `code_text`.
+    """
+    modules, said = _look(method, tuple(more)).code.modules, _look(method, ()).code.modules
+    texts = {name: read_source(modules[name], name).text for name in sorted(modules.keys() - said.keys())}
+    return _texts({name: text for name, text in texts.items() if hash_of(text) == code.get(name)})
+
+
 def modules_as_loaded(method: Path) -> set[str]:
     """Modules that a method can import, as of when `code_of` last looked; the files may be others by now.
 
@@ -202,14 +237,16 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     said = {name: read_source(modules[name], name).text for name in sorted(modules)}
     texts = {name: text for name, text in said.items() if text != NOTHING}
     lines = [f"# {library} {version}" for library, version in versions.items()]
-    for name, text in texts.items():
-        lines += ["", f"# module {name}", text]
     hashes = {name: hash_of(text) for name, text in texts.items()}
     installed = list(zip(evidence, states[len(modules) :]))
     code = Code(hashes, versions, modules, [], installed)
-    _known[method, more] = _Known(states, settled, files, code, "\n".join(lines) + "\n")
+    _known[method, more] = _Known(states, settled, files, code, "\n".join(lines) + "\n" + _texts(texts))
     keep_sources()
     return _known[method, more]
+
+
+def _texts(texts: Mapping[str, str]) -> str:
+    return "".join(f"\n# module {name}\n{text}\n" for name, text in texts.items())
 
 
 def _versions(libraries: set[str]) -> tuple[dict[str, str], list[str]]:

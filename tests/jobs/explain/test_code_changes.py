@@ -8,6 +8,7 @@ import pytest
 from toy_jobs import CODE, keep_code
 
 from shortloop.jobs.explain.code_changes import changed_names, kept_code, text_diff
+from shortloop.jobs.keys.code import CODE_BESIDE
 
 OLD = """\
 import os
@@ -53,6 +54,12 @@ def test_the_code_of_a_job_is_in_what_exax_kept(tmp_path: Path) -> None:
     method = '"""A docstring."""\nimport shortloop.steps  # a comment'
     keep_code(tmp_path, "scores", {**CODE, "methods.a_scores": method, "shortloop.empty": ""})
     assert kept_code(tmp_path) == {**CODE, "shortloop.empty": ""}
+
+
+def test_with_that_of_modules_that_it_imports_by_name(tmp_path: Path) -> None:
+    keep_code(tmp_path, "scores", CODE)
+    (tmp_path / CODE_BESIDE).write_text("\n# module tools.one\nx = 1\n\n# module tools.two\ny = 2\nz = 3\n")
+    assert kept_code(tmp_path) == {**CODE, "tools.one": "x = 1", "tools.two": "y = 2\nz = 3"}
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut short", "no archive"])

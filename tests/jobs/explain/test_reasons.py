@@ -28,7 +28,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
     monkeypatch.setattr(
         reasons,
         "code_now",
-        lambda method: {
+        lambda method, more: {
             name: (text, tmp_path / f"{name.replace('.', '/')}.py") for name, text in NOW.items()
         },
     )

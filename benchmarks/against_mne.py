@@ -13,18 +13,15 @@ import numpy as np
 from benchmarks.measure import interleaved, ratio, seconds_of, spread
 from benchmarks.options import Options
 from benchmarks.write import figures
-from shortloop.eeg.decoding.batched.closed_form import fold_machines
+from shortloop.eeg.decoding.batched import lda, svm
 from shortloop.eeg.decoding.batched.labels import ManyLabels
 from shortloop.eeg.decoding.batched.scores import many_scores, warm_up_many
-from shortloop.eeg.decoding.batched.svm import svm_machines
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    EstimatorSettings,
-    LdaSettings,
-    LinearSvmSettings,
-)
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["run"]
@@ -177,7 +174,8 @@ def _agreement(data: FloatArray, few: IntArray, folds: IntArray, model: str) -> 
     found = np.empty_like(expected)
     many = ManyLabels(few, folds, 2, FOLDS)
     for b, each in enumerate(data):
-        of_folds = svm_machines(each, many, SVM) if model == "SVM" else fold_machines(each, many, LDA)
+        svms = model == "SVM"
+        of_folds = svm.train_machines(each, many, SVM) if svms else lda.train_machines(each, many, LDA)
         for (_, test), machines in zip(_splits(folds), of_folds):
             decided = machines.coordinates(each[np.newaxis, test], "training") @ machines.weights[:, 0]
             found[:, b, test] = decided.T > 0

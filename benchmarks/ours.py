@@ -9,10 +9,11 @@ import numpy as np
 
 from benchmarks.thesis_data import Participant
 from shortloop.eeg.decoding.apply import StackedWeights, apply_weights, stack_weights
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import BinModels, train_bin, warm_up
 from shortloop.types import FloatArray, IntArray
 

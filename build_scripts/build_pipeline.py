@@ -75,14 +75,8 @@ def train(run: StudyRun, who: str, kind: str, features: Built) -> Built:
         decisions=study.decoding.score == "auc",
         estimator=study.estimator,
         features=features,
-        modules=estimator_modules(run),
+        modules=run.study.estimator.modules(),
     )
-
-
-def estimator_modules(run: StudyRun) -> list[str]:
-    """Where an estimator comes from that the study names by its import path; every stage may make it."""
-    estimator = run.study.estimator
-    return [estimator.path.rpartition(".")[0]] if estimator.kind == "sklearn" else []
 
 
 def apply(run: StudyRun, who: str, kind: str, features: Built, models: Built) -> Built | None:
@@ -95,7 +89,7 @@ def apply(run: StudyRun, who: str, kind: str, features: Built, models: Built) ->
         phase=run.study.phases.decoded,
         features=features,
         models=models,
-        modules=estimator_modules(run),
+        modules=run.study.estimator.modules(),
     )
 
 
@@ -113,7 +107,8 @@ def permute(
     }
     if study.permutations.null == "test-labels":
         return run.build("permute", partition=who, **asked)
-    return run.build("retrain", partition=who, features=features, modules=estimator_modules(run), **asked)
+    modules = study.estimator.modules(batched=True)
+    return run.build("retrain", partition=who, features=features, modules=modules, **asked)
 
 
 def group(run: StudyRun, kind: str, permuted: list[Built]) -> Built:

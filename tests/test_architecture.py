@@ -129,7 +129,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
     assert calls == {
         "shortloop/__init__.py",
         "shortloop/cli/analyses.py",
-        "shortloop/eeg/decoding/estimators.py",
+        "shortloop/eeg/decoding/estimators/sklearn.py",
         "shortloop/jobs/exax/preload.py",
         "shortloop/jobs/request.py",
         "shortloop/settings/tagged.py",

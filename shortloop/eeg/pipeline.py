@@ -235,14 +235,12 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
     InputError
         If recordings differ, or have too few trials for the folds or too few samples for the bins.
     """
-    from shortloop.eeg.decoding.settings import LinearSvmSettings
-
-    study, estimator = run.study, run.study.estimator
+    study = run.study
     return run.build(
         "check",
         phase=study.phases.train,
         folds=study.decoding.folds,
-        inner_folds=estimator.inner_folds if isinstance(estimator, LinearSvmSettings) else None,
+        inner_folds=study.estimator.nested_folds,
         features=study.features,
         imported=imported,
     )

@@ -7,11 +7,12 @@ import pytest
 from scipy import stats
 
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.features.settings import AmplitudeSettings

@@ -12,6 +12,8 @@ import pytest
 from live_project import LiveProject
 from PIL import Image
 
+from shortloop.jobs.keys.code import CODE_BESIDE
+
 pytestmark = pytest.mark.live
 
 
@@ -141,6 +143,8 @@ def test_what_went_into_the_key_lies_with_the_job(finished: LiveProject) -> None
     with tarfile.open(finished.result("train", "A") / "method.tar.gz") as archive:
         texts = {Path(m.name).name: archive.extractfile(m).read().decode() for m in archive}  # type: ignore[union-attr]
     (code,) = [text for name, text in texts.items() if name.endswith(".txt")]
-    assert "# module shortloop.eeg.decoding.solvers.svm" in code
+    assert "# module shortloop.eeg.decoding.train" in code
+    beside = (finished.result("train", "A") / CODE_BESIDE).read_text(encoding="utf-8")
+    assert "# module shortloop.eeg.decoding.solvers.svm" in beside  # which is imported by name
     assert f"# numpy {np.__version__}" in code
     assert "# module shortloop.eeg.group.statistics" not in code

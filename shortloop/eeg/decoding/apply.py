@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import decision_ranks
-from shortloop.eeg.decoding.metrics.decisions import decide, gives_odds
+from shortloop.eeg.decoding.metrics.decisions import decide
 from shortloop.eeg.decoding.metrics.votes import copy_features, count_votes
 from shortloop.eeg.decoding.selection.passes import KINDS
 from shortloop.eeg.decoding.selection.scaling import standardize
-from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models
 from shortloop.types import FloatArray, IntArray
 
@@ -211,7 +212,7 @@ def refit_and_apply(
     -------
     array of uint8, shape (test bins, test trials, classes)
     """
-    odds = ranks is not None and gives_odds(estimator)
+    odds = ranks is not None and estimator.gives_odds
     votes = np.zeros((*test.shape[:2], n_classes), dtype=np.uint8)
     for fold, model in fold_models(
         train_x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator

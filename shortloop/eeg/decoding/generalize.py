@@ -13,11 +13,11 @@ from shortloop.eeg.decoding.apply import (
     refit_and_apply,
     stack_weights,
 )
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import decision_ranks, rank_type
-from shortloop.eeg.decoding.metrics.decisions import gives_odds
 from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
-from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.score import Score
 from shortloop.types import FloatArray, IntArray
@@ -109,7 +109,7 @@ def retrained_scores(
         of_bin: Callable[..., IntArray]
         how: dict[str, Any] = {"scaling": decoding.scaling}
         if ranked:
-            how["odds"] = gives_odds(estimator)
+            how["odds"] = estimator.gives_odds
             of_bin = rank_weights_within if within else rank_weights
         else:
             of_bin = apply_weights_within if within else apply_weights

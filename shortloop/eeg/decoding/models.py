@@ -3,15 +3,55 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["NO_MODEL", "BinModels"]
+__all__ = ["NO_MODEL", "BinModels", "Fitted"]
 
 NO_MODEL = -1
 """Predicted class of a trial whose fold has no model."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One fitted classifier.
+
+    Parameters
+    ----------
+    weights : array of float, shape (classes, features), or None
+        The class of largest ``x @ weights.T + intercepts`` is predicted; None where the estimator's
+        decisions are no such product.
+    intercepts : array of float, shape (classes,), or None
+        See `weights`.
+    C : float
+        The chosen C; NaN where there is no choice.
+    estimator : object
+        The fitted scikit-learn estimator where `weights` is None.
+    """
+
+    weights: FloatArray | None
+    intercepts: FloatArray | None
+    C: float = np.nan
+    estimator: Any = None
+
+    def predict(self, x: FloatArray) -> IntArray:
+        """Class of each trial.
+
+        Parameters
+        ----------
+        x : array of float, shape (trials, features)
+            Scaled features.
+
+        Returns
+        -------
+        array of int, shape (trials,)
+        """
+        if self.weights is None or self.intercepts is None:
+            return np.asarray(self.estimator.predict(x))
+        return np.argmax(x @ self.weights.T + self.intercepts, axis=1)
 
 
 @dataclass(frozen=True)

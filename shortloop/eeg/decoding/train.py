@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from shortloop.eeg.decoding.estimators import Fitted, fit, make_sklearn
-from shortloop.eeg.decoding.metrics.decisions import decide, gives_odds
-from shortloop.eeg.decoding.models import BinModels
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.metrics.decisions import decide
+from shortloop.eeg.decoding.models import BinModels, Fitted
 from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.passes import KINDS
 from shortloop.eeg.decoding.selection.scaling import moments, zscore
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    EstimatorSettings,
-    LinearSvmSettings,
-    SklearnSettings,
-)
-from shortloop.eeg.decoding.train_svm import train_svm_bin
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["FoldModel", "fold_models", "train_bin", "warm_up"]
@@ -123,7 +118,7 @@ def fold_models(
         scaled = (chosen - mean) / std
         yield (
             fold,
-            FoldModel(kept[fold], mean, std, fit(scaled, labels[train], estimator), decoding.scaling),
+            FoldModel(kept[fold], mean, std, estimator.fit(scaled, labels[train]), decoding.scaling),
         )
 
 
@@ -150,11 +145,12 @@ def train_bin(
     -------
     BinModels
     """
-    if isinstance(estimator, LinearSvmSettings):
-        return train_svm_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator)
+    together = estimator.train_folds(x, labels, folds, n_classes=n_classes, decoding=decoding)
+    if together is not None:
+        return together
     models = BinModels.empty(len(labels), x.shape[1], n_classes, decoding.folds)
     has_weights = True
-    odds = decisions and gives_odds(estimator)
+    odds = decisions and estimator.gives_odds
     for fold, model in fold_models(
         x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator
     ):
@@ -187,27 +183,29 @@ def warm_up(estimator: EstimatorSettings | None = None) -> None:
     Parameters
     ----------
     estimator : EstimatorSettings, optional
-        The classifier. Default: the linear SVM.
+        The classifier. Default: what comes before and after any.
 
     Raises
     ------
     InputError
         If the estimator cannot be made.
     """
-    if isinstance(estimator, SklearnSettings):
-        make_sklearn(estimator)
-        return
+    if estimator is not None:
+        estimator.warm_up()
     labels = np.tile([0, 1, 2], 8)
     settings = DecodingSettings(folds=2, select_alpha=0.5)
     for dtype, order in KINDS:
         x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
         x = np.array(x, dtype=dtype, order=order)
         x.flags.writeable = False  # as maps of files are
-        train_bin(
-            x,
-            labels,
-            np.arange(len(labels)) % 2,
-            n_classes=3,
-            decoding=settings,
-            estimator=estimator or LinearSvmSettings(inner_folds=2),
-        )
+        train_bin(x, labels, np.arange(len(labels)) % 2, n_classes=3, decoding=settings, estimator=_Guess())
+
+
+class _Guess(EstimatorSettings):
+    """Calls every trial the first class."""
+
+    kind: Literal["guess"] = "guess"
+
+    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+        n_classes = int(labels.max()) + 1
+        return Fitted(np.zeros((n_classes, x.shape[1])), np.zeros(n_classes))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.fold_sums import FoldSums, fold_moments, fold_sums
-from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers.svm import solve
 from shortloop.types import FloatArray, IntArray
 

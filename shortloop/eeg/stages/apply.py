@@ -87,14 +87,13 @@ class Apply(Stage):
 
     def _of_weights(self, unit: int) -> dict[str, np.ndarray]:
         from shortloop.eeg.decoding.apply import apply_weights
-        from shortloop.eeg.decoding.metrics.decisions import gives_odds
         from shortloop.eeg.decoding.metrics.ranks import rank_weights
 
         assert self._stacked is not None
         x, intercepts, scaling = self._test.data[unit], self._arrays["intercepts"], self._decoding.scaling
         found = {"votes": apply_weights(x, self._stacked, intercepts, self._has_model, scaling=scaling)}
         if "decisions" in self._arrays:
-            odds = gives_odds(self._estimator)
+            odds = self._estimator.gives_odds
             found["ranks"] = rank_weights(
                 x, self._stacked, intercepts, self._has_model, scaling=scaling, odds=odds
             )
@@ -102,7 +101,6 @@ class Apply(Stage):
 
     def _of_weights_within(self, unit: int) -> dict[str, np.ndarray]:
         from shortloop.eeg.decoding.apply import apply_weights_within
-        from shortloop.eeg.decoding.metrics.decisions import gives_odds
         from shortloop.eeg.decoding.metrics.ranks import rank_weights_within
 
         arrays, scaling, x = self._arrays, self._decoding.scaling, self._test.data[unit]
@@ -111,7 +109,7 @@ class Apply(Stage):
             "votes": apply_weights_within(x, folds, weights, intercepts, self._has_model, scaling=scaling)
         }
         if "decisions" in arrays:
-            odds = gives_odds(self._estimator)
+            odds = self._estimator.gives_odds
             found["ranks"] = rank_weights_within(
                 x, folds, weights, intercepts, self._has_model, scaling=scaling, odds=odds
             )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
-
-from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 
 if TYPE_CHECKING:
     from shortloop.worker.results import Result
@@ -28,5 +27,5 @@ def settings_of(models: Result) -> tuple[DecodingSettings, EstimatorSettings]:
     estimator : EstimatorSettings
     """
     facts = models.facts
-    estimator: TypeAdapter[EstimatorSettings] = TypeAdapter(EstimatorSettings)
-    return DecodingSettings.model_validate(facts["decoding"]), estimator.validate_python(facts["estimator"])
+    estimator = EstimatorSettings.model_validate(facts["estimator"])
+    return DecodingSettings.model_validate(facts["decoding"]), estimator

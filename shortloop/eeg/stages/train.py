@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings
+    from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+    from shortloop.eeg.decoding.settings import DecodingSettings
 
 __all__ = ["Train"]
 
@@ -30,7 +31,6 @@ class Train(Stage):
 
     def open(self) -> None:
         """Map the features, and see that the estimator can be used."""
-        from shortloop.eeg.decoding.metrics.decisions import check_decisions
         from shortloop.eeg.decoding.selection.folds import stratified_folds
         from shortloop.eeg.decoding.train import warm_up
         from shortloop.eeg.stages.feature_files import load_features
@@ -38,7 +38,7 @@ class Train(Stage):
         self._data = load_features(self.features, self.phase)
         warm_up(self.estimator)
         if self.decisions:
-            check_decisions(self.estimator, len(self._data.classes))
+            self.estimator.check_decisions(len(self._data.classes))
         self._folds = stratified_folds(self._data.labels, self.decoding.folds, self.seed)
 
     def units(self) -> int:
@@ -47,8 +47,6 @@ class Train(Stage):
 
     def outputs(self) -> dict[str, Out]:
         """What is known of the classifiers of each bin."""
-        from shortloop.eeg.decoding.estimators import is_linear
-
         bins, trials, features = self._data.data.shape
         folds, classes = self.decoding.folds, len(self._data.classes)
         outs = {
@@ -70,7 +68,7 @@ class Train(Stage):
                 "bins × trials × classes",
                 "decision for each class, the larger the likelier, by the fold that held it out; NaN: none",
             )
-        if is_linear(self.estimator):
+        if self.estimator.is_linear:
             outs["weights"] = Out(
                 (bins, folds, classes, features),
                 "f8",

@@ -7,7 +7,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from shortloop.eeg.decoding.settings import DecodingSettings, EstimatorSettings, LinearSvmSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.registry import AnyEstimator
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
 from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.group.settings import GroupSettings
@@ -68,7 +70,7 @@ class Study(Settings):
     input: AnyInput = Field(description="format of the recordings and where they are; no default")
     features: FeatureSettings = Field(description="what the classifiers see; no default")
     decoding: DecodingSettings = Field(DecodingSettings(), description="folds, selection, scaling, score")
-    estimator: EstimatorSettings = Field(LinearSvmSettings(), description="the classifier")
+    estimator: AnyEstimator = Field(LinearSvmSettings(), description="the classifier")
     permutations: PermutationSettings = Field(PermutationSettings(), description="the null distribution")
     group: GroupSettings = Field(GroupSettings(), description="statistics over participants")
 

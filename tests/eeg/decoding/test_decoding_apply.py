@@ -14,16 +14,14 @@ from shortloop.eeg.decoding.apply import (
     refit_and_apply,
     stack_weights,
 )
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    EstimatorSettings,
-    LinearSvmSettings,
-    MatlabSvmSettings,
-    SklearnSettings,
-)
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models, train_bin
 
 LDA = SklearnSettings(kind="sklearn", path="sklearn.discriminant_analysis.LinearDiscriminantAnalysis")

@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    LinearSvmSettings,
-    MatlabSvmSettings,
-    SklearnSettings,
-)
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 
 ESTIMATORS: list[Any] = [

@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
-from shortloop.eeg.decoding.estimators import Fitted, fit
-from shortloop.eeg.decoding.settings import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.models import Fitted
 
 
 def problem(seed: int, n_classes: int, n_features: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -41,7 +41,7 @@ def test_decisions(n_classes: int, scale: float | str, C: float) -> None:
     else:
         divisor = float(scale)
     settings = MatlabSvmSettings(C=C, kernel_scale=scale, tol=1e-10)
-    fitted = fit(x, labels, settings)
+    fitted = settings.fit(x, labels)
     found = decisions(fitted, fresh)
     expected = np.stack(
         [
@@ -63,7 +63,7 @@ def test_decisions(n_classes: int, scale: float | str, C: float) -> None:
 def test_largest_decision_is_smallest_hinge_loss() -> None:
     # fitcecoc decodes by losses of all binary machines; for one against all they agree.
     x, labels, fresh = problem(9, 4)
-    fitted = fit(x, labels, MatlabSvmSettings())
+    fitted = MatlabSvmSettings().fit(x, labels)
     s = decisions(fitted, fresh)
     coding = 2 * np.eye(4) - 1
     loss = np.maximum(0, 1 - coding[np.newaxis] * s[:, np.newaxis]).sum(axis=2) / 2
@@ -72,13 +72,13 @@ def test_largest_decision_is_smallest_hinge_loss() -> None:
 
 def test_intercept_is_not_penalised() -> None:
     x, labels, fresh = problem(10, 3)
-    near = fit(x, labels, MatlabSvmSettings(kernel_scale=5.0, tol=1e-10))
-    far = fit(x + 3.0, labels, MatlabSvmSettings(kernel_scale=5.0, tol=1e-10))
+    near = MatlabSvmSettings(kernel_scale=5.0, tol=1e-10).fit(x, labels)
+    far = MatlabSvmSettings(kernel_scale=5.0, tol=1e-10).fit(x + 3.0, labels)
     # libsvm keeps its kernel in single precision.
     np.testing.assert_allclose(decisions(near, fresh), decisions(far, fresh + 3.0), atol=1e-4)
 
 
 def test_all_zero_features() -> None:
     labels = np.tile([0, 1, 2], 5)
-    fitted = fit(np.zeros((15, 3)), labels, MatlabSvmSettings())
+    fitted = MatlabSvmSettings().fit(np.zeros((15, 3)), labels)
     assert np.isfinite(decisions(fitted, np.ones((1, 3)))).all()

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortloop.eeg.decoding.estimators import fit, is_linear, make_sklearn
-from shortloop.eeg.decoding.settings import SklearnSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings, make_sklearn
 from shortloop.errors import InputError, TransientError
 
 GOOD = '''\
@@ -51,8 +50,8 @@ def test_a_class_that_says_nothing_of_its_parameters(module: Path) -> None:
     x = rng.standard_normal((40, 3)) + 9 * labels[:, np.newaxis]
     chosen = settings(module, shrink=0.5)
     assert make_sklearn(chosen).shrink == 0.5
-    assert not is_linear(chosen)
-    np.testing.assert_array_equal(fit(x, labels, chosen).predict(x), labels)
+    assert not chosen.is_linear
+    np.testing.assert_array_equal(chosen.fit(x, labels).predict(x), labels)
     with pytest.raises(InputError, match=r"no such parameter(.|\n)*shrnk(.|\n)*expected: +shrink"):
         make_sklearn(settings(module, shrnk=0.5))
 

@@ -11,14 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
 from shortloop.eeg.decoding.apply import refit_and_apply
-from shortloop.eeg.decoding.estimators import fit, is_linear, make_sklearn
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings, make_sklearn
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    LinearSvmSettings,
-    MatlabSvmSettings,
-    SklearnSettings,
-)
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin, warm_up
 from shortloop.errors import InputError
 
@@ -61,11 +58,11 @@ def problem(seed: int, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 @pytest.mark.parametrize(("path", "params"), LINEAR + OTHERS)
 def test_predictions(path: str, params: dict[str, Any], n_classes: int) -> None:
     x, labels, fresh = problem(n_classes, n_classes)
-    fitted = fit(x, labels, settings(path, params))
+    fitted = settings(path, params).fit(x, labels)
     expected = own(path, params).fit(x, labels)
     np.testing.assert_array_equal(fitted.predict(fresh), expected.predict(fresh))
     linear = (path, params) in LINEAR
-    assert is_linear(settings(path, params)) is linear
+    assert settings(path, params).is_linear is linear
     assert (fitted.weights is not None) is linear
     if linear:
         assert fitted.weights is not None
@@ -113,12 +110,12 @@ def test_refit_and_apply(path: str, params: dict[str, Any], within: bool) -> Non
 )
 def test_random_estimators_repeat_themselves(path: str, params: dict[str, Any]) -> None:
     x, labels, fresh = problem(6, 3)
-    first = fit(x, labels, settings(path, params)).predict(fresh)
+    first = settings(path, params).fit(x, labels).predict(fresh)
     np.random.default_rng().random()
-    np.testing.assert_array_equal(fit(x, labels, settings(path, params)).predict(fresh), first)
-    other = fit(x, labels, settings(path, {**params, "random_state": 5})).predict(fresh)
+    np.testing.assert_array_equal(settings(path, params).fit(x, labels).predict(fresh), first)
+    other = settings(path, {**params, "random_state": 5}).fit(x, labels).predict(fresh)
     np.testing.assert_array_equal(
-        other, fit(x, labels, settings(path, {**params, "random_state": 5})).predict(fresh)
+        other, settings(path, {**params, "random_state": 5}).fit(x, labels).predict(fresh)
     )
     assert (other != first).any()
 
@@ -144,7 +141,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("path", "params", "field", "named"), WRONG)
 def test_wrong_estimators_are_refused(path: str, params: dict[str, Any], field: str, named: str) -> None:
-    for refuse in (make_sklearn, warm_up, is_linear):
+    for refuse in (make_sklearn, warm_up, lambda settings: settings.is_linear):
         with pytest.raises(InputError) as caught:
             refuse(settings(path, params))
         assert caught.value.field == field
@@ -158,11 +155,11 @@ def test_parameters_that_exclude_each_other_are_explained() -> None:
         "sklearn.discriminant_analysis.LinearDiscriminantAnalysis", {"solver": "svd", "shrinkage": "auto"}
     )
     with pytest.raises(InputError, match="shrinkage not supported") as caught:
-        fit(x, labels, wrong)
+        wrong.fit(x, labels)
     assert caught.value.field == "estimator"
 
 
 @pytest.mark.parametrize("estimator", [LinearSvmSettings(), MatlabSvmSettings(), settings(*LINEAR[0])])
 def test_right_estimators_pass(estimator: Any) -> None:
     warm_up(estimator)
-    assert is_linear(estimator)
+    assert estimator.is_linear

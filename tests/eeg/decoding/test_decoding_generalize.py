@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score
 
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings, SklearnSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models
 
 BAYES = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")

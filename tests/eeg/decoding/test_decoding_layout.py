@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within, refit_and_apply, stack_weights
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    EstimatorSettings,
-    LdaSettings,
-    LinearSvmSettings,
-    MatlabSvmSettings,
-    SklearnSettings,
-)
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.span import Span
 

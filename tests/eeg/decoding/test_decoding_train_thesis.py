@@ -17,10 +17,11 @@ import pytest
 from scipy.io import loadmat
 
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 
 REFERENCE = Path(__file__).resolve().parents[3].parent / "shared" / "reference"

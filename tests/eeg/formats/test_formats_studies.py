@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortloop.eeg.decoding.settings import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.formats.base import RecordedInput
 from shortloop.eeg.formats.consistency import check_alike, check_trials
 from shortloop.eeg.formats.files import find_files

@@ -8,7 +8,10 @@ import pydantic
 import pytest
 from pydantic import BaseModel
 
-from shortloop.eeg.decoding.settings import LdaSettings, LinearSvmSettings, MatlabSvmSettings, SklearnSettings
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.fif import FifInput
 from shortloop.eeg.formats.npz import NpzInput

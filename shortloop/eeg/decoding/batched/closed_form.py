@@ -4,19 +4,18 @@ once, and what they do not is a few large matrix products over all of them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from shortloop.eeg.decoding.batched.classifiers import Machines, block_size
 from shortloop.eeg.decoding.batched.labels import ManyLabels
 from shortloop.eeg.decoding.selection.scaling import moments
-from shortloop.eeg.decoding.settings import LdaSettings, RidgeSettings
-from shortloop.eeg.decoding.solvers import lda_many, ridge
 from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["FoldMachines", "fold_machines"]
+__all__ = ["FoldMachines", "Solved", "fold_machines"]
 
 
 class FoldMachines(Machines):
@@ -51,8 +50,20 @@ class FoldMachines(Machines):
         return self._basis.project(scaled) if few else np.asarray(scaled @ self._directions)
 
 
+class Solved(Protocol):
+    """Classifiers in coordinates of a basis, for each label vector."""
+
+    @property
+    def weights(self) -> FloatArray:
+        """Of a trial's coordinates, shape (rank, machines, labellings)."""
+
+    @property
+    def constants(self) -> FloatArray:
+        """What is added, shape (machines, labellings)."""
+
+
 def fold_machines(
-    x: FloatArray, many: ManyLabels, estimator: LdaSettings | RidgeSettings
+    x: FloatArray, many: ManyLabels, solve: Callable[..., Solved], n_machines: int
 ) -> Iterator[FoldMachines]:
     """Train every fold of one bin on each of many label vectors.
 
@@ -62,8 +73,11 @@ def fold_machines(
         Features of the bin.
     many : ManyLabels
         Labels and folds of the trials.
-    estimator : LdaSettings or RidgeSettings
-        The classifier.
+    solve : callable
+        Takes basis, codes, counts, ``sums=`` and ``rows=``, as of
+        `shortloop.eeg.decoding.solvers.lda_many.solve`.
+    n_machines : int
+        How many classifiers it gives for each label vector.
 
     Yields
     ------
@@ -76,13 +90,6 @@ def fold_machines(
         If a class is absent from a fold's training trials under some labelling.
     """
     many.require_all_classes()
-    if isinstance(estimator, LdaSettings):
-        solve: Callable[..., lda_many.Contrasts | ridge.Solved] = partial(
-            lda_many.solve, shrinkage=estimator.shrinkage
-        )
-    else:
-        solve = partial(ridge.solve, alpha=estimator.alpha)
-    n_machines = many.n_classes - (many.n_classes == 2 or isinstance(estimator, LdaSettings))
     fewest = len(x) - max(map(len, many.held_out))
     sums_of = _sums_by_folds(x, many) if x.shape[1] <= fewest else _sums_by_trials(many)
     contrasts, n_labels = many.n_classes - 1, len(many)

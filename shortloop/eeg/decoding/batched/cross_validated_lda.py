@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.eeg.decoding.batched.classifiers import winners
-from shortloop.eeg.decoding.batched.closed_form import fold_machines
 from shortloop.eeg.decoding.batched.labels import ManyLabels
-from shortloop.eeg.decoding.settings import LdaSettings
+from shortloop.eeg.decoding.batched.lda import train_machines
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.solvers.lda import check_shrinkage
 from shortloop.types import FloatArray, IntArray
 
@@ -60,7 +60,7 @@ def cross_validate_lda(
     shape = (len(data), len(folds), n_classes - 1, len(many))
     found = np.empty(shape) if decisions else np.empty((*shape[:2], shape[3]), dtype=np.int8)
     for b, x in enumerate(data):
-        for rows, machines in zip(many.held_out, fold_machines(x, many, estimator)):
+        for rows, machines in zip(many.held_out, train_machines(x, many, estimator)):
             coordinates = machines.coordinates(x[np.newaxis, rows], scaling)
             for part, weights in machines.blocks(len(rows)):
                 decided = (coordinates @ weights).reshape(len(rows), n_classes - 1, -1)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 
 from shortloop.eeg.decoding.batched.auc import fold_areas, mean_areas
 from shortloop.eeg.decoding.batched.classifiers import Machines, winners
-from shortloop.eeg.decoding.batched.closed_form import fold_machines
 from shortloop.eeg.decoding.batched.labels import ManyLabels
-from shortloop.eeg.decoding.batched.svm import svm_machines
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    EstimatorSettings,
-    LdaSettings,
-    LinearSvmSettings,
-    RidgeSettings,
-)
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.score import Score
 from shortloop.types import FloatArray, IntArray
 
@@ -49,8 +44,7 @@ def trains_many(estimator: EstimatorSettings, decoding: DecodingSettings) -> boo
     -------
     bool
     """
-    together = LinearSvmSettings | LdaSettings | RidgeSettings
-    return isinstance(estimator, together) and decoding.select_alpha >= 1
+    return bool(estimator.batched) and decoding.select_alpha >= 1
 
 
 def labelling_blocks(count: int, n_trials: int, n_classes: int) -> list[slice]:
@@ -101,7 +95,7 @@ def many_scores(
         Whether the decoded trials are the training trials.
     decoding : DecodingSettings
         Folds, selection, scaling.
-    estimator : LinearSvmSettings, LdaSettings or RidgeSettings
+    estimator : EstimatorSettings
         The classifier: one that `trains_many`.
     score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
         The score.
@@ -148,22 +142,22 @@ def warm_up_many(estimator: EstimatorSettings) -> None:
 
     Parameters
     ----------
-    estimator : LinearSvmSettings, LdaSettings or RidgeSettings
-        The classifier.
+    estimator : EstimatorSettings
+        The classifier: one that `trains_many`.
     """
-    if isinstance(estimator, LinearSvmSettings):
-        x = np.random.default_rng(0).standard_normal((16, 9))
-        many = ManyLabels(np.tile([[0, 1]], 8), np.repeat([0, 1], 8), 2, 2)
-        for features in (1, 9):  # few, and many
-            list(svm_machines(x[:, :features], many, LinearSvmSettings(C=(1e-3, 1e-2), inner_folds=2)))
+    _trainer(estimator).warm_up()
 
 
 def _machines(x: FloatArray, many: ManyLabels, estimator: EstimatorSettings) -> Iterator[Machines]:
-    if isinstance(estimator, LinearSvmSettings):
-        return svm_machines(x, many, estimator)
-    if isinstance(estimator, LdaSettings | RidgeSettings):
-        return fold_machines(x, many, estimator)
-    raise TypeError(f"{type(estimator).__name__} is trained on one labelling at a time")
+    found: Iterator[Machines] = _trainer(estimator).train_machines(x, many, estimator)
+    return found
+
+
+def _trainer(estimator: EstimatorSettings) -> ModuleType:
+    """The module that trains it on many labellings, which is named with a job that does."""
+    if not estimator.batched:
+        raise TypeError(f"{type(estimator).__name__} is trained on one labelling at a time")
+    return importlib.import_module(f"{__package__}.{estimator.batched}")
 
 
 def _right(machines: Machines, test: FloatArray, rows: IntArray, truth: np.ndarray, scaling: str) -> IntArray:

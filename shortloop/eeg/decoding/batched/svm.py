@@ -9,13 +9,13 @@ import numpy as np
 
 from shortloop.eeg.decoding.batched.classifiers import Machines, winners
 from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.selection.scaling import moments
-from shortloop.eeg.decoding.settings import LinearSvmSettings
 from shortloop.eeg.decoding.solvers.svm import solve
 from shortloop.eeg.decoding.solvers.svm_interior import solve_interior
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["SvmMachines", "svm_machines"]
+__all__ = ["SvmMachines", "train_machines", "warm_up"]
 
 
 class SvmMachines(Machines):
@@ -42,7 +42,7 @@ class SvmMachines(Machines):
         return scaled if self._trials is None else np.asarray(scaled @ self._trials.T)
 
 
-def svm_machines(x: FloatArray, many: ManyLabels, estimator: LinearSvmSettings) -> Iterator[SvmMachines]:
+def train_machines(x: FloatArray, many: ManyLabels, estimator: LinearSvmSettings) -> Iterator[SvmMachines]:
     """Train every fold of one bin on each of many label vectors.
 
     Parameters
@@ -74,6 +74,14 @@ def svm_machines(x: FloatArray, many: ManyLabels, estimator: LinearSvmSettings) 
         weights[:-1] = np.tensordot(scaled.T, dual[:-1], axes=1)
         weights[-1] = dual[-1]
         yield SvmMachines(mean, std, weights)
+
+
+def warm_up() -> None:
+    """Compile what `train_machines` needs, so that processes forked later share it."""
+    x = np.random.default_rng(0).standard_normal((16, 9))
+    many = ManyLabels(np.tile([[0, 1]], 8), np.repeat([0, 1], 8), 2, 2)
+    for features in (1, 9):  # few, and many
+        list(train_machines(x[:, :features], many, LinearSvmSettings(C=(1e-3, 1e-2), inner_folds=2)))
 
 
 def _few_features(n: int, r: int, grid: Sequence[float]) -> bool:

@@ -10,73 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.eeg.decoding.estimators import Fitted, make_sklearn
 from shortloop.eeg.decoding.metrics.auc import log_odds
-from shortloop.eeg.decoding.settings import EstimatorSettings, LdaSettings, SklearnSettings
+from shortloop.eeg.decoding.models import Fitted
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 
-__all__ = ["check_decisions", "decide", "gives_odds"]
-
-
-def gives_odds(settings: EstimatorSettings) -> bool:
-    """Whether weights times features are logarithms of the classes' probabilities, up to a constant.
-
-    Parameters
-    ----------
-    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings, RidgeSettings or SklearnSettings
-        The estimator.
-
-    Returns
-    -------
-    bool
-        True of LDA and of multinomial logistic regression.
-    """
-    if not isinstance(settings, SklearnSettings):
-        return isinstance(settings, LdaSettings)
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import LogisticRegression
-
-    made = make_sklearn(settings)
-    if isinstance(made, LogisticRegression):  # or its subclass that chooses C
-        one_versus_rest = made.solver == "liblinear" or getattr(made, "multi_class", None) == "ovr"
-        return not one_versus_rest
-    return isinstance(made, LinearDiscriminantAnalysis)
-
-
-def check_decisions(settings: EstimatorSettings, n_classes: int) -> None:
-    """Raise InputError unless an estimator has a decision for each class.
-
-    Parameters
-    ----------
-    settings : LinearSvmSettings, MatlabSvmSettings, LdaSettings, RidgeSettings or SklearnSettings
-        The estimator.
-    n_classes : int
-        Number of classes.
-
-    Raises
-    ------
-    InputError
-        If it has none: it can be scored by its predictions only.
-    """
-    if not isinstance(settings, SklearnSettings):
-        return
-    made = make_sklearn(settings)
-    if not (hasattr(made, "decision_function") or hasattr(made, "predict_proba")):
-        raise InputError(
-            "the area under the ROC curve needs an estimator with decision_function or predict_proba",
-            field="decoding.score",
-            found=settings.path,
-            hint='say score = "balanced-accuracy", or choose another estimator',
-        )
-    if n_classes > 2 and made.get_params().get("decision_function_shape") == "ovo":
-        raise InputError(
-            "the area under the ROC curve needs a decision for each class, not for each pair of classes",
-            field="estimator.params.decision_function_shape",
-            found="ovo",
-            expected="ovr",
-            hint="remove it",
-        )
+__all__ = ["decide"]
 
 
 def decide(fitted: Fitted, x: FloatArray, odds: bool) -> FloatArray:
@@ -89,7 +28,7 @@ def decide(fitted: Fitted, x: FloatArray, odds: bool) -> FloatArray:
     x : array of float, shape (trials, features)
         Scaled features.
     odds : bool
-        What `gives_odds` says of its estimator.
+        Whether its estimator `gives_odds`.
 
     Returns
     -------

@@ -46,7 +46,7 @@ def rank_weights(
     stacked, intercepts, has_model, scaling
         As of `apply_weights`.
     odds : bool
-        Whether decisions are logarithms of probabilities; see `gives_odds`.
+        Whether decisions are logarithms of probabilities; see `EstimatorSettings.gives_odds`.
 
     Returns
     -------

@@ -17,17 +17,15 @@ from shortloop.eeg.decoding.batched import classifiers
 from shortloop.eeg.decoding.batched import scores as many_scores
 from shortloop.eeg.decoding.batched.labels import ManyLabels
 from shortloop.eeg.decoding.batched.scores import labelling_blocks, trains_many, warm_up_many
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    LdaSettings,
-    LinearSvmSettings,
-    MatlabSvmSettings,
-    RidgeSettings,
-    SklearnSettings,
-)
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers import svm_interior
 from shortloop.errors import InputError
 

@@ -16,22 +16,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from shortloop.eeg.decoding.apply import refit_and_apply, stack_weights
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.metrics.auc import rank_type
-from shortloop.eeg.decoding.metrics.decisions import check_decisions, gives_odds
 from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import (
-    DecodingSettings,
-    EstimatorSettings,
-    LdaSettings,
-    LinearSvmSettings,
-    MatlabSvmSettings,
-    RidgeSettings,
-    SklearnSettings,
-)
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.score import Score
 from shortloop.errors import InputError
@@ -87,7 +84,7 @@ ESTIMATORS: list[tuple[EstimatorSettings, Callable[[], BaseEstimator]]] = [
     (LdaSettings(shrinkage=0.2), lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2)),
     *((settings, of_sklearn(settings)) for settings in OTHERS),
 ]
-NAMES = [getattr(settings, "path", settings.kind).rpartition(".")[2] for settings, _ in ESTIMATORS]
+NAMES = [getattr(settings, "path", type(settings).__name__).rpartition(".")[2] for settings, _ in ESTIMATORS]
 
 
 def of_scikit_learn(model: Any, x: np.ndarray, labels: np.ndarray, score: Score) -> float:
@@ -210,7 +207,7 @@ def test_ranks_that_are_kept_give_what_training_again_gives(
     models = [train_bin(x, labels, folds, decisions=True, **known) for x in train]
     some = [m.kept.any(axis=1).sum() for m in models]
     assert 0 < some[0] < FOLDS  # a fold has no model
-    how: dict[str, Any] = {"scaling": scaling, "odds": gives_odds(settings)}
+    how: dict[str, Any] = {"scaling": scaling, "odds": settings.gives_odds}
     has_model = np.stack([m.kept.any(axis=1) for m in models])
     weights, intercepts = np.stack([m.weights for m in models]), np.stack([m.intercepts for m in models])
     truth = np.tile([0, 1, 2], 7)
@@ -241,7 +238,7 @@ def test_votes_do_not_depend_on_whether_decisions_are_kept() -> None:
         without = train_bin(train[0], labels, folds, estimator=settings, **known)
         np.testing.assert_array_equal(with_them.predicted, without.predicted)
         np.testing.assert_array_equal(with_them.weights, without.weights)
-        if settings.kind != "sklearn":
+        if not isinstance(settings, SklearnSettings):
             decided = with_them.decisions.argmax(axis=1)
             np.testing.assert_array_equal(decided, with_them.predicted)
 
@@ -275,14 +272,14 @@ def test_chance_levels() -> None:
 
 def test_estimators_without_decisions_are_named_at_the_door() -> None:
     for settings, _ in ESTIMATORS:
-        check_decisions(settings, 3)
+        settings.check_decisions(3)
     pairs = sklearn("svm.SVC", decision_function_shape="ovo")
-    check_decisions(pairs, 2)
+    pairs.check_decisions(2)
     with pytest.raises(InputError, match="each pair of classes") as caught:
-        check_decisions(pairs, 3)
+        pairs.check_decisions(3)
     assert caught.value.field == "estimator.params.decision_function_shape"
     with pytest.raises(InputError, match="decision_function or predict_proba") as caught:
-        check_decisions(sklearn("neighbors.NearestCentroid", metric="manhattan"), 3)
+        sklearn("neighbors.NearestCentroid", metric="manhattan").check_decisions(3)
     assert caught.value.found == "sklearn.neighbors.NearestCentroid"
     assert "balanced-accuracy" in str(caught.value.hint)
 
@@ -290,7 +287,7 @@ def test_estimators_without_decisions_are_named_at_the_door() -> None:
 def test_odds_are_taken_of_what_is_a_softmax() -> None:
     one_versus_rest = sklearn("linear_model.LogisticRegression", solver="liblinear")
     softmax = sklearn("linear_model.LogisticRegression")
-    assert [gives_odds(each) for each in (one_versus_rest, softmax, LdaSettings(), LinearSvmSettings())] == [
+    assert [each.gives_odds for each in (one_versus_rest, softmax, LdaSettings(), LinearSvmSettings())] == [
         False,
         True,
         True,

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.metrics.scores import accuracy_scores, confusions, recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.settings import DecodingSettings, LinearSvmSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import FoldModel, fold_models, train_bin
 
 

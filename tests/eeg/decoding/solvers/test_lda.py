@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from shortloop.eeg.decoding.estimators import fit, is_linear
-from shortloop.eeg.decoding.settings import LdaSettings
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.solvers.lda import check_shrinkage, lda_decisions, lda_weights
 from shortloop.eeg.decoding.solvers.principal_axes import decompose
 from shortloop.eeg.decoding.train import warm_up
@@ -190,13 +189,13 @@ def test_one_labelling_among_many_is_as_alone() -> None:
 def test_through_the_estimators_door(n_classes: int) -> None:
     rng = np.random.default_rng(4)
     x, labels = rng.standard_normal((60, 12)), labellings(rng, 60, n_classes, 1)[0]
-    fitted = fit(x, labels, LdaSettings(shrinkage=0.3))
+    fitted = LdaSettings(shrinkage=0.3).fit(x, labels)
     theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3).fit(x, labels)
     fresh = rng.standard_normal((200, 12))
     np.testing.assert_array_equal(fitted.predict(fresh), theirs.predict(fresh))
     assert fitted.weights is not None
     assert fitted.weights.shape == (n_classes, 12)
-    assert is_linear(LdaSettings())
+    assert LdaSettings().is_linear
     warm_up(LdaSettings())
 
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import RidgeClassifier
 
-from shortloop.eeg.decoding.batched.closed_form import fold_machines
 from shortloop.eeg.decoding.batched.labels import ManyLabels
-from shortloop.eeg.decoding.estimators import fit, is_linear
-from shortloop.eeg.decoding.settings import RidgeSettings
+from shortloop.eeg.decoding.batched.ridge import train_machines
+from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.solvers.ridge import ridge_weights
 
 
@@ -64,8 +63,8 @@ def test_one_trial_in_a_class() -> None:
 def test_estimator_of_a_study() -> None:
     x, many = problem(2, 3, 12)
     settings = RidgeSettings(kind="ridge", alpha=4.0)
-    fitted = fit(x, many[0], settings)
-    assert is_linear(settings)
+    fitted = settings.fit(x, many[0])
+    assert settings.is_linear
     np.testing.assert_array_equal(fitted.predict(x), RidgeClassifier(alpha=4.0).fit(x, many[0]).predict(x))
 
 
@@ -77,7 +76,7 @@ def test_folds_of_many_labellings(n_classes: int, n_features: int) -> None:
     x = (2.0 + rng.standard_normal((60, n_features))).astype(np.float32)
     folds = np.arange(60) // 20
     many = ManyLabels(labels, folds, n_classes, 3)
-    for fold, machines in enumerate(fold_machines(x, many, RidgeSettings(kind="ridge", alpha=0.7))):
+    for fold, machines in enumerate(train_machines(x, many, RidgeSettings(kind="ridge", alpha=0.7))):
         train = folds != fold
         exact = x.astype(np.float64)
         scaled = (exact - exact[train].mean(axis=0)) / exact[train].std(axis=0)

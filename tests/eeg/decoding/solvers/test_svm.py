@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from shortloop.eeg.decoding.estimators import Fitted, fit
-from shortloop.eeg.decoding.settings import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.models import Fitted
 from shortloop.eeg.decoding.solvers.svm import choose_and_fit, fit_dual
 
 TIGHT = 1e-10
@@ -38,7 +38,7 @@ def decisions(fitted: Fitted, x: np.ndarray) -> np.ndarray:
 
 def check_decisions(x: np.ndarray, labels: np.ndarray, C: float, fresh: np.ndarray | None = None) -> None:
     seen = x if fresh is None else np.vstack([x, fresh])
-    found = decisions(fit(x, labels, LinearSvmSettings(C=(C,), tol=TIGHT)), seen)
+    found = decisions(LinearSvmSettings(C=(C,), tol=TIGHT).fit(x, labels), seen)
     expected = by_sklearn(x, labels, C).decision_function(seen)
     if expected.ndim == 1:
         expected = np.stack([-expected, expected], axis=1)
@@ -136,7 +136,7 @@ def test_choice_of_c(
     # The inner folds are scikit-learn's own, so that only the choice is tested.
     search = GridSearchCV(linear_svc(), {"C": list(grid)}, cv=StratifiedKFold(5)).fit(x, labels)
     assert choose_and_fit(x @ x.T + 1, labels, grid, 5, TIGHT)[0] == search.best_index_
-    fitted = fit(x, labels, LinearSvmSettings(C=grid, tol=TIGHT))
+    fitted = LinearSvmSettings(C=grid, tol=TIGHT).fit(x, labels)
     assert grid[search.best_index_] == fitted.C
     expected = search.decision_function(x)
     found = decisions(fitted, x)
@@ -156,7 +156,7 @@ def test_first_best_wins_a_tie(grid: tuple[float, ...]) -> None:
 def test_order_of_the_grid_changes_no_fit() -> None:
     x, labels, _ = problem(7, 3, 60, 0.4, (15, 20))
     grids = [(1e-4, 1e-3, 1e-2), (1e-2, 1e-3, 1e-4), (1e-3, 1e-4, 1e-2)]
-    fits = [fit(x, labels, LinearSvmSettings(C=grid)) for grid in grids]
+    fits = [LinearSvmSettings(C=grid).fit(x, labels) for grid in grids]
     chosen = {fitted.C for fitted in fits}
     assert len(chosen) == 1, "choose another problem: this one has no single best C"
     for fitted in fits[1:]:
@@ -168,10 +168,10 @@ def test_stopping_short_is_said() -> None:
     labels = np.repeat([0, 1], 60)
     x = rng.standard_normal((120, 15))  # classes that cannot be told apart
     with pytest.warns(RuntimeWarning, match="not converged for C = 1000 "):
-        fit(x, labels, LinearSvmSettings(C=(1000.0,)))
+        LinearSvmSettings(C=(1000.0,)).fit(x, labels)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit(x, labels, LinearSvmSettings())
+        LinearSvmSettings().fit(x, labels)
 
 
 def test_default_tolerance_changes_few_predictions() -> None:
@@ -184,6 +184,6 @@ def test_default_tolerance_changes_few_predictions() -> None:
         search = GridSearchCV(
             LinearSVC(loss="hinge", random_state=0), {"C": [1e-4, 1e-3, 1e-2]}, cv=StratifiedKFold(5)
         ).fit(x, labels)
-        differ += int((fit(x, labels, LinearSvmSettings()).predict(fresh) != search.predict(fresh)).sum())
+        differ += int((LinearSvmSettings().fit(x, labels).predict(fresh) != search.predict(fresh)).sum())
         total += len(fresh)
     assert differ <= 0.002 * total, f"{differ} of {total}"

@@ -1,0 +1,36 @@
+"""LDA of one bin and fold, trained on many label vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from shortloop.eeg.decoding.batched.closed_form import FoldMachines, fold_machines
+from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.solvers.lda_many import solve
+from shortloop.types import FloatArray
+
+__all__ = ["train_machines", "warm_up"]
+
+
+def train_machines(x: FloatArray, many: ManyLabels, estimator: LdaSettings) -> Iterator[FoldMachines]:
+    """Train every fold of one bin on each of many label vectors.
+
+    Parameters
+    ----------
+    x, many
+        As of `fold_machines`.
+    estimator : LdaSettings
+        Its shrinkage.
+
+    Returns
+    -------
+    iterator of FoldMachines
+        As of `fold_machines`.
+    """
+    return fold_machines(x, many, partial(solve, shrinkage=estimator.shrinkage), many.n_classes - 1)
+
+
+def warm_up() -> None:
+    """Nothing is compiled."""

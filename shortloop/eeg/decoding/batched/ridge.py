@@ -1,0 +1,37 @@
+"""Ridge regression of one bin and fold, trained on many label vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from shortloop.eeg.decoding.batched.closed_form import FoldMachines, fold_machines
+from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
+from shortloop.eeg.decoding.solvers.ridge import solve
+from shortloop.types import FloatArray
+
+__all__ = ["train_machines", "warm_up"]
+
+
+def train_machines(x: FloatArray, many: ManyLabels, estimator: RidgeSettings) -> Iterator[FoldMachines]:
+    """Train every fold of one bin on each of many label vectors.
+
+    Parameters
+    ----------
+    x, many
+        As of `fold_machines`.
+    estimator : RidgeSettings
+        Its penalty.
+
+    Returns
+    -------
+    iterator of FoldMachines
+        As of `fold_machines`.
+    """
+    n_machines = 1 if many.n_classes == 2 else many.n_classes
+    return fold_machines(x, many, partial(solve, alpha=estimator.alpha), n_machines)
+
+
+def warm_up() -> None:
+    """Nothing is compiled."""

@@ -1,0 +1,40 @@
+"""Linear discriminant analysis with fixed shrinkage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+
+if TYPE_CHECKING:
+    from shortloop.eeg.decoding.models import Fitted
+    from shortloop.types import FloatArray, IntArray
+
+__all__ = ["LdaSettings"]
+
+
+class LdaSettings(EstimatorSettings):
+    """Linear discriminant analysis with fixed shrinkage, as scikit-learn's least-squares solver has it."""
+
+    batched = "lda"
+    kind: Literal["lda"] = Field("lda", description="linear discriminant analysis")
+    shrinkage: float = Field(
+        0.1,
+        gt=0,
+        le=1,
+        description="share of the covariance within classes that is replaced by its mean variance, alike for "
+        "all features; default 0.1; above 0, as the covariance may be singular",
+    )
+
+    @property
+    def gives_odds(self) -> bool:
+        return True
+
+    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+        from shortloop.eeg.decoding.models import Fitted
+        from shortloop.eeg.decoding.solvers.lda import lda_weights
+
+        weights, intercepts = lda_weights(x, labels[None], int(labels.max()) + 1, self.shrinkage)
+        return Fitted(weights[0], intercepts[0])

@@ -1,0 +1,72 @@
+"""One-versus-rest linear SVM in liblinear's form, C by inner folds: the default estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+
+if TYPE_CHECKING:
+    from shortloop.eeg.decoding.models import BinModels, Fitted
+    from shortloop.eeg.decoding.settings import DecodingSettings
+    from shortloop.types import FloatArray, IntArray
+
+__all__ = ["LinearSvmSettings"]
+
+
+class LinearSvmSettings(EstimatorSettings):
+    """The default estimator: one-versus-rest linear SVM in liblinear's form, C by inner folds."""
+
+    batched = "svm"
+    kind: Literal["linear-svm"] = Field("linear-svm", description="the default estimator")
+    C: tuple[Annotated[float, Field(gt=0)], ...] = Field(
+        (1e-4, 1e-3, 1e-2),
+        min_length=1,
+        description="grid of C, the first best wins; default 1e-4, 1e-3, 1e-2",
+    )
+    inner_folds: int = Field(5, ge=2, description="stratified unshuffled folds that choose C; default 5")
+    tol: float = Field(1e-4, gt=0, description="stopping tolerance of the solver; default 1e-4")
+
+    @property
+    def nested_folds(self) -> int | None:
+        return self.inner_folds
+
+    def warm_up(self) -> None:
+        import numpy as np
+
+        from shortloop.eeg.decoding.selection.passes import KINDS
+        from shortloop.eeg.decoding.settings import DecodingSettings
+        from shortloop.eeg.decoding.train_svm import train_svm_bin
+
+        labels, folds = np.tile([0, 1, 2], 8), np.arange(24) % 2
+        decoding = DecodingSettings(folds=2, select_alpha=0.5)
+        for dtype, order in KINDS:
+            x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
+            x = np.array(x, dtype=dtype, order=order)
+            train_svm_bin(
+                x, labels, folds, n_classes=3, decoding=decoding, estimator=LinearSvmSettings(inner_folds=2)
+            )
+
+    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+        from shortloop.eeg.decoding.models import Fitted
+        from shortloop.eeg.decoding.solvers.svm import choose_and_fit
+
+        gram = x @ x.T
+        gram += 1.0  # the intercept's feature
+        best, dual = choose_and_fit(gram, labels, self.C, self.inner_folds, self.tol)
+        return Fitted(dual @ x, dual.sum(axis=1), self.C[best])
+
+    def train_folds(
+        self,
+        x: FloatArray,
+        labels: IntArray,
+        folds: IntArray,
+        *,
+        n_classes: int,
+        decoding: DecodingSettings,
+    ) -> BinModels | None:
+        from shortloop.eeg.decoding.train_svm import train_svm_bin
+
+        return train_svm_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=self)

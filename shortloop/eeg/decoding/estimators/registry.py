@@ -1,0 +1,24 @@
+"""The estimators there are: the one place that lists them.
+
+What trains imports the one estimator that it needs by its name, and not this table, so that a new estimator
+makes no job run again.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
+from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
+
+__all__ = ["AnyEstimator"]
+
+AnyEstimator = Annotated[
+    LinearSvmSettings | MatlabSvmSettings | LdaSettings | RidgeSettings | SklearnSettings,
+    Field(discriminator="kind"),
+]

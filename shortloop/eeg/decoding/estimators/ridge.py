@@ -1,0 +1,30 @@
+"""Ridge regression on class labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+
+if TYPE_CHECKING:
+    from shortloop.eeg.decoding.models import Fitted
+    from shortloop.types import FloatArray, IntArray
+
+__all__ = ["RidgeSettings"]
+
+
+class RidgeSettings(EstimatorSettings):
+    """Ridge regression on class labels, as scikit-learn's RidgeClassifier has it."""
+
+    batched = "ridge"
+    kind: Literal["ridge"] = Field("ridge", description="ridge regression on class labels")
+    alpha: float = Field(1.0, gt=0, description="penalty of squared weights; default 1")
+
+    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+        from shortloop.eeg.decoding.models import Fitted
+        from shortloop.eeg.decoding.solvers.ridge import ridge_weights
+
+        weights, intercepts = ridge_weights(x, labels[None], int(labels.max()) + 1, self.alpha)
+        return Fitted(weights[0], intercepts[0])

@@ -11,10 +11,11 @@ from benchmarks.thesis_data import Participant
 from shortloop.eeg.decoding.apply import StackedWeights, apply_weights, stack_weights
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
+from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.eeg.decoding.train import BinModels, train_bin, warm_up
+from shortloop.eeg.decoding.train import train_bin, warm_up
 from shortloop.types import FloatArray, IntArray
 
 __all__ = [

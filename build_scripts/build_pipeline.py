@@ -13,12 +13,13 @@ from shortloop.eeg.pipeline import (
     run_study,
 )
 from shortloop.eeg.report.deliver import deliver
+from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.pipeline import Built
 
 description = "EEG decoding: recordings to report, for the study that STUDY names"
 
 
-def main(urd: Any) -> int:
+def main(urd: Urd) -> int:
     return run_study(urd, pipeline, deliver)
 
 

@@ -5,16 +5,15 @@ ax run ridge
 
 from __future__ import annotations
 
-from typing import Any
-
 from build_scripts.build_pipeline import make_features
 from shortloop.eeg.pipeline import StudyRun, run_study
+from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.pipeline import Built
 
 description = "In development: a ridge classifier on the features of the main pipeline"
 
 
-def main(urd: Any) -> int:
+def main(urd: Urd) -> int:
     return run_study(urd, pipeline, show)
 
 

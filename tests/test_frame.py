@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
-from house import MODULES, ROOT, id_of, imports_of
+import pytest
+from house import MODULES, ROOT, id_of, imports_of, tree_of
 
 # EEG speaks of these; the frame of partitions, units and arrays. Parts of names count, as in `n_trials`.
 WORDS = re.compile(r"(?<![a-z])(?:participant|trial|epoch|channel|bin)s?(?![a-z])", re.IGNORECASE)
@@ -22,6 +26,13 @@ NAME_THE_ANALYSIS = {
     "shortloop/jobs/executor.py",
     "shortloop/jobs/planner.py",
     "shortloop/jobs/settings_files.py",
+}
+# Where nobody can say more.
+MAY_SAY_ANY = {
+    "shortloop/__init__.py: __getattr__",  # one of several public names
+    "shortloop/jobs/store/database.py: Database.read",  # what is in a row only the statement says
+    "shortloop/worker/records.py: Record.facts",  # what facts there are only the stage says
+    "shortloop/worker/results.py: Result.facts",
 }
 
 
@@ -51,6 +62,58 @@ def test_the_frame_imports_no_analysis() -> None:
         id_of(file) for file in FRAME if any(name.startswith("shortloop.eeg") for name in imports_of(file))
     }
     assert found - NAME_THE_ANALYSIS == set()
+
+
+def public_annotations(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.expr]]:
+    """The type that each public name is said to have: fields, parameters, results, other names of types."""
+    for node in body:
+        if isinstance(node, ast.AnnAssign):
+            yield prefix + ast.unparse(node.target), node.annotation
+        elif isinstance(node, ast.Assign):
+            yield prefix + ast.unparse(node.targets[0]), node.value
+        elif isinstance(node, ast.ClassDef):
+            yield from public_annotations(node.body, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            every += [each for each in (node.args.vararg, node.args.kwarg) if each is not None]
+            for said in (*(each.annotation for each in every), node.returns):
+                if said is not None:
+                    yield prefix + node.name, said
+
+
+def says_any(annotation: ast.expr) -> bool:
+    text = ast.unparse(annotation)
+    return re.search(r"(?<![\w.])(?:typing\.)?Any(?!\w)", text) is not None
+
+
+def is_public(name: str) -> bool:
+    return not any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
+
+
+def any_in(file: Path) -> set[str]:
+    said = public_annotations(tree_of(file).body)
+    return {f"{id_of(file)}: {name}" for name, each in said if is_public(name) and says_any(each)}
+
+
+def test_the_frame_says_of_what_type_everything_is() -> None:
+    assert {found for file in FRAME for found in any_in(file)} == MAY_SAY_ANY
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x: Any", ["x"]),
+        ("x: dict[str, 'Any']", ["x"]),
+        ("Rows = list[tuple[Any, ...]]", ["Rows"]),
+        ("class A:\n    x: Any\n    def f(self, y: Any) -> int: ...", ["A.x", "A.f"]),
+        ("def f(*a: Any, **b: int) -> Any: ...", ["f", "f"]),
+        ("def f(x: int) -> AnyOther: ...", []),
+        ("def _f(x: Any): ...\nclass _A:\n    x: Any", []),
+    ],
+)
+def test_the_reader_of_types_sees_them(text: str, found: list[str]) -> None:
+    said = public_annotations(ast.parse(text).body)
+    assert [name for name, each in said if is_public(name) and says_any(each)] == found
 
 
 def test_the_reader_of_words_sees_them() -> None:

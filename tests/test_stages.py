@@ -226,7 +226,9 @@ def test_units_fill_all_of_their_outputs(jobs: Jobs, tmp_path: Path, case: Case)
 def test_grown_or_at_once_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: Case, share: float) -> None:
     task, at_once = jobs.tasks[case], jobs.folders[case]
     count = stage_of(case[1]).grows
-    fewer = {**task.options, count: round(share * task.options[count])}
+    amount = task.options[count]
+    assert isinstance(amount, int)
+    fewer = {**task.options, count: round(share * amount)}
     do_job(dataclasses.replace(task, options=fewer), tmp_path / "main-1")
     grown = do_job(dataclasses.replace(task, before=str(tmp_path / "main-1")), tmp_path / "main-2").path
     assert files_of(grown) == files_of(at_once)

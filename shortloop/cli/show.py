@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from shortloop.cli.tables import amount
 from shortloop.errors import InputError
@@ -17,7 +16,7 @@ from shortloop.jobs.store.setup import setup_of, sources_of
 from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory
-from shortloop.worker.results import Result
+from shortloop.worker.results import Result, Setup
 
 __all__ = ["cost_rows", "show_job"]
 
@@ -81,7 +80,7 @@ def show_job(job: str) -> None:
     console.print(f"files: {listed}", soft_wrap=True)
 
 
-def cost_rows(cost: dict[str, Any]) -> Rows:
+def cost_rows(cost: Mapping[str, object]) -> Rows:
     """What a job took, with units.
 
     Parameters
@@ -110,7 +109,7 @@ def cost_rows(cost: dict[str, Any]) -> Rows:
             yield words, f"{value:g}"
 
 
-def _made_by(setup: dict[str, Any], manifest: Manifest | None, folder: Path) -> Rows:
+def _made_by(setup: Setup, manifest: Manifest | None, folder: Path) -> Rows:
     yield "by", f"{setup['package']}.a_{setup['method']}, code {setup['hash']}"
     if manifest is not None:
         yield "for", manifest.pipeline
@@ -125,7 +124,7 @@ def _made_by(setup: dict[str, Any], manifest: Manifest | None, folder: Path) -> 
     yield "folder", str(folder)
 
 
-def _from(setup: dict[str, Any], result: Result | None) -> Rows:
+def _from(setup: Setup, result: Result | None) -> Rows:
     for name, source in sources_of(setup):
         yield f"from {name}", _source(source)
     if result is None:
@@ -140,7 +139,7 @@ def _from(setup: dict[str, Any], result: Result | None) -> Rows:
             yield f"array {name}", where
 
 
-def _how(setup: dict[str, Any], result: Result | None) -> Rows:
+def _how(setup: Setup, result: Result | None) -> Rows:
     for name, value in option_rows(setup["options"]):
         yield f"option {name}", str(value)
     if result is not None:

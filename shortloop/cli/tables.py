@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shortloop.errors import InputError
 from shortloop.text import one_line, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["ago", "amount", "counted", "duration", "parse_age", "parse_size", "print_lines", "print_table"]
 
@@ -194,7 +197,7 @@ def _parse(text: str, units: dict[str, int], expected: str) -> float:
     return float(match[1]) * scale
 
 
-def _console() -> Any:
+def _console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shortloop.errors import InputError
 from shortloop.extras import REPORT_LIBRARIES, need
 from shortloop.jobs.dry_run import DryRun
+from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.executor import run_pipeline
 from shortloop.jobs.pipeline import Built, Run
 from shortloop.jobs.settings_files import SettingsFile
@@ -52,12 +53,12 @@ StudyPipeline = Callable[[StudyRun], Built]
 Finish = Callable[[StudyRun, Built, float], None]
 
 
-def run_study(urd: Any, pipeline: StudyPipeline, finish: Finish | None = None) -> int:
+def run_study(urd: Urd, pipeline: StudyPipeline, finish: Finish | None = None) -> int:
     """Run a pipeline on the study that the variable STUDY names; the ``main`` of a build script.
 
     Parameters
     ----------
-    urd : accelerator.build.Urd
+    urd : Urd
         As exax gives it to a build script.
     pipeline : callable
         Takes a `StudyRun`, builds the jobs, returns the last one.

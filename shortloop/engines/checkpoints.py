@@ -15,7 +15,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
 from shortloop.engines.units import Units
 from shortloop.jobs.keys.digest import digest
@@ -23,6 +23,7 @@ from shortloop.worker.records import take_space
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import DTypeLike
 
 __all__ = ["CHECKPOINTS", "Checkpoint", "clear_checkpoint"]
 
@@ -63,7 +64,7 @@ class Checkpoint:
             self._done = mmap.mmap(stream.fileno(), max(len(self._costs), 1))
         self._started: tuple[Units, list[int]] | None = None
 
-    def create_array(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
+    def create_array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
         """An array of the job, which holds what units have written before the job was cut off.
 
         If there is one of another shape or type, no unit counts as done any more.
@@ -172,7 +173,7 @@ def clear_checkpoint(job: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _open_folder(code: str, trusted: Callable[[Path], bool]) -> tuple[Path, Any]:
+def _open_folder(code: str, trusted: Callable[[Path], bool]) -> tuple[Path, TextIO]:
     """Where the job in the current folder keeps its blocks, for this process and its forks alone."""
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from shortloop.engines.checkpoints import clear_checkpoint
 from shortloop.engines.units import PROGRESS
 from shortloop.jobs.exax import client
+from shortloop.jobs.exax.client import JobIds, Urd
 from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.keys.code import CODE_BESIDE, Code, code_beside, code_state
@@ -19,10 +19,12 @@ from shortloop.jobs.keys.file_state import CHANGED
 from shortloop.jobs.keys.key import Parts, find_method
 from shortloop.jobs.project import FINISHED, SET_ASIDE, write_atomically
 from shortloop.jobs.store.formats import is_outdated
-from shortloop.jobs.store.manifest import MANIFEST, Manifest, content_of_job, hash_files, output_files
+from shortloop.jobs.store.manifest import MANIFEST, Cost, Manifest, content_of_job, hash_files, output_files
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.stored_job import StoredJob
+from shortloop.plain import Plain
 from shortloop.text import one_line
+from shortloop.worker.results import Setup
 
 __all__ = ["Order", "make"]
 
@@ -58,8 +60,8 @@ class Order:
     """
 
     method: str
-    options: Mapping[str, Any]
-    jobs: Mapping[str, Any]
+    options: Mapping[str, Plain]
+    jobs: Mapping[str, JobIds]
     caption: str
     parts: Parts
     base: str = ""
@@ -83,12 +85,12 @@ class Order:
         return code_state(find_method(self.method)[1], self.modules)
 
 
-def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tuple[StoredJob, bool] | None:
+def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tuple[StoredJob, bool] | None:
     """Make a job, or take over one that was finished but not recorded, as a run was cut off.
 
     Parameters
     ----------
-    urd : accelerator.build.Urd
+    urd : Urd
         As exax gives it to a build script.
     store : Store
         Where it is kept.
@@ -135,7 +137,7 @@ def make(urd: Any, store: Store, order: Order, meter: Meter | None = None) -> tu
     return None
 
 
-def _build(urd: Any, order: Order, force: bool, meter: Meter) -> tuple[Path, bool, dict[str, Any]]:
+def _build(urd: Urd, order: Order, force: bool, meter: Meter) -> tuple[Path, bool, Cost]:
     before = time.time()
     with meter.measure() as cost:
         folder = client.build(
@@ -168,7 +170,7 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     return store.add(folder, _manifest(order, folder, {}, evidence))
 
 
-def _manifest(order: Order, folder: Path, cost: dict[str, Any], evidence: Evidence) -> Manifest:
+def _manifest(order: Order, folder: Path, cost: Cost, evidence: Evidence) -> Manifest:
     clear_checkpoint(folder)
     if order.modules:
         text = code_beside(find_method(order.method)[1], order.modules, order.parts.code)
@@ -193,6 +195,6 @@ def _manifest(order: Order, folder: Path, cost: dict[str, Any], evidence: Eviden
     )
 
 
-def _post(folder: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
+def _post(folder: Path) -> Setup:
+    loaded: Setup = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
     return loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from types import SimpleNamespace
-from typing import Any
+from typing import NoReturn
 
 from shortloop.errors import InputError, place_of
 from shortloop.jobs.exax.listener import slices_now
@@ -49,7 +49,7 @@ class DryRun:
         self.plans.append(plan)
         return 0
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         raise InputError(
             "this build script asks exax itself, so it cannot be planned",
             found=f"urd.{name}",

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.build import Order, make
 from shortloop.jobs.dry_run import DryRun
 from shortloop.jobs.events import Ended, Listener, Reading, Started
 from shortloop.jobs.exax import client, preload
+from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.listener import answers, slices_now, watched
 from shortloop.jobs.keys.key import Parts, find_method
@@ -43,7 +43,7 @@ class Executor(Run):
     ----------
     lookup : Lookup
         Finds what is there.
-    urd : accelerator.build.Urd
+    urd : Urd
         As exax gives it to a build script.
     tell : callable
         Is told what happens; see `shortloop.jobs.events`.
@@ -51,7 +51,7 @@ class Executor(Run):
         Measures what jobs cost.
     """
 
-    def __init__(self, lookup: Lookup, urd: Any, tell: Listener, meter: Meter | None = None) -> None:
+    def __init__(self, lookup: Lookup, urd: Urd, tell: Listener, meter: Meter | None = None) -> None:
         super().__init__(lookup.pipeline)
         self._lookup = lookup
         self._urd = urd
@@ -125,11 +125,12 @@ class Executor(Run):
 
     def _amount(self, job: str, grows: str) -> float:
         manifest = self._lookup.store.manifest_of(job)
-        return -1 if manifest is None else float(manifest.parts.options[grows])
+        amount = None if manifest is None else manifest.parts.options[grows]
+        return float(amount) if isinstance(amount, int | float) else -1
 
 
 def run_pipeline(
-    urd: Any,
+    urd: Urd,
     pipeline: Pipeline,
     finish: Callable[[Run, Built, float], None] | None = None,
     *,
@@ -140,7 +141,7 @@ def run_pipeline(
 
     Parameters
     ----------
-    urd : accelerator.build.Urd
+    urd : Urd
         As exax gives it to a build script.
     pipeline : callable
         Takes a `Run`, builds the jobs, returns the last one.
@@ -199,7 +200,7 @@ def _begin(store: Store, settings: SettingsFile | None) -> None:
         print(one_line(taken))
 
 
-def _execute(urd: Any, pipeline: Pipeline, store: Store, plan: Planner) -> tuple[Executor, Built]:
+def _execute(urd: Urd, pipeline: Pipeline, store: Store, plan: Planner) -> tuple[Executor, Built]:
     lookup, meter = Lookup(store, plan.name), Meter()
     with Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress:
         run = Executor(lookup, urd, progress.on, meter)

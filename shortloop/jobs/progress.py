@@ -7,12 +7,17 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shortloop.jobs.estimate import Estimate
 from shortloop.jobs.events import Ended, Event, Reading, Started
 from shortloop.jobs.pipeline import REUSE, Built
 from shortloop.text import one_line
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.table import Table
+    from rich.text import Text
 
 __all__ = ["Progress", "terminal_width"]
 
@@ -71,8 +76,7 @@ class Progress:
         self._started = time.monotonic()
         self._what = ""
         self._reading = ""
-        self._console: Any = None
-        self._bar: Any = None
+        self._bar: Live | None = None
         self._said = -LINE_EVERY
 
     def __enter__(self) -> Progress:
@@ -117,7 +121,7 @@ class Progress:
         self._show()
         if self._bar is not None:
             self._fit()
-            self._console.print(line, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
+            self._bar.console.print(line, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
         else:
             print(f"[{self._estimate.done}/{self._estimate.total}] {line}", flush=True)
 
@@ -159,10 +163,9 @@ class Progress:
         from rich.console import Console
         from rich.live import Live
 
-        self._console = Console(file=sys.stdout, force_terminal=True, width=width)
         self._bar = Live(
             get_renderable=self._line,
-            console=self._console,
+            console=Console(file=sys.stdout, force_terminal=True, width=width),
             transient=True,
             refresh_per_second=REFRESH,
         )
@@ -170,9 +173,10 @@ class Progress:
 
     def _fit(self) -> None:
         """Windows are made wider and narrower while a run goes on."""
-        self._console.width = terminal_width() or 80
+        assert self._bar is not None
+        self._bar.console.width = terminal_width() or 80
 
-    def _line(self) -> Any:
+    def _line(self) -> Text | Table:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from shortloop.errors import InputError
 from shortloop.jobs.system_errors import if_writable, system_error, unreadable
@@ -16,6 +16,7 @@ __all__ = [
     "DELETED",
     "FINISHED",
     "SET_ASIDE",
+    "Configuration",
     "cache_directory",
     "configuration",
     "configuration_file",
@@ -35,6 +36,25 @@ SET_ASIDE = "post.damaged.json"
 """What that file is renamed to when a job is found damaged, so that nobody uses it any more."""
 DELETED = "post.deleted.json"
 """What it is renamed to when the results of a job are deleted. The folder stays, and with it the job's id."""
+
+
+class Configuration(Protocol):
+    """exax's own reading of the project's accelerator.conf, as far as it is used here."""
+
+    workdirs: dict[str, str]
+    target_workdir: str
+    method_directories: dict[str, bool]
+    slices: int
+    url: str
+    listen: str | tuple[str, int]
+    board_listen: str | tuple[str, int] | None
+    urd_listen: str | tuple[str, int]
+    urd_local: bool
+    project_directory: str
+    result_directory: str
+
+    def get(self, name: str) -> str | None:
+        """What need not be there, e.g. ``"input_directory"``."""
 
 
 def project_directory() -> Path:
@@ -79,28 +99,28 @@ def configuration_file() -> Path:
 
 
 @cache
-def _configuration(file: Path) -> Any:
+def _configuration(file: Path) -> Configuration:
     from accelerator.configfile import load_config
     from accelerator.error import UserError
 
     try:
-        return load_config(str(file))
+        loaded: Configuration = load_config(str(file))
     except (UserError, ValueError) as error:
         raise InputError("exax cannot use its configuration", file=file, found=error) from None
+    return loaded
 
 
-def configuration() -> Any:
+def configuration() -> Configuration:
     """exax's own reading of the project's accelerator.conf.
 
     Returns
     -------
-    accelerator.extras.DotDict
-        With ``workdirs``, ``listen``, ``result_directory``, …
+    Configuration
     """
     return _configuration(configuration_file())
 
 
-def running_configuration(what: str) -> Any:
+def running_configuration(what: str) -> Configuration | None:
     """exax's configuration that this process goes by; to change it changes what exax does.
 
     Parameters
@@ -110,7 +130,7 @@ def running_configuration(what: str) -> Any:
 
     Returns
     -------
-    accelerator.extras.DotDict or None
+    Configuration or None
         None if it is something else, e.g. a process that runs methods, which has loaded no configuration.
     """
     running = getattr(sys.modules.get("accelerator.g"), "running", None)

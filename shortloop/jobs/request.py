@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.method import BEFORE, STAGE
@@ -20,9 +20,13 @@ from shortloop.jobs.keys.key import Parts, find_method, parts_of
 from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.pipeline import Built, Jobs
 from shortloop.jobs.store.places import Place
+from shortloop.plain import Plain
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.inputs import File
 from shortloop.worker.stage import Stage
+
+if TYPE_CHECKING:
+    from shortloop.jobs.exax.client import JobIds
 
 __all__ = ["Request", "request"]
 
@@ -47,7 +51,7 @@ class Declared:
         None of a plain exax method.
     """
 
-    options: dict[str, Any]
+    options: dict[str, object]
     jobs: set[str]
     optional: set[str]
     siblings: tuple[str, ...]
@@ -79,7 +83,7 @@ class Request:
 
     stage: str
     partition: str | None
-    options: dict[str, Any]
+    options: dict[str, Plain]
     jobs: Jobs
     place: Place
     grows: str
@@ -98,7 +102,7 @@ class Request:
         }
         return parts_of(self.stage, self.options, inputs, self.modules)
 
-    def ids(self) -> dict[str, Any]:
+    def ids(self) -> dict[str, JobIds]:
         """Ids of the jobs that it is made from, as exax wants them.
 
         Returns
@@ -146,7 +150,8 @@ def request(
     given = {name: each for name, each in arguments.items() if name not in declared.jobs}
     _check_names(stage, declared, given, jobs)
     defaults = {name: each for name, each in declared.options.items() if each is not REQUIRED}
-    options = plain({**(defaults if declared.stage else {}), **given})
+    everything = {**(defaults if declared.stage else {}), **given}
+    options = {name: plain(each) for name, each in everything.items()}
     if partition is not None:
         options["partition"] = partition
     check_options(stage, options)
@@ -164,7 +169,7 @@ def request(
     return Request(stage, partition, options, taken, place, declared.grows, imported)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Plain:
     """Options as plain data: settings records as dicts, files as their content.
 
     Parameters
@@ -179,14 +184,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, File):
         return value.content
     if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
+        dumped: Plain = value.model_dump(mode="json")
+        return dumped
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if type(value) is dict:
         return {name: plain(each) for name, each in value.items()}
-    if type(value) in (list, tuple):
+    if type(value) is list or type(value) is tuple:
         return [plain(each) for each in value]
-    return value
+    return cast("Plain", value)  # what is not is refused by `check_options`
 
 
 def _declared(method: str) -> Declared:
@@ -240,9 +246,10 @@ def _check_names(
         )
 
 
-def _made(stage: str, name: str, made: Any) -> Any:
-    each = made if isinstance(made, list | tuple) else [made]
-    if all(isinstance(one, Built) for one in each) or made is None:
+def _made(stage: str, name: str, made: object) -> Built | Sequence[Built] | None:
+    if made is None or isinstance(made, Built):
+        return made
+    if isinstance(made, list | tuple) and all(isinstance(one, Built) for one in made):
         return made
     raise InputError(
         f"the stage {stage} is made from jobs",
@@ -253,8 +260,8 @@ def _made(stage: str, name: str, made: Any) -> Any:
     )
 
 
-def _inside(options: Mapping[str, Any], name: str) -> object:
-    value: Any = options
+def _inside(options: Mapping[str, Plain], name: str) -> Plain:
+    value: Plain = options
     for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value

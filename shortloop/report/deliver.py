@@ -7,10 +7,10 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from shortloop.jobs.executor import Built
+from shortloop.jobs.pipeline import Built
 from shortloop.jobs.project import configuration, write_atomically
+from shortloop.plain import Plain
 from shortloop.report.files import FIGURES, REPORT
 from shortloop.text import one_line
 
@@ -72,7 +72,7 @@ def run_summary(
     seconds: float,
     files: Sequence[str],
     partition: str = "partition",
-) -> dict[str, Any]:
+) -> dict[str, Plain]:
     """What a run did, as plain data.
 
     Parameters
@@ -111,7 +111,7 @@ def run_summary(
     }
 
 
-def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+def write_summary(folder: Path, summary: Mapping[str, Plain]) -> None:
     """Write ``summary.json``.
 
     Parameters

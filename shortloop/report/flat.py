@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from shortloop.plain import Plain
 
 __all__ = ["flat", "shown"]
 
 
-def flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def flat(settings: Mapping[str, Plain], prefix: str = "") -> list[tuple[str, str]]:
     """Nested settings as pairs of dotted name and text.
 
     Parameters
@@ -32,7 +33,7 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]
     return pairs
 
 
-def shown(value: Any) -> str:
+def shown(value: Plain) -> str:
     """A setting as a reader would write it.
 
     Parameters

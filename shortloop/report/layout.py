@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortloop.text import one_line, printable
+from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +120,7 @@ def fractions(
     return left / across, bottom / up, width / across, height / up
 
 
-def _beyond_frame(axes: Axes) -> Any:
+def _beyond_frame(axes: Axes) -> FloatArray:
     # How far labels reach beyond the frame: left, below, right, above, in inches.
     figure = axes.get_figure(root=True)
     assert figure is not None  # panels are drawn in one

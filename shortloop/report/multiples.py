@@ -5,9 +5,9 @@ They are drawn in one set of axes, in inches: one for each panel takes longer to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from shortloop.types import FloatArray
 
@@ -38,7 +38,7 @@ class Scale:
     ticks: FloatArray
     labels: tuple[str, ...]
 
-    def along(self, values: Any, length: float) -> FloatArray:
+    def along(self, values: ArrayLike, length: float) -> FloatArray:
         """How far values lie along an axis of some length."""
         return (np.asarray(values, dtype=float) - self.low) / (self.high - self.low) * length
 
@@ -72,7 +72,7 @@ class Multiples:
     columns: int
     page: tuple[float, float]
 
-    def inside(self, x: Any, y: Any) -> FloatArray:
+    def inside(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """Data as inches from the corner of a panel, broadcast, with x and y in the last axis."""
         across, up = self.x.along(x, self.width), self.y.along(y, self.height)
         return np.stack(np.broadcast_arrays(across, up), axis=-1)

@@ -8,9 +8,10 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shortloop.extras import REPORT_LIBRARIES, need
+from shortloop.plain import Plain
 from shortloop.report.files import FIGURES, REPORT
 from shortloop.report.flat import flat
 from shortloop.report.provenance import ProvenanceRow
@@ -137,7 +138,7 @@ class Page:
     overview: str
     sections: tuple[PageSection, ...]
     limits: tuple[str, ...]
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Plain]
     versions: Mapping[str, str]
     thread_note: str
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from shortloop.plain import Plain
 from shortloop.report.flat import flat
 from shortloop.worker.results import Result
 
@@ -39,7 +40,7 @@ class Source:
     stage: str
     partition: str
     sibling: str
-    options: dict[str, Any]
+    options: dict[str, Plain]
     versions: dict[str, str]
 
 

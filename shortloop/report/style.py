@@ -14,6 +14,7 @@ from shortloop.text import one_line, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
 
 __all__ = [
     "BLACK",
@@ -39,7 +40,7 @@ DIVERGING = "coolwarm"
 WIDTH = 7.1  # inches, 180 mm: two columns of a journal; font sizes below are final at this width
 DPI = 180
 
-RC: Any = {
+RC: dict[RcKeyType, object] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters on every machine
     "font.size": 9,
@@ -142,9 +143,9 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     png, pdf = folder / f"{name}.png", folder / f"{name}.pdf"
     with styled(), _fonts_without_layout():
         _settle(figure)
-        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
+        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
         metadata = {"CreationDate": None, "Creator": None, "Producer": None}
-        FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
+        FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)  # type: ignore[no-untyped-call]
         figure.dpi = DPI  # which is 72 in a PDF
         FigureCanvasAgg(figure)
     return [png, pdf]

@@ -6,17 +6,17 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
 from shortloop.errors import InputError
 from shortloop.settings.records import held_by_name, models_in, tag_of
 
-__all__ = ["explain"]
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
-Problem = Mapping[str, Any]
-"""One of pydantic's errors: type, loc, msg, ctx."""
+__all__ = ["explain"]
 
 
 class _Place(NamedTuple):
@@ -34,11 +34,11 @@ class _Place(NamedTuple):
 
     keys: tuple[str | int, ...]
     models: list[type[BaseModel]]
-    value: Any
+    value: object
 
 
 def explain(
-    error: ValidationError, content: dict[str, Any], path: Path, model: type[BaseModel], noun: str
+    error: ValidationError, content: Mapping[str, object], path: Path, model: type[BaseModel], noun: str
 ) -> InputError:
     """The first of pydantic's errors in words of the file.
 
@@ -93,7 +93,7 @@ def _missing_key(keys: Sequence[str | int], path: Path, noun: str, more: str) ->
     )
 
 
-def _wrong_tag(place: _Place, problem: Problem, path: Path, noun: str, more: str) -> InputError:
+def _wrong_tag(place: _Place, problem: ErrorDetails, path: Path, noun: str, more: str) -> InputError:
     """What is wrong with the key that says which of several tables this is."""
     keys = (*place.keys, problem["ctx"]["discriminator"].strip("'"))
     tags = problem["ctx"].get("expected_tags")
@@ -110,7 +110,7 @@ def _wrong_tag(place: _Place, problem: Problem, path: Path, noun: str, more: str
     )
 
 
-def _wrong_value(place: _Place, same: Sequence[Problem], path: Path, noun: str, more: str) -> InputError:
+def _wrong_value(place: _Place, same: Sequence[ErrorDetails], path: Path, noun: str, more: str) -> InputError:
     field, expected = _dotted(place.keys), None
     if same[0]["type"] == "value_error":  # of our own making: what is wrong, or "field: what is wrong"
         found = same[0]["msg"].removeprefix("Value error, ")
@@ -131,10 +131,10 @@ def _wrong_value(place: _Place, same: Sequence[Problem], path: Path, noun: str, 
     )
 
 
-def _place_of(problem: Problem, content: dict[str, Any], model: type[BaseModel]) -> _Place:
+def _place_of(problem: ErrorDetails, content: Mapping[str, object], model: type[BaseModel]) -> _Place:
     """The place of a problem in the file: pydantic's own has names of alternatives, too."""
     keys: list[str | int] = []
-    here: Any = content
+    here: object = content
     above = models = [model]
     by_name = False  # whether the next key is a name of the user's
     for part in problem["loc"]:
@@ -163,9 +163,9 @@ def _dotted(keys: Sequence[str | int]) -> str | None:
     return ".".join(map(str, keys)) or None
 
 
-def _in_words(problem: Problem) -> str:
+def _in_words(problem: ErrorDetails) -> str:
     if problem["type"] == "missing":  # of a pair of numbers, one
-        return f"{problem['loc'][-1] + 1} values"
+        return f"{int(problem['loc'][-1]) + 1} values"
     said: str = problem["msg"]
     for jargon, word in {"Tuple": "Array", "tuple": "array", "dictionary": "table"}.items():
         said = said.replace(jargon, word)

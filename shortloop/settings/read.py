@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -107,7 +107,7 @@ def _text(path: Path, noun: str, variable: str) -> str:
         ) from None
 
 
-def _as_tuples(value: Any) -> Any:
+def _as_tuples(value: object) -> object:
     if isinstance(value, dict):
         return {key: _as_tuples(each) for key, each in value.items()}
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
 __all__ = ["held_by_name", "models_in", "tag_field", "tag_of"]
 
 
-def models_in(annotation: Any) -> list[type[BaseModel]]:
+def models_in(annotation: object) -> list[type[BaseModel]]:
     """Records that a field may hold, from its annotation.
 
     Parameters
@@ -29,7 +29,7 @@ def models_in(annotation: Any) -> list[type[BaseModel]]:
     return [model for argument in get_args(annotation) for model in models_in(argument)]
 
 
-def held_by_name(annotation: Any) -> bool:
+def held_by_name(annotation: object) -> bool:
     """Whether a field is a table whose keys are names that the user chose.
 
     Parameters

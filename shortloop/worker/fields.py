@@ -10,10 +10,14 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shortloop.errors import InputError
+from shortloop.plain import Plain
 from shortloop.worker.stage import Job, Stage
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = ["REQUIRED", "Fields", "fields_of", "typed_options", "warm_up"]
 
@@ -37,7 +41,7 @@ class Fields:
         Names of jobs, of lists of jobs, and of jobs that need not be given.
     """
 
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
     jobs: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
     perhaps: list[str] = field(default_factory=list)
@@ -70,8 +74,8 @@ def fields_of(stage: type[Stage]) -> Fields:
 
 
 def typed_options(
-    stage: type[Stage], options: Mapping[str, Any], files: Mapping[str, Path]
-) -> dict[str, Any]:
+    stage: type[Stage], options: Mapping[str, Plain], files: Mapping[str, Path]
+) -> dict[str, object]:
     """The options of a job, made of plain data into what their annotations say.
 
     Parameters
@@ -127,7 +131,7 @@ def warm_up() -> None:
     import pydantic  # noqa: F401
 
 
-def _adapters(stage: type[Stage]) -> dict[str, Any]:
+def _adapters(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:
     """What validates each option, by its name."""
     from pydantic import TypeAdapter
 
@@ -135,7 +139,7 @@ def _adapters(stage: type[Stage]) -> dict[str, Any]:
     return {name: TypeAdapter(hints[name]) for name in fields_of(stage).options}
 
 
-class _Deferred(dict[str, Any]):
+class _Deferred(dict[str, object]):
     """Names that the modules of a stage and of its bases import below ``if TYPE_CHECKING:``.
 
     Annotations may use them. Each is imported when it is looked up, and not before.
@@ -153,6 +157,6 @@ class _Deferred(dict[str, Any]):
                             for alias in line.names:
                                 self._places[alias.asname or alias.name] = (line.module, alias.name)
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         module, attribute = self._places[name]
         return getattr(importlib.import_module(module), attribute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -36,12 +36,8 @@ class File:
         from pydantic_core import core_schema
 
         def found(content: str, info: core_schema.ValidationInfo) -> File:
-            files: Mapping[str, Path] = _context(info)
+            files: Mapping[str, Path] | None = info.context
+            assert files is not None
             return cls(content, files[content])
 
         return core_schema.with_info_after_validator_function(found, core_schema.str_schema())
-
-
-def _context(info: Any) -> Mapping[str, Path]:
-    files: Mapping[str, Path] = info.context
-    return files

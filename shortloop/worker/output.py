@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shortloop.worker.records import Array, Outside, save_array, write_record
 from shortloop.worker.results import open_result
 from shortloop.worker.stage import Index, Out, Outputs, Stage
 from shortloop.worker.task import Task
+from shortloop.worker.threads import Pool
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import DTypeLike
 
 __all__ = ["keep_unit", "lay_out", "write_output"]
 
-Create = Callable[[str, tuple[int, ...], Any], "np.ndarray"]
+Create = Callable[[str, tuple[int, ...], "DTypeLike"], "np.ndarray"]
 
 
 def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
@@ -90,7 +92,7 @@ def keep_unit(
 
 
 def write_output(
-    stage: Stage, task: Task, arrays: Mapping[str, np.ndarray], threads: Iterable[Mapping[str, Any]]
+    stage: Stage, task: Task, arrays: Mapping[str, np.ndarray], threads: Iterable[Pool]
 ) -> list[str]:
     """Finish a stage whose units are done: write what `Stage.finish` gives, and the record.
 
@@ -104,7 +106,7 @@ def write_output(
         The job's work.
     arrays : mapping of str to array
         What the units filled, by name.
-    threads : iterable of mapping
+    threads : iterable of Pool
         Thread pools, as `shortloop.worker.threads.check_single_thread` found them.
 
     Returns
@@ -118,8 +120,10 @@ def write_output(
     for name, each in finished.arrays.items():
         if name in described:
             raise ValueError(f"{type(stage).__name__} gives {name} at its end, which its units have filled")
-        outside = each.values if isinstance(each.values, Outside) else None
-        if outside is None and each.values is not None:
+        outside = None
+        if isinstance(each.values, Outside):
+            outside = each.values
+        elif each.values is not None:
             save_array(name, each.values)
         described[name] = Array(each.axes, each.description, each.unit, outside)
     for path, content in finished.files.items():

@@ -9,20 +9,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from shortloop.errors import InputError, TransientError
+from shortloop.plain import Plain
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import ArrayLike, DTypeLike
 
     from shortloop.span import Span
+    from shortloop.worker.threads import Pool
 
 __all__ = [
     "FORMAT",
     "RECORD",
     "Array",
+    "Described",
+    "DescribedOutside",
     "Outside",
+    "Record",
     "create_array",
     "noted",
     "reject",
@@ -78,7 +84,48 @@ class Array:
     outside: Outside | None = None
 
 
-def create_array(name: str, shape: tuple[int, ...], dtype: Any) -> np.memmap:
+class Described(TypedDict):
+    """An array in a record: an `Array`, and what its file says of it."""
+
+    axes: str
+    description: str
+    unit: str
+    shape: list[int]
+    dtype: str
+    outside: NotRequired[DescribedOutside]
+
+
+class DescribedOutside(TypedDict):
+    """An `Outside` in a record."""
+
+    name: str
+    content: str
+    span: DescribedSpan
+
+
+class DescribedSpan(TypedDict):
+    """A `Span` in a record."""
+
+    offset: int
+    shape: list[int]
+    strides: list[int]
+    dtype: str
+
+
+class Record(TypedDict):
+    """What a job wrote of itself."""
+
+    format: int
+    stage: str
+    partition: str | None
+    arrays: dict[str, Described]
+    facts: dict[str, Any]
+    threads: list[Pool]
+    versions: dict[str, str]
+    problem: str | None
+
+
+def create_array(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
     """A new ``.npy`` file in the current folder, mapped for writing by this process and its forks.
 
     Parameters
@@ -120,7 +167,7 @@ def take_space(file: Path) -> None:
         os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
 
 
-def save_array(name: str, values: Any) -> None:
+def save_array(name: str, values: ArrayLike) -> None:
     """Write an array into the current folder.
 
     Parameters
@@ -140,8 +187,8 @@ def write_record(
     partition: str | None,
     arrays: Mapping[str, Array],
     *,
-    facts: Mapping[str, Any] | None = None,
-    threads: Iterable[Mapping[str, Any]] = (),
+    facts: Mapping[str, Plain] | None = None,
+    threads: Iterable[Pool] = (),
     versions: Mapping[str, str] | None = None,
     problem: str | None = None,
 ) -> None:
@@ -157,7 +204,7 @@ def write_record(
         What each ``.npy`` file is, and each array outside the job.
     facts : mapping, optional
         Anything else that is plain data: names, counts, notes.
-    threads : iterable of mapping
+    threads : iterable of Pool
         Thread pools as `check_single_thread` found them.
     versions : mapping of str to str, optional
         Versions of the libraries that made it.
@@ -177,7 +224,7 @@ def write_record(
     Path(RECORD).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def _described(name: str, array: Array) -> dict[str, Any]:
+def _described(name: str, array: Array) -> dict[str, Plain]:
     import numpy as np
 
     described = asdict(array)

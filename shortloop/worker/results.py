@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from shortloop.errors import InputError, TransientError
+from shortloop.plain import Plain
 from shortloop.text import one_line
-from shortloop.worker.records import FORMAT, RECORD
+from shortloop.worker.records import FORMAT, RECORD, Described, DescribedOutside, Record
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
 
-__all__ = ["Arrays", "OtherFormat", "Result", "Where", "open_result"]
+__all__ = ["Arrays", "OtherFormat", "Result", "Setup", "Where", "open_result"]
 
 
 class OtherFormat(TransientError):
@@ -40,12 +41,31 @@ class Where:
     workdirs: Mapping[str, Path] = field(default_factory=dict)
 
 
+class Times(TypedDict):
+    """How long a job took, in seconds."""
+
+    total: float
+
+
+class Setup(TypedDict, total=False):
+    """exax's own record of a job: the part of it that is read here; of one that did not finish, less."""
+
+    method: str
+    package: str
+    hash: str
+    options: dict[str, Plain]
+    jobs: dict[str, str | list[str] | None]
+    slices: int
+    starttime: float
+    exectime: Times
+    parent: str
+    is_build: bool
+
+
 class Arrays(Mapping[str, "np.ndarray"]):
     """The arrays of a job by name, as read-only memory maps, opened when asked for."""
 
-    def __init__(
-        self, folder: Path, described: Mapping[str, Mapping[str, Any]], files: Mapping[str, Path]
-    ) -> None:
+    def __init__(self, folder: Path, described: Mapping[str, Described], files: Mapping[str, Path]) -> None:
         self._folder = folder
         self._described = described
         self._files = files
@@ -81,7 +101,7 @@ class Result:
         Job id.
     path : Path
         Its folder.
-    record : dict
+    record : Record
         What the job wrote of itself: stage, partition, arrays, facts, threads, versions, problem.
     where : Where
         Where the files of its arrays, and the jobs that it was made from, are.
@@ -89,7 +109,7 @@ class Result:
 
     job: str
     path: Path
-    record: dict[str, Any]
+    record: Record
     where: Where = field(default_factory=Where, repr=False)
 
     @cached_property
@@ -120,9 +140,9 @@ class Result:
         return None if problem is None else str(problem)
 
     @cached_property
-    def setup(self) -> dict[str, Any]:
+    def setup(self) -> Setup:
         """exax's own record of the job: method, options, jobs, hash of the code, times."""
-        loaded: dict[str, Any] = json.loads((self.path / "setup.json").read_text(encoding="utf-8"))
+        loaded: Setup = json.loads((self.path / "setup.json").read_text(encoding="utf-8"))
         return loaded
 
     @property
@@ -131,12 +151,12 @@ class Result:
         return str(self.setup["method"])
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Plain]:
         """The options it was made with."""
         return dict(self.setup["options"])
 
     @property
-    def inputs(self) -> dict[str, Any]:
+    def inputs(self) -> dict[str, str | list[str]]:
         """Job ids that it was made from, by the name the method gives them."""
         return {name: jobs for name, jobs in self.setup["jobs"].items() if jobs}
 
@@ -177,10 +197,9 @@ class Result:
         try:
             return open_result(here / job, self.where)
         except InputError:
-            bare = Result(job, here / job, {}, self.where)
-            known = {"stage": bare.method, "partition": bare.options.get("partition")}
-            empty: dict[str, Any] = {"arrays": {}, "facts": {}, "threads": [], "versions": {}}
-            return Result(job, here / job, {**known, **empty}, self.where)
+            bare = Result(job, here / job, _bare_record("", None), self.where)
+            record = _bare_record(bare.method, bare.options.get("partition"))
+            return Result(job, here / job, record, self.where)
 
     @property
     def made(self) -> datetime:
@@ -241,7 +260,20 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
     return Result(path.name, path, record, where or Where())
 
 
-def _map_outside(outside: Mapping[str, Any], what: str, files: Mapping[str, Path]) -> np.ndarray:
+def _bare_record(stage: str, partition: Plain) -> Record:
+    return {
+        "format": FORMAT,
+        "stage": stage,
+        "partition": None if partition is None else str(partition),
+        "arrays": {},
+        "facts": {},
+        "threads": [],
+        "versions": {},
+        "problem": None,
+    }
+
+
+def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]) -> np.ndarray:
     from shortloop.span import Span
 
     try:
@@ -255,4 +287,5 @@ def _map_outside(outside: Mapping[str, Any], what: str, files: Mapping[str, Path
             expected=f"{outside['name']}, content {outside['content']}",
             hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
         ) from None
-    return Span(**outside["span"]).map(file)
+    span = outside["span"]
+    return Span(span["offset"], tuple(span["shape"]), tuple(span["strides"]), span["dtype"]).map(file)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from shortloop.plain import Plain
 from shortloop.worker.inputs import File
 from shortloop.worker.results import Result as Job
 
@@ -88,7 +89,7 @@ class Finished:
         Files by path below the job's folder.
     """
 
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Plain] = field(default_factory=dict)
     arrays: Mapping[str, Values] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -172,7 +173,7 @@ class Stage:
     """How many rows of the outputs that grow are there already. The units are those from there on."""
 
     @classmethod
-    def modules(cls, options: Mapping[str, Any]) -> Sequence[str]:
+    def modules(cls, options: Mapping[str, Plain]) -> Sequence[str]:
         """Modules that the stage imports by a name that is not in its code but in an option.
 
         A key holds what the code imports by name; it would not hold these otherwise.

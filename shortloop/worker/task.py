@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 
+from shortloop.plain import Plain
 from shortloop.worker.fields import fields_of, typed_options
 from shortloop.worker.results import Where, open_result
-from shortloop.worker.stage import Stage
+from shortloop.worker.stage import Job, Stage
 
-__all__ = ["Task", "open_stage"]
+__all__ = ["Folders", "Task", "open_stage"]
+
+Folders = str | list[str] | None
+"""Folder of a job, or of each of some; None of one that need not be given."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ class Task:
     module: str
     kind: str
     partition: str | None
-    options: Mapping[str, Any]
-    jobs: Mapping[str, Any]
+    options: Mapping[str, Plain]
+    jobs: Mapping[str, Folders]
     before: str | None = None
     where: Where = field(default_factory=Where)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -71,11 +75,9 @@ def open_stage(task: Task) -> Stage:
     stage.partition = task.partition
     fields = fields_of(kind)
     values = typed_options(kind, task.options, task.where.files)
-    values |= {name: open_result(task.jobs[name], task.where) for name in fields.jobs}
-    values |= {name: [open_result(each, task.where) for each in task.jobs[name]] for name in fields.lists}
-    for name in fields.perhaps:
-        folder = task.jobs.get(name)
-        values[name] = None if folder is None else open_result(folder, task.where)
+    values |= {name: _jobs(task, name)[0] for name in fields.jobs}
+    values |= {name: _jobs(task, name) for name in fields.lists}
+    values |= {name: next(iter(_jobs(task, name)), None) for name in fields.perhaps}
     for name, value in values.items():
         setattr(stage, name, value)
     stage.have = _rows_before(stage, task)
@@ -83,9 +85,15 @@ def open_stage(task: Task) -> Stage:
     return stage
 
 
+def _jobs(task: Task, name: str) -> list[Job]:
+    """Jobs that it is made from under a name: one, several, or none where none need be given."""
+    folders = task.jobs.get(name) or []
+    return [open_result(each, task.where) for each in ([folders] if isinstance(folders, str) else folders)]
+
+
 def _rows_before(stage: Stage, task: Task) -> int:
     """How much of the option in which the stage grows the job before has left."""
     if task.before is None:
         return 0
     before = open_result(task.before, task.where)
-    return min(int(task.options[stage.grows]), int(before.facts[stage.grows]))
+    return min(cast("int", task.options[stage.grows]), int(before.facts[stage.grows]))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TypedDict
 
-__all__ = ["check_single_thread", "set_single_thread", "threads_of", "warm_up"]
+__all__ = ["Pool", "check_single_thread", "set_single_thread", "threads_of", "warm_up"]
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -20,6 +20,15 @@ VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+
+
+class Pool(TypedDict):
+    """A thread pool of a numerical library, as it was found in a process, and what it was brought down to."""
+
+    library: str
+    version: str | None
+    threads: int
+    threads_used: int
 
 
 def set_single_thread() -> None:
@@ -37,13 +46,12 @@ def warm_up() -> None:
     import threadpoolctl  # noqa: F401
 
 
-def check_single_thread() -> list[dict[str, Any]]:
+def check_single_thread() -> list[Pool]:
     """The thread pools of this process, each brought down to one thread if it is not there already.
 
     Returns
     -------
-    list of dict
-        For each pool: library (``prefix``), ``version``, ``threads`` as found, ``threads_used``.
+    list of Pool
 
     Raises
     ------
@@ -56,7 +64,7 @@ def check_single_thread() -> list[dict[str, Any]]:
     if any(pool["num_threads"] != 1 for pool in found):
         threadpoolctl.threadpool_limits(1)
         now = threadpoolctl.threadpool_info()
-    report = [
+    report: list[Pool] = [
         {
             "library": pool["prefix"],
             "version": pool["version"],
@@ -71,17 +79,17 @@ def check_single_thread() -> list[dict[str, Any]]:
     return report
 
 
-def threads_of(slices: Iterable[list[dict[str, Any]] | None]) -> list[dict[str, Any]]:
+def threads_of(slices: Iterable[list[Pool] | None]) -> list[Pool]:
     """What one of the slices found, where not all of them have looked, which costs milliseconds.
 
     Parameters
     ----------
-    slices : iterable of (list of dict or None)
+    slices : iterable of (list of Pool or None)
         What `check_single_thread` returned in each slice, None where it was not asked.
 
     Returns
     -------
-    list of dict
+    list of Pool
         Of the first slice that looked; of this process if there was nothing to do for any.
     """
     return next((found for found in slices if found is not None), None) or check_single_thread()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +39,17 @@ class Exax:
         self,
         method: str,
         *,
-        options: dict[str, Any],
-        jobs: dict[str, Any],
+        options: Mapping[str, Any],
+        jobs: Mapping[str, Any],
         caption: str,
-        force_build: bool = False,
+        **more: bool,
     ) -> FakeJob:
         print("what exax says of each job")
+        options, jobs = dict(options), dict(jobs)
         self.asked.append((method, options, jobs))
         loaded = exax_hash(method)
         key = json.dumps([method, loaded, options, jobs], sort_keys=True)
-        if key not in self.made or force_build:
+        if key not in self.made or more.get("force_build"):
             self.made[key] = self._job(method, loaded, options, jobs, caption)
         return self.made[key]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jobs_project import empty_project, own_package, write
@@ -74,7 +75,7 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     assert planned(contents) == (BUILD, "new")
     assert planned([""]) == (BUILD, "new")
 
-    options = {"files": {"study": contents}, "partition": "A"}
+    options: dict[str, Any] = {"files": {"study": contents}, "partition": "A"}
     manifest = recorded_job(Path.cwd(), "main-0", parts_of("first", options, {}))
     with Store() as store:
         store.index.insert(manifest, [])

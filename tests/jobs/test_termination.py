@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 from collections import namedtuple
@@ -12,7 +13,6 @@ import pytest
 from jobs_project import empty_project, fresh_python
 
 from shortloop.errors import InputError
-from shortloop.jobs import termination
 from shortloop.jobs.termination import explained, need_room, say_why, signals_raise
 
 project = pytest.fixture(empty_project)
@@ -65,7 +65,7 @@ def test_an_error_that_a_full_disk_leads_to(folder: Path, fail: object) -> None:
 
 def test_any_error_while_the_disk_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """exax does not say why a job failed whose notes it could not write."""
-    monkeypatch.setattr(termination.shutil, "disk_usage", lambda path: Usage(10**9, 10**9 - 4096, 4096))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 10**9 - 4096, 4096))
     with pytest.raises(InputError, match=r"the disk is full(.|\n)*0.0 MB are left"), explained():
         raise ValueError("anything")
 
@@ -147,9 +147,7 @@ def test_a_run_needs_any_room_to_begin(
     folder: Path, monkeypatch: pytest.MonkeyPatch, bytes_left: int, inodes_left: int, inodes: int
 ) -> None:
     Disk = namedtuple("Disk", "f_bavail f_favail f_files f_frsize f_blocks f_bfree")
-    monkeypatch.setattr(
-        termination.os, "statvfs", lambda path: Disk(bytes_left, inodes_left, inodes, 1, 1, 1)
-    )
+    monkeypatch.setattr(os, "statvfs", lambda path: Disk(bytes_left, inodes_left, inodes, 1, 1, 1))
     if bytes_left and (inodes_left or not inodes):  # some disks do not count inodes
         need_room()
         return

@@ -9,6 +9,7 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.jobs.store.lookup import load
+from shortloop.plain import Plain
 from shortloop.report.flat import flat, shown
 from shortloop.report.provenance import Source, provenance_rows, source_of, thread_note, upstream
 
@@ -51,7 +52,13 @@ def test_a_job_and_all_that_it_was_made_from(tmp_path: Path, monkeypatch: pytest
 
 
 def test_settings_are_laid_flat() -> None:
-    settings = {"a": {"b": {"c": 1.0}, "d": None}, "e": True, "f": [1, 2.5, "x"], "g": {}, "h": []}
+    settings: dict[str, Plain] = {
+        "a": {"b": {"c": 1.0}, "d": None},
+        "e": True,
+        "f": [1, 2.5, "x"],
+        "g": {},
+        "h": [],
+    }
     assert flat(settings) == [
         ("a.b.c", "1"), ("a.d", "none"), ("e", "yes"), ("f", "1, 2.5, x"), ("g", "none"), ("h", "none")
     ]  # fmt: skip

@@ -53,7 +53,7 @@ class Nothing(Stage):
 
 
 FILES = {"c1": Path("one.npz"), "c2": Path("two.npz")}
-GIVEN = {"name": "a", "count": 2, "file": "c1"}
+GIVEN: dict[str, Any] = {"name": "a", "count": 2, "file": "c1"}
 
 
 def test_options_and_jobs_are_told_apart_in_order() -> None:
@@ -83,7 +83,7 @@ def test_a_stage_of_no_fields() -> None:
 
 
 def test_options_are_of_their_types() -> None:
-    given = {**GIVEN, "price": "2.50", "shares": ["1/3"], "table": {"x": [1, None]}}
+    given: dict[str, Any] = {**GIVEN, "price": "2.50", "shares": ["1/3"], "table": {"x": [1, None]}}
     typed = typed_options(Plain, given, FILES)
     decimal, fraction = (importlib.import_module(name) for name in ("decimal", "fractions"))
     assert typed["price"] == decimal.Decimal("2.50")
@@ -186,7 +186,7 @@ class Fit(Stage):
     fields = fields_of(made.Fit)
     assert list(fields.options) == ["where"]
     assert (fields.jobs, fields.lists, fields.perhaps) == (["one"], ["many"], ["perhaps"])
-    assert typed_options(made.Fit, {"where": "a/b"}, {})["where"].parts == ("a", "b")
+    assert typed_options(made.Fit, {"where": "a/b"}, {})["where"] == Path("a/b")
 
 
 def test_types_are_imported_when_they_are_needed(folder: Path) -> None:

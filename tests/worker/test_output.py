@@ -17,6 +17,7 @@ from shortloop.worker.records import Outside, create_array
 from shortloop.worker.results import Result, Where, open_result
 from shortloop.worker.stage import Finished, Index, Out, Outputs, Stage, Values
 from shortloop.worker.task import Task, open_stage
+from shortloop.worker.threads import Pool
 
 
 @pytest.fixture
@@ -166,12 +167,13 @@ class Ends(Stage):
         return self.finished
 
 
+POOLS: list[Pool] = [{"library": "blas", "version": "1", "threads": 1, "threads_used": 1}]
+
+
 def ended(finished: Finished, folder: Path, where: Where) -> Result:
     stage = Ends()
     stage.finished = finished
-    assert write_output(stage, Task("ends", "", "", "A", {}, {}), {}, [{"threads": 1}]) == list(
-        finished.files
-    )
+    assert write_output(stage, Task("ends", "", "", "A", {}, {}), {}, POOLS) == list(finished.files)
     return open_result(folder, where)
 
 
@@ -191,7 +193,7 @@ def test_values_are_given_made_before_or_elsewhere(tmp_path: Path, monkeypatch: 
     assert result.arrays["made"].tolist() == [3, 4]
     assert result.arrays["elsewhere"].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert not Path("elsewhere.npy").exists()
-    assert (result.partition, result.record["threads"]) == ("A", [{"threads": 1}])
+    assert (result.partition, result.record["threads"]) == ("A", POOLS)
     assert result.record["arrays"]["elsewhere"]["shape"] == [2, 3]
 
 

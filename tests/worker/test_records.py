@@ -7,6 +7,7 @@ import os
 import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from hypothesis.extra import numpy as npst
 from jobs_project import empty_project, make_job
 
 from shortloop.errors import InputError
+from shortloop.plain import Plain
 from shortloop.worker.records import Array, create_array, noted, reject, save_array, write_record
 from shortloop.worker.results import open_result
+from shortloop.worker.threads import Pool
 
 project = pytest.fixture(empty_project)
 
@@ -124,8 +127,14 @@ def test_a_created_array_is_shared_with_forks(job: Path) -> None:
 
 
 def test_facts_threads_and_versions_come_back(job: Path) -> None:
-    facts = {"classes": ["Gesicht", "Straße"], "n": 3, "x": 0.1 + 0.2, "none": None, "deep": {"a": [1, []]}}
-    pools = [{"library": "blas", "threads": 1}]
+    facts: dict[str, Plain] = {
+        "classes": ["Gesicht", "Straße"],
+        "n": 3,
+        "x": 0.1 + 0.2,
+        "none": None,
+        "deep": {"a": [1, []]},
+    }
+    pools: list[Pool] = [{"library": "blas", "version": "1", "threads": 1, "threads_used": 1}]
     write_record("train", "S01", {}, facts=facts, threads=iter(pools), versions={"numpy": "2.1"})
     result = open_result(job)
     assert (result.stage, result.partition, result.problem) == ("train", "S01", None)
@@ -145,7 +154,7 @@ def test_facts_threads_and_versions_come_back(job: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), np.arange(2), object()])
-def test_facts_that_are_no_plain_data_are_refused(job: Path, value: object) -> None:
+def test_facts_that_are_no_plain_data_are_refused(job: Path, value: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         write_record("train", None, {}, facts={"x": value})
     assert not Path("record.json").exists()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.cost import runner
@@ -23,9 +23,20 @@ from shortloop.jobs.keys.file_state import CHANGED, State
 from shortloop.jobs.keys.key import find_method
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.system_errors import system_error_in
+from shortloop.plain import Plain
 from shortloop.text import printable
 
-__all__ = ["abort", "build", "is_idle", "load_as_now", "made_since_boot", "reload_methods"]
+__all__ = [
+    "ExaxJob",
+    "JobIds",
+    "Urd",
+    "abort",
+    "build",
+    "is_idle",
+    "load_as_now",
+    "made_since_boot",
+    "reload_methods",
+]
 
 # States of libraries and declared files that are older than the methods that exax has loaded.
 _older: list[list[tuple[str, State]]] = []
@@ -34,12 +45,39 @@ RETRIES = 5
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+JobIds = str | list[str]
+"""Id of a job, or of each of some."""
+
+
+class ExaxJob(Protocol):
+    """A job as exax gives it."""
+
+    @property
+    def path(self) -> str:
+        """Its folder."""
+
+
+class Urd(Protocol):
+    """What exax gives to a build script, as far as it is used here."""
+
+    def build(
+        self,
+        method: str,
+        *,
+        options: Mapping[str, Plain],
+        jobs: Mapping[str, JobIds],
+        caption: str,
+        **more: bool,
+    ) -> ExaxJob:
+        """Build a job, or find one."""
+
+
 def build(
-    urd: Any,
+    urd: Urd,
     method: str,
     *,
-    options: Mapping[str, Any],
-    jobs: Mapping[str, Any],
+    options: Mapping[str, Plain],
+    jobs: Mapping[str, JobIds],
     caption: str,
     force: bool = False,
 ) -> Path:
@@ -50,7 +88,7 @@ def build(
 
     Parameters
     ----------
-    urd : accelerator.build.Urd
+    urd : Urd
         As exax gives it to a build script.
     method : str
         Name of the method.

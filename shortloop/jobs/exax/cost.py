@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shortloop.engines.units import PROGRESS
 from shortloop.jobs.exax.listener import server_process
@@ -52,7 +52,7 @@ class Meter:
         self._processes: dict[int, bool] = {}
 
     @contextmanager
-    def measure(self) -> Iterator[dict[str, Any]]:
+    def measure(self) -> Iterator[dict[str, float]]:
         """Measure the job that the block waits for.
 
         Yields
@@ -64,7 +64,7 @@ class Meter:
             what they share counted once; ``read_bytes`` and ``written_bytes`` by calls, ``disk_read_bytes``
             and ``disk_written_bytes`` by calls and memory maps, but not from and to memory alone.
         """
-        cost: dict[str, Any] = {}
+        cost: dict[str, float] = {}
         self._peak, self._folder, self._processes = 0, "", {}
         before = self._counts()
         if not before and self._find_runner():

@@ -11,7 +11,6 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from numba import config
 from numba.core.caching import InTreeCacheLocator
@@ -32,10 +31,10 @@ __all__ = ["ByClosure"]
 _known: dict[tuple[str, str, tuple[tuple[str, Loaded], ...]], tuple[list[str], list[State], str]] = {}
 
 
-class ByClosure(InTreeCacheLocator):
+class ByClosure(InTreeCacheLocator):  # type: ignore[misc,no-any-unimported]
     """Machine code of a function of one's own, valid for the code of all that its module can import."""
 
-    def __init__(self, py_func: Any, py_file: str) -> None:
+    def __init__(self, py_func: Callable[..., object], py_file: str) -> None:
         super().__init__(py_func, py_file)
         self._module = py_func.__module__
         if config.CACHE_DIR:  # several projects may use it at a time, each with code of its own
@@ -46,7 +45,7 @@ class ByClosure(InTreeCacheLocator):
             self._cache_path = str(cache_directory("numba") / self._module)
 
     @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
+    def from_function(cls, py_func: Callable[..., object], py_file: str) -> ByClosure | None:
         """As numba asks for it.
 
         Parameters
@@ -63,9 +62,10 @@ class ByClosure(InTreeCacheLocator):
         """
         if not os.path.isfile(py_file) or not is_own(py_file):
             return None
-        return super().from_function(py_func, py_file)
+        found: ByClosure | None = super().from_function(py_func, py_file)
+        return found
 
-    def get_source_stamp(self) -> Any:
+    def get_source_stamp(self) -> str | _Stamp:
         """What the machine code is made of.
 
         Returns

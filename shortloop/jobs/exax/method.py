@@ -26,7 +26,7 @@ from shortloop.worker.output import keep_unit, lay_out, write_output
 from shortloop.worker.records import reject
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, open_stage
-from shortloop.worker.threads import check_single_thread
+from shortloop.worker.threads import Pool, check_single_thread
 
 __all__ = ["BEFORE", "STAGE", "exax_method"]
 
@@ -34,10 +34,10 @@ BEFORE = "before"
 """The name that methods have for the job which a job grows from."""
 STAGE = "stage"
 """The name that a method has for the class of its stage."""
-Pools = list[dict[str, Any]]  # thread pools of a process, as `check_single_thread` finds them
+Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
 
-def exax_method(stage: type[Stage], file: str) -> dict[str, Any]:
+def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     """What exax looks for in a method, made of a stage.
 
     Parameters

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from shortloop.jobs.keys.key import Parts
+from shortloop.plain import Plain
 
 __all__ = ["Difference", "differences", "option_rows"]
 
@@ -25,15 +25,15 @@ class Difference:
         What it is; a file is one whose content is an option.
     name : str
         Option with dots for what is inside, module, library, or name of the input.
-    old, new : object
+    old, new : Plain
         What it was and is; None where it was or is not there. Of code its hash, of a file its content; of
         an input the content of the job, or of a list of jobs.
     """
 
     kind: str
     name: str
-    old: Any
-    new: Any
+    old: Plain
+    new: Plain
 
     @property
     def known(self) -> bool:
@@ -68,12 +68,12 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
     ]
 
 
-def option_rows(options: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tuple[str, Plain]]:
     """Options with what is inside of them.
 
     Parameters
     ----------
-    options : dict
+    options : mapping
         The options of a method.
     prefix : str, default ""
         What goes before each name.
@@ -95,13 +95,13 @@ def _order(each: Difference) -> int:
     return (each.old is None) + 2 * (each.new is None)
 
 
-def _compare(kind: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             yield Difference(kind, name, old.get(name), new.get(name))
 
 
-def _options(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
     for each in _compare("option", old, new):
         before, after = _contents(each.old), _contents(each.new)
         if before is None or after is None or not any(before + after):
@@ -119,10 +119,12 @@ def _options(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
                     yield Difference("file", each.name, None, other)
 
 
-def _contents(value: Any) -> list[str] | None:
+def _contents(value: Plain) -> list[str] | None:
     """Contents of files, if that is what an option holds; none where there is no such option."""
     if value is None:
         return []
     values = value if isinstance(value, list) else [value]
-    same = all(isinstance(each, str) and (each == UNKNOWN or CONTENT.fullmatch(each)) for each in values)
-    return values if same else None
+    contents = [
+        each for each in values if isinstance(each, str) and (each == UNKNOWN or CONTENT.fullmatch(each))
+    ]
+    return contents if len(contents) == len(values) else None

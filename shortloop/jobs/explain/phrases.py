@@ -26,10 +26,10 @@ def file_words(each: Difference) -> str:
     str
     """
     if each.old is None:
-        return f"file {name_of(each.new)} is new" if each.new else "a file more"
+        return f"file {name_of(str(each.new))} is new" if each.new else "a file more"
     if each.new is None:
-        return f"file {name_of(each.old)} is not there any more"
-    old, new = name_of(each.old), name_of(each.new)
+        return f"file {name_of(str(each.old))} is not there any more"
+    old, new = name_of(str(each.old)), name_of(str(each.new))
     return f"file {new} was changed" if old == new else f"file {old} → {new}"
 
 

@@ -121,7 +121,7 @@ def _words(each: Difference, new: Parts, folder: Path | None, sources: Sources) 
 def _changed(each: Difference, method: str, folder: Path | None) -> list[str]:
     if each.old is None or each.new is None or folder is None:
         return []
-    known = (each.name, each.old, each.new)
+    known = (each.name, str(each.old), str(each.new))
     if known not in _names:
         old = kept_code(folder).get(each.name)
         new = code_now(method.rpartition(".")[2], [each.name]).get(each.name)

@@ -8,7 +8,6 @@ import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys.file_state import file_state
@@ -83,7 +82,7 @@ def _loaded(method: Path) -> ModuleType:
     return module
 
 
-def _file_of(each: Any, method: Path) -> Path:
+def _file_of(each: object, method: Path) -> Path:
     """As exax takes it: a module, or a path that may be relative to the method."""
     path = getattr(each, "__file__", None) if isinstance(each, ModuleType) else each
     if not isinstance(path, str | Path):

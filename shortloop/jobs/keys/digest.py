@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+
+from shortloop.plain import Plain
 
 __all__ = ["canonical", "digest"]
 
 
-def canonical(plain: Any) -> str:
+def canonical(plain: Plain) -> str:
     """Plain data as text, the same for the same data.
 
     Parameters
     ----------
-    plain : object
-        What JSON can hold.
+    plain : Plain
 
     Returns
     -------
@@ -24,13 +24,12 @@ def canonical(plain: Any) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
-def digest(plain: Any) -> str:
+def digest(plain: Plain) -> str:
     """A hash of plain data.
 
     Parameters
     ----------
-    plain : object
-        What JSON can hold.
+    plain : Plain
 
     Returns
     -------

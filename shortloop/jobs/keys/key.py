@@ -13,14 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.digest import canonical, digest
 from shortloop.jobs.project import configuration
+from shortloop.plain import Plain
 
-__all__ = ["Parts", "find_method", "parts_of"]
+__all__ = ["Contents", "Parts", "find_method", "parts_of"]
+
+Contents = str | list[str]
+"""Content of a job that another is made from, or of each of some."""
 
 _methods: dict[str, tuple[str, Path]] = {}
 
@@ -46,8 +49,8 @@ class Parts:
     method: str
     code: dict[str, str]
     versions: dict[str, str]
-    options: dict[str, Any]
-    inputs: dict[str, Any]
+    options: dict[str, Plain]
+    inputs: dict[str, Contents]
 
     def key(self, without: str | None = None) -> str:
         """The key.
@@ -70,7 +73,7 @@ class Parts:
 
 
 def parts_of(
-    method: str, options: Mapping[str, Any], inputs: Mapping[str, Any], modules: Sequence[str] = ()
+    method: str, options: Mapping[str, Plain], inputs: Mapping[str, Contents], modules: Sequence[str] = ()
 ) -> Parts:
     """What the key of a job is made of, with the code as it is now.
 

@@ -23,7 +23,7 @@ HINTS = {
 }
 
 
-def check_options(stage: str, options: Mapping[str, Any]) -> None:
+def check_options(stage: str, options: Mapping[str, object]) -> None:
     """Check that options are plain data, the same in every process that reads them.
 
     Parameters
@@ -73,7 +73,7 @@ def _check_text(stage: str, name: str, text: str) -> None:
         raise _refused(stage, name, f"a str with half a character: {text!r}", None) from None
 
 
-def _hint(value: Any) -> str | None:
+def _hint(value: object) -> str | None:
     if isinstance(value, PurePath):
         return (
             "a job must depend on what is in a file, not on where it is: give its content, as "
@@ -89,7 +89,7 @@ def _named(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     try:
         text = repr(value)
     except Exception:  # it is not ours

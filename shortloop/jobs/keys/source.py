@@ -222,10 +222,13 @@ def _assigns(statement: ast.stmt, name: ast.Name) -> bool:
     return any(target is name for target in targets)
 
 
+_Holder = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
 class _Strip(ast.NodeTransformer):
     """Leaves out docstrings, as all strings that stand alone; parsing drops comments and formatting."""
 
-    def _body(self, node: Any) -> ast.AST:
+    def _body(self, node: _Holder) -> _Holder:
         self.generic_visit(node)
         node.body = [each for each in node.body if not _is_string(each)] or [ast.Pass()]
         return node

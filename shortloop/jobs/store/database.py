@@ -12,7 +12,10 @@ from typing import Any
 
 from shortloop.jobs.store.index_file import BROKEN, FAILURES, MEMORY, connect, may_write
 
-__all__ = ["Database"]
+__all__ = ["Database", "Values"]
+
+Values = tuple[str | int | float | None, ...]
+"""What the question marks of a statement stand for."""
 
 
 class Database:
@@ -35,7 +38,7 @@ class Database:
         file: Path,
         layout: str,
         probes: Sequence[str],
-        fill: Callable[[], Iterable[tuple[str, Iterable[tuple[Any, ...]]]]],
+        fill: Callable[[], Iterable[tuple[str, Iterable[Values]]]],
     ) -> None:
         self._lock = threading.RLock()
         self.kept = True  # else all that is noted is forgotten at the end
@@ -75,7 +78,7 @@ class Database:
                 self._mend(error)
                 return self._connection.execute(statement, values).fetchall()
 
-    def write(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    def write(self, statement: str, rows: Iterable[Values]) -> None:
         """Execute a statement for each of some rows, all or none.
 
         Parameters

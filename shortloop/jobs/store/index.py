@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shortloop.jobs.store.database import Database
-from shortloop.jobs.store.manifest import Manifest
+from shortloop.jobs.store.database import Database, Values
+from shortloop.jobs.store.manifest import Manifest, States
 from shortloop.jobs.store.places import BEGUN, Places, Purpose
 from shortloop.jobs.store.workdir import hidden_folder
 from shortloop.worker.records import FORMAT
@@ -73,7 +73,7 @@ class Row(NamedTuple):
         How long it took.
     rejected : bool
         Whether it rejected its input.
-    states : list of list
+    states : States
         States of its files when they were last known to be right; see `states_of`.
     """
 
@@ -82,7 +82,7 @@ class Row(NamedTuple):
     content: str
     seconds: float
     rejected: bool
-    states: list[list[Any]]
+    states: States
 
 
 class Index(Places):
@@ -101,7 +101,7 @@ class Index(Places):
     def __init__(
         self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
     ) -> None:
-        def fill(name: str) -> list[tuple[str, Iterable[tuple[Any, ...]]]]:
+        def fill(name: str) -> list[tuple[str, Iterable[Values]]]:
             jobs, settings_of, outdated = [], {}, []
             for each in manifests(name):
                 if isinstance(each, str):
@@ -157,14 +157,14 @@ class Index(Places):
         """
         return self._rows("base = ?", base)
 
-    def insert(self, manifest: Manifest, states: list[list[Any]]) -> None:
+    def insert(self, manifest: Manifest, states: States) -> None:
         """Note a job; one that is known is replaced.
 
         Parameters
         ----------
         manifest : Manifest
             Its manifest.
-        states : list of list
+        states : States
             States of its files; empty if it is not known whether they are right.
         """
         self._files[manifest.job.rpartition("-")[0]].write(INSERT, [_row(manifest, states)])
@@ -216,7 +216,7 @@ class Index(Places):
         return {
             str(job): (
                 Purpose(str(pipeline), self.folder_of(name, str(project))),
-                sum(each[3] for each in _loaded(states)),
+                sum(int(each[3]) for each in _loaded(states)),
             )
             for name, file in self._files.items()
             for job, pipeline, project, states in file.read(select)
@@ -263,7 +263,7 @@ class Index(Places):
         return [row for file in self._files.values() for row in file.read(statement, *values)]
 
 
-def _row(manifest: Manifest, states: list[list[Any]]) -> tuple[Any, ...]:
+def _row(manifest: Manifest, states: States) -> Values:
     seconds = float(manifest.cost.get("seconds", 0))
     what = (manifest.parts.method, manifest.partition, manifest.pipeline, manifest.project)
     return (
@@ -278,9 +278,9 @@ def _row(manifest: Manifest, states: list[list[Any]]) -> tuple[Any, ...]:
     )
 
 
-def _loaded(states: str) -> list[list[Any]]:
+def _loaded(states: str) -> States:
     try:
-        loaded: list[list[Any]] = json.loads(states)
+        loaded: States = json.loads(states)
     except ValueError:  # then its files are read again
         return []
     return loaded

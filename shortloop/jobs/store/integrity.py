@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.file_state import other_than
 from shortloop.jobs.store.manifest import Manifest, content_of_job, hash_files, output_files
+from shortloop.plain import Plain
 from shortloop.worker.records import RECORD
 
 __all__ = ["added_files", "damage"]
@@ -99,7 +99,7 @@ def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]])
     return None
 
 
-def _differ(given: Any, noted: Any) -> bool:
+def _differ(given: Plain, noted: Plain) -> bool:
     """Whether an option that exax noted cannot come from the one it was given.
 
     exax turns values into the type of the method's default: a text into a number, a list into a set, and a

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from shortloop.jobs.project import (
     DELETED,
@@ -25,6 +25,7 @@ from shortloop.jobs.project import (
     write_atomically,
 )
 from shortloop.jobs.store.notes import NOTED
+from shortloop.plain import Plain
 
 __all__ = ["BROKEN", "UNFINISHED", "foreign_server", "mend", "own", "repair_lists", "tidy"]
 
@@ -217,7 +218,7 @@ def _whole(file: Path) -> bool:
     return bool(_read(file))
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> dict[str, Plain]:
     try:
         loaded = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -13,19 +13,21 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import plain_size
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.notes import NOTED
+from shortloop.plain import Plain
 from shortloop.worker.records import FORMAT, RECORD
 
 __all__ = [
     "MANIFEST",
     "OTHER_FORMAT",
+    "Cost",
     "Manifest",
     "NotOnDisk",
+    "States",
     "content_of_job",
     "hash_files",
     "manifest_problem",
@@ -40,6 +42,10 @@ MANIFEST = "manifest.json"
 NOTES = ("setup.json", "post.json", "method.tar.gz")
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
 OTHER_FORMAT = "is kept in another format"
+Cost = dict[str, float]
+"""What a job took: a number by what it is of."""
+States = list[list[str | int]]
+"""For each file its name, and what changes when the file does; as of `states_of`."""
 VOLATILE = ("versions", "threads")  # of a record: how it was made, not what it is
 
 
@@ -97,7 +103,7 @@ class Manifest:
     settings: str = ""
     reason: str = ""
     previous: str = ""
-    cost: dict[str, Any] = field(default_factory=dict)
+    cost: Cost = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
     project: str = ""
 
@@ -176,7 +182,7 @@ def content_of_job(folder: Path, files: dict[str, tuple[int, str]]) -> tuple[str
         Whether all that it left is the message that its input is bad.
     """
     rejected = False
-    results: dict[str, Any] = {name: found for name, (_, found) in files.items() if name not in NOTES}
+    results: dict[str, Plain] = {name: found for name, (_, found) in files.items() if name not in NOTES}
     if RECORD in results:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         results[RECORD] = {name: value for name, value in record.items() if name not in VOLATILE}
@@ -184,7 +190,7 @@ def content_of_job(folder: Path, files: dict[str, tuple[int, str]]) -> tuple[str
     return digest(results), rejected
 
 
-def states_of(folder: Path, names: Sequence[str]) -> list[list[Any]]:
+def states_of(folder: Path, names: Sequence[str]) -> States:
     """What changes when one of the files is changed, cut short, replaced or touched.
 
     Parameters
@@ -196,7 +202,7 @@ def states_of(folder: Path, names: Sequence[str]) -> list[list[Any]]:
 
     Returns
     -------
-    list of list
+    States
         Name, device, inode, size, time of modification and of change of each.
 
     Raises

@@ -4,16 +4,44 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
-__all__ = ["NOTED", "note", "notes_of", "take_notes"]
+__all__ = ["NOTED", "Note", "note", "notes_of", "take_notes"]
 
 NOTED = ".notes"
 """File in the folder of a job, until it is recorded."""
 VARIABLE = "SHORTLOOP_NOTES"  # of the environment, so that programs which a job starts note as well
 
 _file = ""
+
+
+class Note(TypedDict, total=False):
+    """A line of notes, which says one of these things.
+
+    Parameters
+    ----------
+    loaded : dict of str to (str, str)
+        File and content of modules that were loaded, by name.
+    opened : str
+        A file that was opened.
+    located : str
+        A registered file that was looked up; what follows is its own.
+    content : str
+        Its content.
+    state : list
+        Its state.
+    settled : bool
+        Whether that state tells it from any other.
+    """
+
+    loaded: Mapping[str, tuple[str, str]]
+    opened: str
+    located: str
+    content: str
+    state: Sequence[int]
+    settled: bool
 
 
 def take_notes(folder: Path) -> None:
@@ -28,13 +56,13 @@ def take_notes(folder: Path) -> None:
     _file = os.environ[VARIABLE] = str(folder / NOTED)
 
 
-def note(**what: Any) -> None:
+def note(**what: Unpack[Note]) -> None:
     """Note something, in a process of a job; elsewhere nothing is done.
 
     Parameters
     ----------
     **what
-        Plain data.
+        As of `Note`.
 
     Raises
     ------
@@ -52,7 +80,7 @@ def note(**what: Any) -> None:
             os.close(descriptor)
 
 
-def notes_of(folder: Path) -> list[dict[str, Any]] | None:
+def notes_of(folder: Path) -> list[Note] | None:
     """What was noted of a job.
 
     Parameters
@@ -62,11 +90,12 @@ def notes_of(folder: Path) -> list[dict[str, Any]] | None:
 
     Returns
     -------
-    list of dict or None
+    list of Note or None
         None if nothing was, or not all of it can be read.
     """
     try:
         lines = (folder / NOTED).read_text(encoding="utf-8").splitlines()
-        return [dict(json.loads(line)) for line in lines]
-    except (OSError, ValueError, TypeError):
+        found: list[Note] = [json.loads(line) for line in lines]
+    except (OSError, ValueError):
         return None
+    return found if all(isinstance(each, dict) for each in found) else None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from shortloop.worker.results import Setup
 
 __all__ = ["setup_of", "sources_of"]
 
 
-def setup_of(folder: Path) -> dict[str, Any]:
+def setup_of(folder: Path) -> Setup:
     """exax's own record of a job.
 
     Parameters
@@ -20,23 +20,23 @@ def setup_of(folder: Path) -> dict[str, Any]:
 
     Returns
     -------
-    dict
+    Setup
         Empty if there is none, or a damaged one.
     """
     try:
         with open(f"{folder}/setup.json", encoding="utf-8") as stream:  # paths take their time for thousands
-            loaded = json.load(stream)
+            loaded: Setup = json.load(stream)
     except (OSError, ValueError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
 
 
-def sources_of(setup: Mapping[str, Any]) -> list[tuple[str, str]]:
+def sources_of(setup: Setup) -> list[tuple[str, str]]:
     """Jobs that a job was made from.
 
     Parameters
     ----------
-    setup : mapping
+    setup : Setup
         exax's own record of it.
 
     Returns

@@ -276,7 +276,7 @@ class Store:
         if folder is None:
             return None
         try:
-            same = states_of(folder, [state[0] for state in row.states]) == row.states != []
+            same = states_of(folder, [str(state[0]) for state in row.states]) == row.states != []
         except OSError:
             same = False
         found = StoredJob(row.job, folder, row.content, row.seconds, row.rejected)
@@ -285,7 +285,7 @@ class Store:
             if looked is None:
                 return None
             found = looked
-        if not self.slices.are_as_now(folder, row.key, [state[0] for state in row.states]):
+        if not self.slices.are_as_now(folder, row.key, [str(state[0]) for state in row.states]):
             return None
         return found
 

@@ -21,7 +21,7 @@ def result(folder: Path, facts: dict[str, Any] | None = None, **arrays: Any) -> 
         values = np.asarray(values)
         np.save(folder / f"{name}.npy", values)
         described[name] = {"shape": list(values.shape), "dtype": str(values.dtype), "unit": "s"}
-    record = {"stage": "any", "partition": None, "arrays": described, "facts": facts or {}}
+    record: Any = {"stage": "any", "partition": None, "arrays": described, "facts": facts or {}}
     return Result(folder.name, folder, record)
 
 

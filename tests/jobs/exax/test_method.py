@@ -56,7 +56,9 @@ class Jobs:
         method = stage.__name__.lower()
         job.path = make_job(self.project, job, method=method, options=options)
         job.early, job.registered = False, []
-        made = exax_method(stage, str(write(self.project, f"methods/a_{method}.py", "x = 1\n")))
+        made: dict[str, Any] = exax_method(
+            stage, str(write(self.project, f"methods/a_{method}.py", "x = 1\n"))
+        )
         with self.monkeypatch.context() as inside:
             inside.chdir(job.path)
             inside.setattr(g, "options", {**made["options"], **options}, raising=False)
@@ -85,14 +87,14 @@ STYLE = {"style": {"name": "x"}}
 
 def test_what_exax_finds(package: Path) -> None:
     method = write(package, "methods/a_powers.py", "x = 1\n")
-    made = exax_method(Powers, str(method))
+    made: dict[str, Any] = exax_method(Powers, str(method))
     assert made[STAGE] is Powers
     assert made["description"].startswith("Powers of numbers, which grow")
     assert made["depend_extra"] == [str(code_file(method))]
     assert made["options"] == {"partition": None, "modules": [], "count": None, "style": None}
     assert made["jobs"] == ("numbers", "offset", ["others"], "before")
     assert {"prepare", "analysis", "synthesis"} < made.keys()
-    numbers = exax_method(Numbers, str(method))
+    numbers: dict[str, Any] = exax_method(Numbers, str(method))
     assert numbers["options"]["scale"] == 1.0
     assert numbers["jobs"] == ()
     assert not {"prepare", "analysis"} & numbers.keys()

@@ -19,7 +19,7 @@ def result(folder: Path, **arrays: Any) -> Result:
         values = np.asarray(values)
         np.save(folder / f"{name}.npy", values)
         described[name] = {"shape": list(values.shape), "dtype": str(values.dtype), "unit": "s"}
-    record = {"stage": "any", "partition": None, "arrays": described, "facts": {}}
+    record: Any = {"stage": "any", "partition": None, "arrays": described, "facts": {}}
     return Result(folder.name, folder, record)
 
 

@@ -11,7 +11,7 @@ from toy_jobs import ToyJobs, toy_project, with_code
 
 from shortloop.jobs.explain import code_changes, reasons
 from shortloop.jobs.explain.reasons import NEW, reason_to_build
-from shortloop.jobs.planner import Built
+from shortloop.jobs.pipeline import Built
 from shortloop.jobs.store.inputs import register
 from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.store import Store

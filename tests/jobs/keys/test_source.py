@@ -93,7 +93,7 @@ def test_an_unchanged_file_is_not_parsed_again(package: Path, monkeypatch: pytes
     monkeypatch.setattr(filestate, "SETTLED_NS", -1)
     before = text_of(method)
     forget_sources(monkeypatch)
-    monkeypatch.setattr(source.ast, "parse", lambda *args, **more: pytest.fail("parsed again"))
+    monkeypatch.setattr(ast, "parse", lambda *args, **more: pytest.fail("parsed again"))
     assert text_of(method) == before
 
 

@@ -14,6 +14,7 @@ from jobs_project import empty_project
 from shortloop.errors import InputError
 from shortloop.jobs.keys import file_state as filestate
 from shortloop.jobs.keys.file_state import file_state
+from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.store import inputs
 from shortloop.jobs.store.inputs import changed_unseen, content_of, known_content, locate, register
 
@@ -80,9 +81,8 @@ def test_a_file_that_cannot_be_read_any_more(files: list[Path], monkeypatch: pyt
     def failing(file: Path) -> str:
         if file == files[2]:
             raise OSError(5, "Input/output error")
-        return real(file)
+        return hash_file(file)
 
-    real = inputs.hash_file
     monkeypatch.setattr(inputs, "hash_file", failing)
     assert changed_unseen() == [(files[2], "cannot be read: Input/output error")]
 

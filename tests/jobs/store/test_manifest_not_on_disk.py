@@ -12,7 +12,6 @@ from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for
 
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.store import manifest as manifests
 from shortloop.jobs.store.manifest import MANIFEST
 from shortloop.jobs.store.store import Store
 from shortloop.worker.records import create_array
@@ -34,7 +33,7 @@ def failing(name: str) -> Callable[[int], None]:
 
 def test_a_job_that_is_not_on_disk_is_set_aside(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = finished_job(project, "main-1")
-    monkeypatch.setattr(manifests.os, "fsync", failing("x.npy"))
+    monkeypatch.setattr(os, "fsync", failing("x.npy"))
     store = Store()
     store.add(folder, manifest_for(folder))
     with pytest.raises(OSError, match="Input/output error"):
@@ -46,7 +45,7 @@ def test_a_job_that_is_not_on_disk_is_set_aside(project: Path, monkeypatch: pyte
 
 def test_a_job_whose_manifest_is_not_on_disk_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = finished_job(project, "main-1")
-    monkeypatch.setattr(manifests.os, "fsync", failing(f".{MANIFEST}"))
+    monkeypatch.setattr(os, "fsync", failing(f".{MANIFEST}"))
     store = Store()
     store.add(folder, manifest_for(folder))
     with pytest.raises(OSError, match="Input/output error"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jobs_project import empty_project
@@ -18,6 +19,7 @@ from shortloop.jobs.store.formats import BEFORE, is_outdated
 from shortloop.jobs.store.lookup import load
 from shortloop.jobs.store.manifest import MANIFEST, OTHER_FORMAT, manifest_problem, read_manifest
 from shortloop.jobs.store.store import Store
+from shortloop.plain import Plain
 from shortloop.worker.records import FORMAT, RECORD
 from shortloop.worker.results import Result
 
@@ -26,6 +28,12 @@ project = pytest.fixture(empty_project)
 ONE = parts_with(options={"number": 1})
 SAID = "kept in another format, by another version of Shortloop, and not used: what is needed is built again"
 HOW = pytest.mark.parametrize("how", ["before", "manifest", "record"])
+
+
+def ancestor_of(folder: Path) -> Result | None:
+    """A job as one that was made from it knows it."""
+    record: Any = {}
+    return Result("main-2", folder.with_name("main-2"), record).ancestor(folder.name)
 
 
 @pytest.fixture
@@ -101,7 +109,7 @@ def test_an_unfinished_or_unrecorded_job_is_not_counted(project: Path) -> None:
 @pytest.mark.parametrize("number", [0, 2, -1, 10**6])
 def test_any_other_number_is_another_format_whatever_else_it_says(folder: Path, number: int) -> None:
     """Even if nothing else of it is as it is here."""
-    plain = {"format": number, "nothing": "is as it was"}
+    plain: dict[str, Plain] = {"format": number, "nothing": "is as it was"}
     (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
     assert manifest_problem(folder) == OTHER_FORMAT
     assert is_outdated(folder)
@@ -149,7 +157,7 @@ def test_its_record_is_not_read(folder: Path, how: str) -> None:
     assert caught.value.file == str(folder / RECORD)
     assert caught.value.found == ("no format number" if how == "before" else f"format {FORMAT + 1}")
     assert caught.value.expected == f"format {FORMAT}"
-    ancestor = Result("main-2", folder.with_name("main-2"), {}).ancestor("main-1")  # by what exax knows of it
+    ancestor = ancestor_of(folder)  # by what exax knows of it
     assert ancestor is not None
     assert (ancestor.stage, dict(ancestor.arrays)) == ("toy", {})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -173,7 +174,7 @@ def test_without_a_configuration_the_message_says_where_to_go(
     from shortloop.jobs import project as room
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(room.sys, "path", [])
+    monkeypatch.setattr(sys, "path", [])
     monkeypatch.setattr(room, "__file__", str(tmp_path / "lib" / "shortloop" / "jobs" / "project.py"))
     with pytest.raises(InputError, match=r"no accelerator\.conf") as caught:
         load("main-3")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -13,6 +13,7 @@ from shortloop.worker.stage import Outputs, Values
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from shortloop.plain import Plain
     from shortloop.worker.results import Result
 
 __all__ = [
@@ -60,7 +61,7 @@ def epoch_values(epochs: Epochs, phase: str, out: Outputs) -> dict[str, Values]:
     return values
 
 
-def epoch_facts(epochs: Epochs) -> dict[str, Any]:
+def epoch_facts(epochs: Epochs) -> dict[str, Plain]:
     """The rest of epochs, beside their arrays.
 
     Parameters
@@ -142,7 +143,7 @@ def feature_values(phase: str, labels: ArrayLike, features: Features) -> dict[st
     }
 
 
-def feature_facts(features: Features) -> dict[str, Any]:
+def feature_facts(features: Features) -> dict[str, Plain]:
     """The rest of features, beside their arrays; it is the same in all phases.
 
     Parameters

@@ -51,7 +51,6 @@ class Group(Stage):
 
     def _of_maps(self, shape: str) -> MapStatistics:
         import dataclasses
-        from typing import Any
 
         import numpy as np
 
@@ -64,7 +63,7 @@ class Group(Stage):
         scores = np.stack([result.arrays[f"{shape}_scores"] for result in self.permuted])
         nulls = [result.arrays[f"{shape}_null"] for result in self.permuted]
         known = {result.facts["chance"][shape] for result in self.permuted}
-        chance: Any = known.pop()
+        chance: float | np.ndarray | None = known.pop()
         if known or chance is None:
             chance = np.stack([own_level(*maps) for maps in zip(scores, nulls, strict=True)])
         found = group_statistics(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shortloop.worker.stage import File, Finished, Outputs, Stage, Values
 
@@ -15,7 +15,7 @@ __all__ = ["ImportEpochs"]
 class ImportEpochs(Stage):
     """Import: recordings of one participant to checked epochs of each phase."""
 
-    settings: dict[str, Any]  # of the format; where the files are is no part of it
+    settings: dict[str, object]  # of the format; where the files are is no part of it
     files: dict[str, list[File]]  # of each phase
     phases: list[str]  # the training phase first
     classes: list[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shortloop.worker.stage import File, Finished, Outputs, Stage, Values
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.data import Features
     from shortloop.eeg.formats.base import InputSettings
+    from shortloop.plain import Plain
 
 __all__ = ["ImportFeatures"]
 
@@ -34,7 +35,7 @@ class ImportFeatures(Stage):
         from shortloop.worker.records import Outside
 
         arrays: dict[str, Values] = {}
-        facts: dict[str, Any] = {}
+        facts: dict[str, Plain] = {}
         recordings, sources = [], {}
         with ExitStack() as until_read:
             begun = {phase: until_read.enter_context(self._begun(phase, out)) for phase in self.files}

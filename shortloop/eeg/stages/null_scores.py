@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from shortloop.eeg.score import Score
+    from shortloop.plain import Plain
 
 __all__ = ["NullScores"]
 
@@ -101,7 +102,7 @@ class NullScores(Stage):
             arrays["test_times"] = Values(
                 applied.arrays["test_times"], "test bins", "centre of each test bin, 0 at the event", unit
             )
-        chance: dict[str, Any] = {}
+        chance: dict[str, Plain] = {}
         for shape, each in self._evidence.items():
             labels = self._truth[shape]
             scores = scores_of(self.score, each, labels[None], self._groups[shape])[0]

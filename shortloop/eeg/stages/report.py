@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shortloop.worker.stage import Finished, Job, Outputs, Stage
 
@@ -15,7 +15,7 @@ __all__ = ["Report"]
 class Report(Stage):
     """Report: figures and a self-contained page with the provenance of each."""
 
-    study: dict[str, Any]  # the settings, as the page shows them
+    study: dict[str, object]  # the settings, as the page shows them
     groups: list[Job]
     imported: list[Job]
 

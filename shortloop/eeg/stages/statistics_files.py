@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.plain import Plain
 from shortloop.worker.results import Result
 from shortloop.worker.stage import Values
 
@@ -27,7 +28,7 @@ STATISTICS = {
 }
 
 
-def statistics_values(found: MapStatistics, shape: str) -> tuple[dict[str, Values], dict[str, Any]]:
+def statistics_values(found: MapStatistics, shape: str) -> tuple[dict[str, Values], dict[str, Plain]]:
     """The arrays of statistics of one kind of map, and the rest.
 
     Parameters

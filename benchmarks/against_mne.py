@@ -14,8 +14,8 @@ from benchmarks.measure import interleaved, ratio, seconds_of, spread
 from benchmarks.options import Options
 from benchmarks.write import figures
 from shortloop.eeg.decoding.batched import lda, svm
-from shortloop.eeg.decoding.batched.labels import ManyLabels
-from shortloop.eeg.decoding.batched.scores import many_scores, warm_up_many
+from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.scores import batched_scores, warm_up_batched
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
@@ -53,14 +53,14 @@ def run(options: Options) -> dict[str, Any]:
     count = 51 if options.quick else LABELLINGS
     folds = stratified_folds(labels, FOLDS, 0)
     shuffled = permuted_labels(labels, count - 1, seed=0, names=("n400", "reading"), folds=folds)
-    many = np.concatenate([labels[np.newaxis].astype(np.int8), shuffled])
+    labellings = np.concatenate([labels[np.newaxis].astype(np.int8), shuffled])
     for estimator in ESTIMATORS.values():
-        warm_up_many(estimator)
+        warm_up_batched(estimator)
     sampled = {"time": 2, "generalization": 1}
     tasks = [(shape, model) for shape in sampled for model in ESTIMATORS]
-    peers = {task: partial(_mne, data, many, folds, *task, sampled[task[0]]) for task in tasks}
-    mine = {task: partial(_ours, data, many, folds, *task) for task in tasks}
-    agreement = {model: _agreement(data[::10], many[:2], folds, model) for model in ESTIMATORS}
+    peers = {task: partial(_mne, data, labellings, folds, *task, sampled[task[0]]) for task in tasks}
+    mine = {task: partial(_ours, data, labellings, folds, *task) for task in tasks}
+    agreement = {model: _agreement(data[::10], labellings[:2], folds, model) for model in ESTIMATORS}
     works = {
         f"{side} {shape} {model}": each[shape, model]
         for side, each in (("mne", peers), ("ours", mine))
@@ -103,7 +103,7 @@ def _data(quick: bool) -> tuple[FloatArray, IntArray, str]:
 
 
 def _mne(
-    data: FloatArray, many: IntArray, folds: IntArray, shape: str, model: str, sampled: int, run: int
+    data: FloatArray, labellings: IntArray, folds: IntArray, shape: str, model: str, sampled: int, run: int
 ) -> float:
     """Seconds that MNE takes for all label vectors, from those of a few."""
     from mne.decoding import cross_val_multiscore
@@ -114,12 +114,12 @@ def _mne(
 
     def work() -> None:
         for each in range(sampled):
-            labels = many[(run * sampled + each) % len(many)]
+            labels = labellings[(run * sampled + each) % len(labellings)]
             cross_val_multiscore(estimator, x, labels, cv=splits, verbose="error")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return seconds_of(work) * len(many) / sampled
+        return seconds_of(work) * len(labellings) / sampled
 
 
 def _over_time(shape: str, model: str, max_iter: int = 1000) -> Any:
@@ -142,14 +142,14 @@ def _splits(folds: IntArray) -> list[tuple[IntArray, IntArray]]:
     return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(FOLDS)]
 
 
-def _ours(data: FloatArray, many: IntArray, folds: IntArray, shape: str, model: str, run: int) -> float:
+def _ours(data: FloatArray, labellings: IntArray, folds: IntArray, shape: str, model: str, run: int) -> float:
     """Seconds that ours takes for all label vectors."""
     test = data if shape == "generalization" else None
 
     def work() -> None:
-        labels = ManyLabels(many, folds, 2, FOLDS)
+        labels = Labellings(labellings, folds, 2, FOLDS)
         for x in data:
-            many_scores(
+            batched_scores(
                 x,
                 labels,
                 test,
@@ -172,10 +172,12 @@ def _agreement(data: FloatArray, few: IntArray, folds: IntArray, model: str) -> 
         for train, test in _splits(folds):
             into[:, test] = theirs.fit(x[train], labels[train]).predict(x[test]).T
     found = np.empty_like(expected)
-    many = ManyLabels(few, folds, 2, FOLDS)
+    labellings = Labellings(few, folds, 2, FOLDS)
     for b, each in enumerate(data):
         svms = model == "SVM"
-        of_folds = svm.train_machines(each, many, SVM) if svms else lda.train_machines(each, many, LDA)
+        of_folds = (
+            svm.train_machines(each, labellings, SVM) if svms else lda.train_machines(each, labellings, LDA)
+        )
         for (_, test), machines in zip(_splits(folds), of_folds):
             decided = machines.coordinates(each[np.newaxis, test], "training") @ machines.weights[:, 0]
             found[:, b, test] = decided.T > 0

@@ -14,11 +14,11 @@ import numpy as np
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import decision_ranks
 from shortloop.eeg.decoding.metrics.decisions import decide
-from shortloop.eeg.decoding.metrics.votes import copy_features, count_votes
-from shortloop.eeg.decoding.selection.passes import KINDS
+from shortloop.eeg.decoding.selection.kernels import LAYOUTS
 from shortloop.eeg.decoding.selection.scaling import standardize
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models
+from shortloop.eeg.decoding.votes import copy_features, count_votes
 from shortloop.types import FloatArray, IntArray
 
 __all__ = [
@@ -231,7 +231,7 @@ def refit_and_apply(
 def warm_up() -> None:
     """Compile what `apply_weights` needs, so that processes forked later share it."""
     stacked = stack_weights(np.ones((1, 1, 2, 2)))
-    for dtype, order in KINDS:
+    for dtype, order in LAYOUTS:
         x: FloatArray = np.zeros((2, 2), dtype=dtype, order=order)
         for scaling in ("separate", "training"):
             apply_weights(x, stacked, np.zeros((1, 1, 2)), np.ones((1, 1), dtype=bool), scaling=scaling)

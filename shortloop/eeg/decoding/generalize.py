@@ -15,8 +15,8 @@ from shortloop.eeg.decoding.apply import (
 )
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import decision_ranks, rank_type
-from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
+from shortloop.eeg.decoding.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.score import Score

@@ -12,7 +12,7 @@ from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.decisions import decide
 from shortloop.eeg.decoding.models import BinModels, Fitted
 from shortloop.eeg.decoding.selection.anova import select_features
-from shortloop.eeg.decoding.selection.passes import KINDS
+from shortloop.eeg.decoding.selection.kernels import LAYOUTS
 from shortloop.eeg.decoding.selection.scaling import moments, zscore
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.types import FloatArray, IntArray
@@ -194,7 +194,7 @@ def warm_up(estimator: EstimatorSettings | None = None) -> None:
         estimator.warm_up()
     labels = np.tile([0, 1, 2], 8)
     settings = DecodingSettings(folds=2, select_alpha=0.5)
-    for dtype, order in KINDS:
+    for dtype, order in LAYOUTS:
         x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
         x = np.array(x, dtype=dtype, order=order)
         x.flags.writeable = False  # as maps of files are

@@ -59,7 +59,7 @@ class Apply(Stage):
     def outputs(self) -> dict[str, Out]:
         """Votes, and ranks of decisions where these were kept."""
         from shortloop.eeg.decoding.metrics.auc import rank_type
-        from shortloop.eeg.decoding.metrics.ranks import ranked_classes
+        from shortloop.eeg.decoding.ranks import ranked_classes
 
         n_trials, n_classes = len(self._test.labels), len(self._test.classes)
         shape = len(self._test.times), len(self._train.times), n_trials
@@ -87,7 +87,7 @@ class Apply(Stage):
 
     def _of_weights(self, unit: int) -> dict[str, np.ndarray]:
         from shortloop.eeg.decoding.apply import apply_weights
-        from shortloop.eeg.decoding.metrics.ranks import rank_weights
+        from shortloop.eeg.decoding.ranks import rank_weights
 
         assert self._stacked is not None
         x, intercepts, scaling = self._test.data[unit], self._arrays["intercepts"], self._decoding.scaling
@@ -101,7 +101,7 @@ class Apply(Stage):
 
     def _of_weights_within(self, unit: int) -> dict[str, np.ndarray]:
         from shortloop.eeg.decoding.apply import apply_weights_within
-        from shortloop.eeg.decoding.metrics.ranks import rank_weights_within
+        from shortloop.eeg.decoding.ranks import rank_weights_within
 
         arrays, scaling, x = self._arrays, self._decoding.scaling, self._test.data[unit]
         folds, weights, intercepts = arrays["folds"], arrays["weights"], arrays["intercepts"]

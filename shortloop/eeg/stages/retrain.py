@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from shortloop.eeg.decoding.batched.labels import ManyLabels
+    from shortloop.eeg.decoding.batched.labellings import Labellings
 
 __all__ = ["Retrain"]
 
@@ -25,7 +25,7 @@ class Retrain(NullScores):
 
     def open(self) -> None:
         """Map the features, and share the permutations out: bin by bin where one training serves many."""
-        from shortloop.eeg.decoding.batched.scores import labelling_blocks, trains_many, warm_up_many
+        from shortloop.eeg.decoding.batched.scores import can_be_batched, labelling_blocks, warm_up_batched
         from shortloop.eeg.stages.feature_files import load_features
         from shortloop.eeg.stages.models import settings_of
 
@@ -36,14 +36,14 @@ class Retrain(NullScores):
         self._test = load_features(self.features, decoded).data if decoded else None
         self._within = decoded == phase
         self._decoding, self._estimator = settings_of(self.models)
-        self._at_once = trains_many(self._estimator, self._decoding)
+        self._at_once = can_be_batched(self._estimator, self._decoding)
         left = self.count - self.have
         parts = [slice(number, number + 1) for number in range(left)]
         if self._at_once:
-            warm_up_many(self._estimator)
+            warm_up_batched(self._estimator)
             parts = labelling_blocks(left, len(self._folds), self._n_classes) if left else []
         self._parts = [slice(self.have + each.start, self.have + each.stop) for each in parts]
-        self._many: tuple[int, ManyLabels] | None = None
+        self._many: tuple[int, Labellings] | None = None
 
     def units(self) -> int:
         """Permutations, or bins of each block of permutations."""
@@ -83,14 +83,14 @@ class Retrain(NullScores):
         """One bin, trained on many labellings of the training trials at once."""
         import numpy as np
 
-        from shortloop.eeg.decoding.batched.labels import ManyLabels
-        from shortloop.eeg.decoding.batched.scores import many_scores
+        from shortloop.eeg.decoding.batched.labellings import Labellings
+        from shortloop.eeg.decoding.batched.scores import batched_scores
 
         block, train_bin = divmod(unit, len(self._train))
         if self._many is None or self._many[0] != block:
             labels = self._shuffled["curve"][self._parts[block]]
-            self._many = block, ManyLabels(labels, self._folds, self._n_classes, self._decoding.folds)
-        return many_scores(
+            self._many = block, Labellings(labels, self._folds, self._n_classes, self._decoding.folds)
+        return batched_scores(
             np.ascontiguousarray(self._train[train_bin]),
             self._many[1],
             self._test,

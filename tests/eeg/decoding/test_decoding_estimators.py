@@ -11,8 +11,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from shortloop.eeg.decoding.batched.labels import ManyLabels
-from shortloop.eeg.decoding.batched.scores import many_scores, trains_many
+from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.scores import batched_scores, can_be_batched
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.registry import AnyEstimator
 from shortloop.eeg.decoding.selection.folds import stratified_folds
@@ -37,7 +37,7 @@ AFTER_WARMING_UP = """
 import json, sys
 import numpy as np
 from shortloop.eeg.decoding.batched import scores
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin, warm_up
@@ -45,15 +45,15 @@ from shortloop.eeg.decoding.train import train_bin, warm_up
 estimator = EstimatorSettings.model_validate(json.loads(sys.argv[1]))
 warm_up(estimator)
 if estimator.batched:
-    scores.warm_up_many(estimator)
+    scores.warm_up_batched(estimator)
 before = set(sys.modules)
 labels, folds = np.tile([0, 1, 2], 12), np.arange(36) // 3 % 2
 x = np.random.default_rng(0).standard_normal((36, 5)) + labels[:, np.newaxis]
 decoding = DecodingSettings(folds=2, select_alpha=1.0)
 train_bin(x, labels, folds, n_classes=3, decoding=decoding, estimator=estimator)
 if estimator.batched:
-    many = ManyLabels(labels[np.newaxis], folds, 3, 2)
-    scores.many_scores(x, many, None, None, within=False, decoding=decoding, estimator=estimator)
+    many = Labellings(labels[np.newaxis], folds, 3, 2)
+    scores.batched_scores(x, many, None, None, within=False, decoding=decoding, estimator=estimator)
 print(json.dumps(sorted(name for name in set(sys.modules) - before if not name.startswith("numba."))))
 """
 
@@ -122,14 +122,16 @@ def test_it_is_what_it_says(settings: dict[str, str], n_classes: int) -> None:
 def test_it_is_trained_on_many_labellings_if_it_says_so(settings: dict[str, str]) -> None:
     estimator, decoding = estimator_of(settings), DecodingSettings(folds=4, select_alpha=1.0)
     x, labels, folds = problem()
-    many = ManyLabels(labels[np.newaxis], folds, 3, 4)
-    assert trains_many(estimator, decoding) == bool(estimator.batched)
+    labellings = Labellings(labels[np.newaxis], folds, 3, 4)
+    assert can_be_batched(estimator, decoding) == bool(estimator.batched)
     if estimator.batched:
-        found = many_scores(x, many, None, None, within=False, decoding=decoding, estimator=estimator)
+        found = batched_scores(
+            x, labellings, None, None, within=False, decoding=decoding, estimator=estimator
+        )
         assert found[0][0] > 90
     else:
         with pytest.raises(TypeError, match="one labelling at a time"):
-            many_scores(x, many, None, None, within=False, decoding=decoding, estimator=estimator)
+            batched_scores(x, labellings, None, None, within=False, decoding=decoding, estimator=estimator)
 
 
 @every

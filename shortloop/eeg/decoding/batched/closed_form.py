@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from shortloop.eeg.decoding.batched.classifiers import Machines, block_size
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
 from shortloop.types import FloatArray, IntArray
@@ -63,7 +63,7 @@ class Solved(Protocol):
 
 
 def fold_machines(
-    x: FloatArray, many: ManyLabels, solve: Callable[..., Solved], n_machines: int
+    x: FloatArray, labellings: Labellings, solve: Callable[..., Solved], n_machines: int
 ) -> Iterator[FoldMachines]:
     """Train every fold of one bin on each of many label vectors.
 
@@ -71,11 +71,11 @@ def fold_machines(
     ----------
     x : array of float, shape (trials, features)
         Features of the bin.
-    many : ManyLabels
+    labellings : Labellings
         Labels and folds of the trials.
     solve : callable
         Takes basis, codes, counts, ``sums=`` and ``rows=``, as of
-        `shortloop.eeg.decoding.solvers.lda_many.solve`.
+        `shortloop.eeg.decoding.solvers.lda_contrasts.solve`.
     n_machines : int
         How many classifiers it gives for each label vector.
 
@@ -89,12 +89,12 @@ def fold_machines(
     InputError
         If a class is absent from a fold's training trials under some labelling.
     """
-    many.require_all_classes()
-    fewest = len(x) - max(map(len, many.held_out))
-    sums_of = _sums_by_folds(x, many) if x.shape[1] <= fewest else _sums_by_trials(many)
-    contrasts, n_labels = many.n_classes - 1, len(many)
-    for fold in range(many.n_folds):
-        train = many.train[fold]
+    labellings.require_all_classes()
+    fewest = len(x) - max(map(len, labellings.held_out))
+    sums_of = _sums_by_folds(x, labellings) if x.shape[1] <= fewest else _sums_by_trials(labellings)
+    contrasts, n_labels = labellings.n_classes - 1, len(labellings)
+    for fold in range(labellings.n_folds):
+        train = labellings.train[fold]
         chosen = x[train]
         mean, std = moments(chosen)
         scaled = (chosen - mean) / std
@@ -108,8 +108,8 @@ def fold_machines(
             part = slice(start, start + size)
             solved = solve(
                 basis,
-                many.codes[:, :, part],
-                many.train_counts[fold][:, part],
+                labellings.codes[:, :, part],
+                labellings.train_counts[fold][:, part],
                 sums=sums[:, :, part],
                 rows=train,
             )
@@ -118,9 +118,9 @@ def fold_machines(
         yield FoldMachines(basis, mean, std, offset, weights)
 
 
-def _sums_by_trials(many: ManyLabels) -> Callable[..., FloatArray]:
+def _sums_by_trials(labellings: Labellings) -> Callable[..., FloatArray]:
     """Coordinates of the classes' sums, by one product with all labels."""
-    codes = many.codes.reshape(len(many.codes), -1)
+    codes = labellings.codes.reshape(len(labellings.codes), -1)
 
     def sums_of(fold: int, train: IntArray, basis: Basis, *moments: FloatArray) -> FloatArray:
         # Held-out trials count nothing: this spares a copy of the labels for every fold.
@@ -131,11 +131,11 @@ def _sums_by_trials(many: ManyLabels) -> Callable[..., FloatArray]:
     return sums_of
 
 
-def _sums_by_folds(x: FloatArray, many: ManyLabels) -> Callable[..., FloatArray]:
+def _sums_by_folds(x: FloatArray, labellings: Labellings) -> Callable[..., FloatArray]:
     """The same where features are few: sums over a fold's training trials are all less its own."""
     origin = x.mean(axis=0, dtype=np.float64)
     shifted = np.concatenate([x - origin, np.ones((len(x), 1))], axis=1)  # ones: counts of trials
-    own = [shifted[rows].T @ codes for rows, codes in zip(many.held_out, many.held_out_codes)]
+    own = [shifted[rows].T @ codes for rows, codes in zip(labellings.held_out, labellings.held_out_codes)]
     total = np.add.reduce(own)
 
     def sums_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.eeg.decoding.batched.classifiers import winners
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.batched.lda import train_machines
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.solvers.lda import check_shrinkage
@@ -55,12 +55,12 @@ def cross_validate_lda(
         If λ is out of range, or a class is absent from a fold's training trials.
     """
     check_shrinkage(shrinkage)
-    many = ManyLabels(labels, folds, n_classes, int(folds.max()) + 1)
+    labellings = Labellings(labels, folds, n_classes, int(folds.max()) + 1)
     estimator = LdaSettings(shrinkage=shrinkage)
-    shape = (len(data), len(folds), n_classes - 1, len(many))
+    shape = (len(data), len(folds), n_classes - 1, len(labellings))
     found = np.empty(shape) if decisions else np.empty((*shape[:2], shape[3]), dtype=np.int8)
     for b, x in enumerate(data):
-        for rows, machines in zip(many.held_out, train_machines(x, many, estimator)):
+        for rows, machines in zip(labellings.held_out, train_machines(x, labellings, estimator)):
             coordinates = machines.coordinates(x[np.newaxis, rows], scaling)
             for part, weights in machines.blocks(len(rows)):
                 decided = (coordinates @ weights).reshape(len(rows), n_classes - 1, -1)

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from functools import partial
 
 from shortloop.eeg.decoding.batched.closed_form import FoldMachines, fold_machines
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
-from shortloop.eeg.decoding.solvers.lda_many import solve
+from shortloop.eeg.decoding.solvers.lda_contrasts import solve
 from shortloop.types import FloatArray
 
 __all__ = ["train_machines", "warm_up"]
 
 
-def train_machines(x: FloatArray, many: ManyLabels, estimator: LdaSettings) -> Iterator[FoldMachines]:
+def train_machines(x: FloatArray, labellings: Labellings, estimator: LdaSettings) -> Iterator[FoldMachines]:
     """Train every fold of one bin on each of many label vectors.
 
     Parameters
     ----------
-    x, many
+    x, labellings
         As of `fold_machines`.
     estimator : LdaSettings
         Its shrinkage.
@@ -29,7 +29,9 @@ def train_machines(x: FloatArray, many: ManyLabels, estimator: LdaSettings) -> I
     iterator of FoldMachines
         As of `fold_machines`.
     """
-    return fold_machines(x, many, partial(solve, shrinkage=estimator.shrinkage), many.n_classes - 1)
+    return fold_machines(
+        x, labellings, partial(solve, shrinkage=estimator.shrinkage), labellings.n_classes - 1
+    )
 
 
 def warm_up() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from shortloop.eeg.decoding.batched.closed_form import FoldMachines, fold_machines
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.solvers.ridge import solve
 from shortloop.types import FloatArray
@@ -14,12 +14,12 @@ from shortloop.types import FloatArray
 __all__ = ["train_machines", "warm_up"]
 
 
-def train_machines(x: FloatArray, many: ManyLabels, estimator: RidgeSettings) -> Iterator[FoldMachines]:
+def train_machines(x: FloatArray, labellings: Labellings, estimator: RidgeSettings) -> Iterator[FoldMachines]:
     """Train every fold of one bin on each of many label vectors.
 
     Parameters
     ----------
-    x, many
+    x, labellings
         As of `fold_machines`.
     estimator : RidgeSettings
         Its penalty.
@@ -29,8 +29,8 @@ def train_machines(x: FloatArray, many: ManyLabels, estimator: RidgeSettings) ->
     iterator of FoldMachines
         As of `fold_machines`.
     """
-    n_machines = 1 if many.n_classes == 2 else many.n_classes
-    return fold_machines(x, many, partial(solve, alpha=estimator.alpha), n_machines)
+    n_machines = 1 if labellings.n_classes == 2 else labellings.n_classes
+    return fold_machines(x, labellings, partial(solve, alpha=estimator.alpha), n_machines)
 
 
 def warm_up() -> None:

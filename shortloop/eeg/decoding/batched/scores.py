@@ -11,13 +11,13 @@ import numpy as np
 
 from shortloop.eeg.decoding.batched.auc import fold_areas, mean_areas
 from shortloop.eeg.decoding.batched.classifiers import Machines, winners
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.score import Score
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["labelling_blocks", "many_scores", "trains_many", "warm_up_many"]
+__all__ = ["batched_scores", "can_be_batched", "labelling_blocks", "warm_up_batched"]
 
 # Labellings of a unit of work: the more, the less what they share costs.
 LABELLINGS = 1000
@@ -30,7 +30,7 @@ ROWS = 240
 BYTE = 255
 
 
-def trains_many(estimator: EstimatorSettings, decoding: DecodingSettings) -> bool:
+def can_be_batched(estimator: EstimatorSettings, decoding: DecodingSettings) -> bool:
     """Whether an analysis can be trained on many label vectors at once: no other step may see labels.
 
     Parameters
@@ -68,9 +68,9 @@ def labelling_blocks(count: int, n_trials: int, n_classes: int) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(edges)]
 
 
-def many_scores(
+def batched_scores(
     x: FloatArray,
-    many: ManyLabels,
+    labellings: Labellings,
     test: FloatArray | None,
     test_labels: IntArray | None,
     *,
@@ -85,7 +85,7 @@ def many_scores(
     ----------
     x : array of float, shape (trials, features)
         Features of the training bin.
-    many : ManyLabels
+    labellings : Labellings
         Labellings and folds of its trials.
     test : array of float, shape (test bins, test trials, features), or None
         Features of the decoded phase; None: cross-validation only.
@@ -96,7 +96,7 @@ def many_scores(
     decoding : DecodingSettings
         Folds, selection, scaling.
     estimator : EstimatorSettings
-        The classifier: one that `trains_many`.
+        The classifier: one that `can_be_batched`.
     score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
         The score.
 
@@ -114,12 +114,14 @@ def many_scores(
     a C above one over the number of trials that a class has fewer than the others, weights of several classes
     can all be 0: which of them is predicted is then up to the solver, also scikit-learn's.
     """
-    n_classes, n_folds, scaling = many.n_classes, many.n_folds, decoding.scaling
+    n_classes, n_folds, scaling = labellings.n_classes, labellings.n_folds, decoding.scaling
     judge: Callable[..., np.ndarray] = fold_areas if score == "auc" else _right
     own = within or test_labels is None
     truth = None if own else np.asarray(test_labels) == np.arange(n_classes)[:, np.newaxis]
     curve, plane = [], []
-    for rows, known, machines in zip(many.held_out, many.truth, _machines(x, many, estimator)):
+    for rows, known, machines in zip(
+        labellings.held_out, labellings.truth, _machines(x, labellings, estimator)
+    ):
         curve.append(judge(machines, x[np.newaxis], rows, known, scaling))
         if test is None:
             continue
@@ -128,28 +130,28 @@ def many_scores(
         plane.append(judge(machines, test, rows, known, scaling))
     if score == "auc":
         return mean_areas(curve)[:, 0], mean_areas(plane) if plane else None
-    scores = _percent(np.add.reduce(curve), many.counts, 1, score)[:, 0]
+    scores = _percent(np.add.reduce(curve), labellings.counts, 1, score)[:, 0]
     if not plane:
         return scores, None
     if truth is None:
-        return scores, _percent(np.add.reduce(plane), many.counts, 1, score)
-    counts = np.broadcast_to(truth.sum(axis=1, keepdims=True), (n_classes, len(many)))
+        return scores, _percent(np.add.reduce(plane), labellings.counts, 1, score)
+    counts = np.broadcast_to(truth.sum(axis=1, keepdims=True), (n_classes, len(labellings)))
     return scores, _percent(np.add.reduce(plane), counts, n_folds, score)
 
 
-def warm_up_many(estimator: EstimatorSettings) -> None:
-    """Compile what `many_scores` needs, so that processes forked later share it.
+def warm_up_batched(estimator: EstimatorSettings) -> None:
+    """Compile what `batched_scores` needs, so that processes forked later share it.
 
     Parameters
     ----------
     estimator : EstimatorSettings
-        The classifier: one that `trains_many`.
+        The classifier: one that `can_be_batched`.
     """
     _trainer(estimator).warm_up()
 
 
-def _machines(x: FloatArray, many: ManyLabels, estimator: EstimatorSettings) -> Iterator[Machines]:
-    found: Iterator[Machines] = _trainer(estimator).train_machines(x, many, estimator)
+def _machines(x: FloatArray, labellings: Labellings, estimator: EstimatorSettings) -> Iterator[Machines]:
+    found: Iterator[Machines] = _trainer(estimator).train_machines(x, labellings, estimator)
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from shortloop.eeg.decoding.batched.classifiers import Machines, winners
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.svm import solve
@@ -42,14 +42,16 @@ class SvmMachines(Machines):
         return scaled if self._trials is None else np.asarray(scaled @ self._trials.T)
 
 
-def train_machines(x: FloatArray, many: ManyLabels, estimator: LinearSvmSettings) -> Iterator[SvmMachines]:
+def train_machines(
+    x: FloatArray, labellings: Labellings, estimator: LinearSvmSettings
+) -> Iterator[SvmMachines]:
     """Train every fold of one bin on each of many label vectors.
 
     Parameters
     ----------
     x : array of float, shape (trials, features)
         Features of the bin.
-    many : ManyLabels
+    labellings : Labellings
         Labels and folds of the trials.
     estimator : LinearSvmSettings
         Grid, inner folds, tolerance.
@@ -59,14 +61,14 @@ def train_machines(x: FloatArray, many: ManyLabels, estimator: LinearSvmSettings
     SvmMachines
         Of each fold in turn.
     """
-    for fold, train in enumerate(many.train):
+    for fold, train in enumerate(labellings.train):
         chosen = x[train]
         mean, std = moments(chosen)
         scaled = (chosen - mean) / std
         if _few_features(len(train), x.shape[1] + 1, estimator.C):
-            yield SvmMachines(mean, std, _by_features(scaled, many, fold, estimator))
+            yield SvmMachines(mean, std, _by_features(scaled, labellings, fold, estimator))
             continue
-        dual = _by_trials(scaled, many, fold, estimator)
+        dual = _by_trials(scaled, labellings, fold, estimator)
         if x.shape[1] > len(train):
             yield SvmMachines(mean, std, dual, scaled)
             continue
@@ -79,9 +81,9 @@ def train_machines(x: FloatArray, many: ManyLabels, estimator: LinearSvmSettings
 def warm_up() -> None:
     """Compile what `train_machines` needs, so that processes forked later share it."""
     x = np.random.default_rng(0).standard_normal((16, 9))
-    many = ManyLabels(np.tile([[0, 1]], 8), np.repeat([0, 1], 8), 2, 2)
+    labellings = Labellings(np.tile([[0, 1]], 8), np.repeat([0, 1], 8), 2, 2)
     for features in (1, 9):  # few, and many
-        list(train_machines(x[:, :features], many, LinearSvmSettings(C=(1e-3, 1e-2), inner_folds=2)))
+        list(train_machines(x[:, :features], labellings, LinearSvmSettings(C=(1e-3, 1e-2), inner_folds=2)))
 
 
 def _few_features(n: int, r: int, grid: Sequence[float]) -> bool:
@@ -94,13 +96,15 @@ def _few_features(n: int, r: int, grid: Sequence[float]) -> bool:
     return len(grid) * 6 * r**2 * (n / 2 + r / 6) < passes * n**2 + 400_000
 
 
-def _by_features(scaled: FloatArray, many: ManyLabels, fold: int, estimator: LinearSvmSettings) -> FloatArray:
+def _by_features(
+    scaled: FloatArray, labellings: Labellings, fold: int, estimator: LinearSvmSettings
+) -> FloatArray:
     """Weights (features + 1, machines, labellings)."""
     rows = np.concatenate([scaled, np.ones((len(scaled), 1))], axis=1)
-    signs = many.signs[many.train[fold]]
+    signs = labellings.signs[labellings.train[fold]]
     if len(estimator.C) == 1:
         return _solved(rows, signs, estimator.C[0], estimator.tol)
-    best = _best_of_grid(rows, signs, many, fold, estimator)
+    best = _best_of_grid(rows, signs, labellings, fold, estimator)
     weights = np.empty((rows.shape[1], *signs.shape[1:]))
     for i, C in enumerate(estimator.C):
         if (best == i).any():
@@ -113,32 +117,34 @@ def _solved(rows: FloatArray, signs: FloatArray, C: float, tol: float) -> FloatA
 
 
 def _best_of_grid(
-    rows: FloatArray, signs: FloatArray, many: ManyLabels, fold: int, estimator: LinearSvmSettings
+    rows: FloatArray, signs: FloatArray, labellings: Labellings, fold: int, estimator: LinearSvmSettings
 ) -> IntArray:
     """Index of the C of best mean accuracy over the inner folds of each labelling, the first among equals."""
-    inner = many.inner_folds(fold, estimator.inner_folds)
-    labels = many.labels[:, many.train[fold]].T
-    accuracy = np.empty((len(many), len(estimator.C), estimator.inner_folds))
+    inner = labellings.inner_folds(fold, estimator.inner_folds)
+    labels = labellings.labels[:, labellings.train[fold]].T
+    accuracy = np.empty((len(labellings), len(estimator.C), estimator.inner_folds))
     for f in range(estimator.inner_folds):
         held_out = inner == f
         without = np.where(held_out[:, np.newaxis], 0.0, signs)
         for i, C in enumerate(estimator.C):
             weights = _solved(rows, without, C, estimator.tol)
             decided = (rows @ weights.reshape(len(weights), -1)).reshape(signs.shape)
-            right = (winners(decided, many.n_classes) == labels) & held_out
+            right = (winners(decided, labellings.n_classes) == labels) & held_out
             accuracy[:, i, f] = right.sum(axis=0) / held_out.sum(axis=0)
     return np.asarray(accuracy.mean(axis=-1).argmax(axis=1))
 
 
-def _by_trials(scaled: FloatArray, many: ManyLabels, fold: int, estimator: LinearSvmSettings) -> FloatArray:
+def _by_trials(
+    scaled: FloatArray, labellings: Labellings, fold: int, estimator: LinearSvmSettings
+) -> FloatArray:
     """Dual coefficients (trials + 1, machines, labellings), their sums last."""
     gram = scaled @ scaled.T
     gram += 1.0  # the intercept's feature
-    labels = many.labels[:, many.train[fold]]
-    found = np.empty((len(scaled) + 1, many.signs.shape[1], len(many)))
+    labels = labellings.labels[:, labellings.train[fold]]
+    found = np.empty((len(scaled) + 1, labellings.signs.shape[1], len(labellings)))
     for i, each in enumerate(labels):
         dual = solve(
-            gram, each, estimator.C, estimator.inner_folds, estimator.tol, n_classes=many.n_classes
+            gram, each, estimator.C, estimator.inner_folds, estimator.tol, n_classes=labellings.n_classes
         ).dual
         found[:-1, :, i] = dual[-found.shape[1] :].T
         found[-1, :, i] = dual[-found.shape[1] :].sum(axis=1)

@@ -36,13 +36,13 @@ class LinearSvmSettings(EstimatorSettings):
     def warm_up(self) -> None:
         import numpy as np
 
-        from shortloop.eeg.decoding.selection.passes import KINDS
+        from shortloop.eeg.decoding.selection.kernels import LAYOUTS
         from shortloop.eeg.decoding.settings import DecodingSettings
-        from shortloop.eeg.decoding.train_svm import train_svm_bin
+        from shortloop.eeg.decoding.solvers.svm_folds import train_svm_bin
 
         labels, folds = np.tile([0, 1, 2], 8), np.arange(24) % 2
         decoding = DecodingSettings(folds=2, select_alpha=0.5)
-        for dtype, order in KINDS:
+        for dtype, order in LAYOUTS:
             x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
             x = np.array(x, dtype=dtype, order=order)
             train_svm_bin(
@@ -67,6 +67,6 @@ class LinearSvmSettings(EstimatorSettings):
         n_classes: int,
         decoding: DecodingSettings,
     ) -> BinModels | None:
-        from shortloop.eeg.decoding.train_svm import train_svm_bin
+        from shortloop.eeg.decoding.solvers.svm_folds import train_svm_bin
 
         return train_svm_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=self)

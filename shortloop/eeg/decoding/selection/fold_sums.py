@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shortloop.eeg.decoding.selection.passes import add_up, read_only
+from shortloop.eeg.decoding.selection.kernels import add_up, read_only
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.types import FloatArray, IntArray
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.eeg.decoding.selection.passes import EPSILON, read_only, standardize_features
+from shortloop.eeg.decoding.selection.kernels import EPSILON, read_only, standardize_features
 from shortloop.types import FloatArray
 
 __all__ = ["moments", "standardize", "zscore"]

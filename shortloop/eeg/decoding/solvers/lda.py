@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.eeg.decoding.solvers.lda_many import Contrasts, solve
-from shortloop.eeg.decoding.solvers.principal_axes import Basis, code_labels, decompose
+from shortloop.eeg.decoding.solvers.dummy_codes import dummy_codes
+from shortloop.eeg.decoding.solvers.lda_contrasts import Contrasts, solve
+from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
 from shortloop.errors import InputError
 from shortloop.types import FloatArray, IntArray
 
@@ -53,8 +54,8 @@ def lda_weights(
 
     References
     ----------
-    Treder 2019, arXiv:1803.10016; see `shortloop.eeg.decoding.solvers.lda_many.solve`. Blankertz et al. 2011,
-    Single-trial analysis and classification of ERP components, on shrinkage.
+    Treder 2019, arXiv:1803.10016; see `shortloop.eeg.decoding.solvers.lda_contrasts.solve`. Blankertz et al.
+    2011, Single-trial analysis and classification of ERP components, on shrinkage.
     """
     mean, basis, counts, contrasts = _train(x, labels, n_classes, shrinkage)
     directions = basis.directions()
@@ -128,7 +129,7 @@ def _train(
     x: FloatArray, labels: IntArray, n_classes: int, shrinkage: float
 ) -> tuple[FloatArray, Basis, FloatArray, Contrasts]:
     check_shrinkage(shrinkage)
-    codes = code_labels(np.asarray(labels), n_classes)
+    codes = dummy_codes(np.asarray(labels), n_classes)
     counts = np.empty((n_classes, len(labels)))
     counts[1:] = codes.sum(axis=0)
     counts[0] = (labels == 0).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Coordinates of trials in which their total covariance is diagonal, and label vectors to match."""
+"""Coordinates of trials in which their total covariance is diagonal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shortloop.types import FloatArray, IntArray
+from shortloop.types import FloatArray
 
-__all__ = ["Basis", "code_labels", "decompose"]
+__all__ = ["Basis", "decompose"]
 
 
 @dataclass(frozen=True)
@@ -74,21 +74,3 @@ def decompose(centred: FloatArray) -> Basis:
     values = np.maximum(values, 0.0)
     # Where trials repeat, the eigenvectors of 0 mix with the mean of all, which no sum may contain.
     return Basis(centred, values / n, values, vectors - vectors.mean(axis=0), vectors, True)
-
-
-def code_labels(labels: IntArray, n_classes: int) -> FloatArray:
-    """Members of each class but the first as ones.
-
-    Parameters
-    ----------
-    labels : array of int, shape (labellings, trials)
-        Class of each trial under each labelling.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    array of float64, shape (trials, classes − 1, labellings)
-    """
-    classes = np.arange(1, n_classes, dtype=labels.dtype)
-    return (labels.T[:, np.newaxis, :] == classes[:, np.newaxis]).astype(np.float64)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shortloop.eeg.decoding.solvers.principal_axes import Basis, code_labels, decompose
+from shortloop.eeg.decoding.solvers.dummy_codes import dummy_codes
+from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Solved", "ridge_weights", "solve"]
@@ -60,7 +61,7 @@ def ridge_weights(
     x = np.asarray(x, dtype=np.float64)
     mean = x.mean(axis=0)
     basis = decompose(x - mean)
-    codes = code_labels(np.asarray(labels), n_classes)
+    codes = dummy_codes(np.asarray(labels), n_classes)
     counts = np.stack([(labels == k).sum(axis=1) for k in range(n_classes)]).astype(np.float64)
     solved = solve(basis, codes, counts, alpha, np.tensordot(basis.sums.T, codes, axes=1))
     weights = np.tensordot(basis.directions(), solved.weights, axes=1).transpose(2, 1, 0)
@@ -84,7 +85,7 @@ def solve(
     Parameters
     ----------
     basis, codes, counts, sums, rows
-        As of `shortloop.eeg.decoding.solvers.lda_many.solve`; of no class there need be trials.
+        As of `shortloop.eeg.decoding.solvers.lda_contrasts.solve`; of no class there need be trials.
     alpha : float
         α, above 0.
 

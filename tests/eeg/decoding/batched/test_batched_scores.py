@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from shortloop.eeg.decoding.batched import classifiers
-from shortloop.eeg.decoding.batched import scores as many_scores
-from shortloop.eeg.decoding.batched.labels import ManyLabels
-from shortloop.eeg.decoding.batched.scores import labelling_blocks, trains_many, warm_up_many
+from shortloop.eeg.decoding.batched import scores as batched_scores
+from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.scores import can_be_batched, labelling_blocks, warm_up_batched
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
@@ -59,8 +59,8 @@ def settings(scaling: str = "training") -> DecodingSettings:
 def at_once(
     train: np.ndarray, labels: np.ndarray, folds: np.ndarray, test: Any, test_labels: Any, **kwargs: Any
 ) -> tuple[np.ndarray, Any]:
-    many = ManyLabels(labels, folds, int(labels.max()) + 1, N_FOLDS)
-    found = [many_scores.many_scores(x, many, test, test_labels, **kwargs) for x in train]
+    labellings = Labellings(labels, folds, int(labels.max()) + 1, N_FOLDS)
+    found = [batched_scores.batched_scores(x, labellings, test, test_labels, **kwargs) for x in train]
     curve = np.stack([curve for curve, _ in found], axis=1)
     planes = [plane for _, plane in found if plane is not None]
     return curve, np.stack(planes, axis=2) if planes else None
@@ -140,8 +140,8 @@ def test_any_size_of_blocks(n_classes: int, estimator: Any, monkeypatch: pytest.
     for found, expected in zip(few, whole):
         np.testing.assert_array_equal(found, expected[37:49])
     monkeypatch.setattr(classifiers, "IN_CACHE", 1)
-    monkeypatch.setattr(many_scores, "ROWS", 1)
-    monkeypatch.setattr(many_scores, "BYTE", 2)
+    monkeypatch.setattr(batched_scores, "ROWS", 1)
+    monkeypatch.setattr(batched_scores, "BYTE", 2)
     for found, expected in zip(at_once(train, shuffled, folds, test, test_labels, **kwargs), whole):
         np.testing.assert_array_equal(found, expected)
 
@@ -170,16 +170,16 @@ def test_class_without_training_trials(n_classes: int, n_features: int, estimato
 def test_class_that_is_missing(estimator: Any) -> None:
     train, labels, _, _ = recordings(3, 5, True)
     alone = (labels == 2).astype(np.int32)
-    many = ManyLabels(labels[np.newaxis], alone, 3, 2)
+    labellings = Labellings(labels[np.newaxis], alone, 3, 2)
     with pytest.raises(InputError, match="every class in every fold"):
-        many_scores.many_scores(
-            train[0], many, None, None, within=True, decoding=settings(), estimator=estimator
+        batched_scores.batched_scores(
+            train[0], labellings, None, None, within=True, decoding=settings(), estimator=estimator
         )
 
 
 def test_compiled_before_it_is_used() -> None:
-    warm_up_many(LdaSettings())
-    warm_up_many(LinearSvmSettings())
+    warm_up_batched(LdaSettings())
+    warm_up_batched(LinearSvmSettings())
     assert svm_interior._solve.signatures
 
 
@@ -218,7 +218,7 @@ def test_blocks_of_labellings(count: int, n_trials: int, n_classes: int) -> None
     sizes = [block.stop - block.start for block in blocks]
     assert max(sizes) - min(sizes) <= 1
     assert max(sizes) <= 1500
-    assert max(sizes) * n_trials * (n_classes - 1) <= 1.5 * many_scores.WEIGHTS or count < 1500
+    assert max(sizes) * n_trials * (n_classes - 1) <= 1.5 * batched_scores.WEIGHTS or count < 1500
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_blocks_of_labellings(count: int, n_trials: int, n_classes: int) -> None
     ],
 )
 def test_what_trains_many(estimator: Any, alpha: float, expected: bool) -> None:
-    assert trains_many(estimator, DecodingSettings(select_alpha=alpha)) is expected
+    assert can_be_batched(estimator, DecodingSettings(select_alpha=alpha)) is expected

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from shortloop.eeg.decoding.batched import classifiers
 from shortloop.eeg.decoding.batched.classifiers import block_size, winners
 from shortloop.eeg.decoding.batched.cross_validated_lda import cross_validate_lda
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.errors import InputError
@@ -120,7 +120,7 @@ def test_class_absent_from_training_trials() -> None:
     with pytest.raises(InputError, match="every class in every fold"):
         cross_validate_lda(data, labels, alone, n_classes=2, shrinkage=0.1)
     with pytest.raises(InputError, match="unknown class"):
-        ManyLabels(labels + 1, stratified_folds(labels[0], 4, 0), 2, 4)
+        Labellings(labels + 1, stratified_folds(labels[0], 4, 0), 2, 4)
     with pytest.raises(InputError, match="shrinkage"):
         cross_validate_lda(data, labels, alone, n_classes=2, shrinkage=0.0)
 

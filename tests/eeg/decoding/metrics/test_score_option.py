@@ -24,9 +24,9 @@ from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.metrics.auc import rank_type
-from shortloop.eeg.decoding.metrics.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
 from shortloop.eeg.decoding.permute import permuted_labels
+from shortloop.eeg.decoding.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import RidgeClassifier
 
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.batched.ridge import train_machines
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.solvers.ridge import ridge_weights
@@ -18,8 +18,8 @@ def problem(seed: int, n_classes: int, n_features: int) -> tuple[np.ndarray, np.
     """Unbalanced classes in random order; three labellings of them."""
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(n_classes), rng.integers(2, 20, n_classes))
-    many = np.stack([rng.permutation(labels) for _ in range(3)])
-    return 3.0 + rng.standard_normal((len(labels), n_features)) * rng.uniform(0.1, 5, n_features), many
+    labellings = np.stack([rng.permutation(labels) for _ in range(3)])
+    return 3.0 + rng.standard_normal((len(labels), n_features)) * rng.uniform(0.1, 5, n_features), labellings
 
 
 def expected(x: np.ndarray, labels: np.ndarray, alpha: float, fresh: np.ndarray) -> np.ndarray:
@@ -27,11 +27,11 @@ def expected(x: np.ndarray, labels: np.ndarray, alpha: float, fresh: np.ndarray)
     return np.stack([-decided, decided], axis=1) if decided.ndim == 1 else decided
 
 
-def check(x: np.ndarray, many: np.ndarray, alpha: float) -> None:
-    n_classes = int(many.max()) + 1
+def check(x: np.ndarray, labellings: np.ndarray, alpha: float) -> None:
+    n_classes = int(labellings.max()) + 1
     fresh = np.concatenate([x, 3.0 + np.random.default_rng(0).standard_normal((9, x.shape[1]))])
-    weights, intercepts = ridge_weights(x, many, n_classes, alpha)
-    for w, b, labels in zip(weights, intercepts, many):
+    weights, intercepts = ridge_weights(x, labellings, n_classes, alpha)
+    for w, b, labels in zip(weights, intercepts, labellings):
         theirs = expected(x, labels, alpha, fresh)
         np.testing.assert_allclose(fresh @ w.T + b, theirs, rtol=1e-10, atol=1e-10 * np.abs(theirs).max())
 
@@ -49,10 +49,10 @@ def test_decisions(seed: int, n_classes: int, n_features: int, alpha: float) -> 
 
 @pytest.mark.parametrize("n_features", [6, 80])
 def test_constant_and_repeated_features_and_trials(n_features: int) -> None:
-    x, many = problem(1, 3, n_features)
+    x, labellings = problem(1, 3, n_features)
     x[:, 0] = 7.0
     x[:, 1] = x[:, 2]
-    check(np.concatenate([x, x]), np.concatenate([many, many], axis=1), 0.5)
+    check(np.concatenate([x, x]), np.concatenate([labellings, labellings], axis=1), 0.5)
 
 
 def test_one_trial_in_a_class() -> None:
@@ -61,11 +61,13 @@ def test_one_trial_in_a_class() -> None:
 
 
 def test_estimator_of_a_study() -> None:
-    x, many = problem(2, 3, 12)
+    x, labellings = problem(2, 3, 12)
     settings = RidgeSettings(kind="ridge", alpha=4.0)
-    fitted = settings.fit(x, many[0])
+    fitted = settings.fit(x, labellings[0])
     assert settings.is_linear
-    np.testing.assert_array_equal(fitted.predict(x), RidgeClassifier(alpha=4.0).fit(x, many[0]).predict(x))
+    np.testing.assert_array_equal(
+        fitted.predict(x), RidgeClassifier(alpha=4.0).fit(x, labellings[0]).predict(x)
+    )
 
 
 @pytest.mark.parametrize("n_features", [7, 120])
@@ -75,8 +77,8 @@ def test_folds_of_many_labellings(n_classes: int, n_features: int) -> None:
     labels = np.stack([rng.permutation(np.arange(60) % n_classes) for _ in range(4)])
     x = (2.0 + rng.standard_normal((60, n_features))).astype(np.float32)
     folds = np.arange(60) // 20
-    many = ManyLabels(labels, folds, n_classes, 3)
-    for fold, machines in enumerate(train_machines(x, many, RidgeSettings(kind="ridge", alpha=0.7))):
+    labellings = Labellings(labels, folds, n_classes, 3)
+    for fold, machines in enumerate(train_machines(x, labellings, RidgeSettings(kind="ridge", alpha=0.7))):
         train = folds != fold
         exact = x.astype(np.float64)
         scaled = (exact - exact[train].mean(axis=0)) / exact[train].std(axis=0)

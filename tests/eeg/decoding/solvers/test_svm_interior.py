@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from shortloop.eeg.decoding.batched.labels import ManyLabels
+from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.batched.svm import train_machines
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.solvers.svm_interior import LANES, solve_interior
@@ -140,9 +140,9 @@ def test_whichever_way_is_cheaper(n_features: int, C: float) -> None:
     labels = np.stack([rng.permutation(np.arange(100) % 2) for _ in range(3)])
     x = 5.0 + 3.0 * rng.standard_normal((100, n_features))
     folds = np.arange(100) // 50
-    many = ManyLabels(labels, folds, 2, 2)
+    labellings = Labellings(labels, folds, 2, 2)
     estimator = LinearSvmSettings(C=(C,), tol=1e-9)
-    for fold, machines in enumerate(train_machines(x, many, estimator)):
+    for fold, machines in enumerate(train_machines(x, labellings, estimator)):
         train = folds != fold
         scaled = (x - x[train].mean(axis=0)) / x[train].std(axis=0)
         rows = np.concatenate([scaled, np.ones((100, 1))], axis=1)

@@ -7,14 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.solvers.principal_axes import code_labels
+from shortloop.eeg.decoding.solvers.dummy_codes import dummy_codes
 from shortloop.errors import InputError
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["ManyLabels"]
+__all__ = ["Labellings"]
 
 
-class ManyLabels:
+class Labellings:
     """Label vectors of the same trials and folds, in the forms that training on all of them needs.
 
     Parameters
@@ -52,8 +52,8 @@ class ManyLabels:
 
     @cached_property
     def codes(self) -> FloatArray:
-        """See `code_labels`."""
-        return code_labels(self.labels, self.n_classes)
+        """See `dummy_codes`."""
+        return dummy_codes(self.labels, self.n_classes)
 
     @cached_property
     def held_out_codes(self) -> list[FloatArray]:

@@ -61,7 +61,7 @@ def solve(
     basis : Basis
         Of the trials.
     codes : array of float, shape (trials, classes − 1, labellings)
-        From `code_labels`.
+        From `dummy_codes`.
     counts : array of float, shape (classes, labellings)
         Trials of each class, none 0.
     shrinkage : float

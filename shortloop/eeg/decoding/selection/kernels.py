@@ -13,12 +13,16 @@ import numpy as np
 
 from shortloop.types import FloatArray
 
-__all__ = ["EPSILON", "KINDS", "add_up", "read_only", "standardize_features"]
+__all__ = ["EPSILON", "LAYOUTS", "add_up", "read_only", "standardize_features"]
 
 FEW = 8  # features; of some hundred trials, they stay in the first cache
 FOUR = 4
 EPSILON = float(np.finfo(np.float64).eps)
-KINDS: tuple[tuple[type, Literal["C", "F"]], ...] = ((np.float32, "C"), (np.float64, "C"), (np.float64, "F"))
+LAYOUTS: tuple[tuple[type, Literal["C", "F"]], ...] = (
+    (np.float32, "C"),
+    (np.float64, "C"),
+    (np.float64, "F"),
+)
 """Of arrays of features: computed here, read from a file, mapped from one. Code is compiled for each."""
 
 

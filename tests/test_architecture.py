@@ -19,7 +19,7 @@ HEAVY = {"numpy", "scipy", "sklearn", "mne", "matplotlib", "numba", "pandas"}
 FRAME = (
     {"text"},
     {"errors"},
-    {"seeds", "types", "span", "extras"},
+    {"seeds", "types", "span", "plain", "extras"},
     {"settings"},
     {"engines", "worker", "jobs"},
     {"upkeep"},
@@ -129,6 +129,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
     assert calls == {
         "shortloop/__init__.py",
         "shortloop/cli/analyses.py",
+        "shortloop/eeg/decoding/batched/scores.py",
         "shortloop/eeg/decoding/estimators/sklearn.py",
         "shortloop/jobs/exax/preload.py",
         "shortloop/jobs/request.py",

@@ -248,7 +248,7 @@ def test_options_say_what_they_are(file: Path) -> None:
     annotations = {name: text for kind in stage.__mro__[::-1] for name, text in _annotations(kind).items()}
     for name in fields.options:
         assert not hasattr(Stage, name)
-        words = set(re.findall(r"\w+", annotations[name].replace("dict[str, Any]", "")))
+        words = set(re.findall(r"\w+", annotations[name].replace("dict[str, object]", "")))
         assert not words & {"Any", "object", "Job", "Result"}, f"{name}: {annotations[name]}"
     for name in stage.siblings:
         assert name.partition(".")[0] in fields.options

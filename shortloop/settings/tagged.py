@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import GetCoreSchemaHandler, PlainValidator
+from pydantic import BaseModel, GetCoreSchemaHandler, PlainValidator
+from pydantic_core import CoreSchema
 
 from shortloop.errors import InputError
 from shortloop.settings.base import Settings
@@ -79,7 +80,9 @@ class Tagged(Settings):
         return f"{base.__module__.rpartition('.')[0]}.{name.replace('-', '_')}"
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler, /) -> Any:
+    def __get_pydantic_core_schema__(
+        cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /
+    ) -> CoreSchema:
         if cls.tag in cls.model_fields:
             return handler(source)
         return handler.generate_schema(Annotated[Any, PlainValidator(cls._of_its_kind)])

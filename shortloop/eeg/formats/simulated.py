@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import GeneratedInput
+from shortloop.errors import InputError
 
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs
+    from shortloop.types import FloatArray
 
 __all__ = ["SimulatedInput"]
 
@@ -37,8 +39,66 @@ class SimulatedInput(GeneratedInput):
     def generate(
         self, *, participant: str, phase: str, classes: Sequence[str], seed: int, training: bool
     ) -> Epochs:
-        from shortloop.eeg.formats.simulation import simulate
+        """One participant's epochs in one phase, in V: patterns of the classes come at ``onset`` … ``offset``
+        in the phase that trains, in others later by ``delay`` and scaled by ``weakening``.
 
-        return simulate(
-            self, participant=participant, phase=phase, classes=classes, seed=seed, training=training
+        Raises
+        ------
+        InputError
+            If the window of the patterns is empty or outside the epochs.
+        """
+        from shortloop.eeg.data import Epochs
+        from shortloop.eeg.formats.simulation import channel_names, simulate
+
+        times = self._times()
+        data, labels = simulate(
+            times,
+            self._window(times, training),
+            strength=self.strength * (1.0 if training else self.weakening),
+            sfreq=self.sfreq,
+            channels=self.channels,
+            n_classes=len(classes),
+            trials=self.trials,
+            participant=participant,
+            phase=phase,
+            seed=seed,
         )
+        return Epochs(
+            data=data,
+            labels=labels,
+            classes=tuple(classes),
+            times=times,
+            sfreq=self.sfreq,
+            channels=channel_names(self.channels),
+        )
+
+    def _times(self) -> FloatArray:
+        import numpy as np
+
+        first, last = (round(edge * self.sfreq) for edge in (self.tmin, self.tmax))
+        if last <= first:
+            raise InputError(
+                "the simulated epochs end before they begin",
+                field="input.tmax",
+                found=f"{self.tmax} s",
+                expected=f"later than input.tmin, {self.tmin} s",
+                hint="correct input.tmin or input.tmax in the study file",
+            )
+        return np.arange(first, last + 1) / self.sfreq
+
+    def _window(self, times: FloatArray, training: bool) -> FloatArray:
+        """Time course of the effect, 0 outside the window and at most 1 inside."""
+        import numpy as np
+
+        late = 0.0 if training else self.delay
+        onset, offset = self.onset + late, self.offset + late
+        inside = (times > onset) & (times < offset)
+        if not inside.any():
+            raise InputError(
+                "the class patterns would be in no sample of the epochs",
+                field="input.onset",
+                found=f"patterns from {onset:g} to {offset:g} s",
+                expected=f"onset before offset, within {times[0]:g} to {times[-1]:g} s",
+                hint="correct input.onset, input.offset or input.delay in the study file",
+            )
+        return np.where(inside, np.sin(np.pi * (times - onset) / (offset - onset)) ** 2, 0.0)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.simulated import SimulatedInput
-from shortloop.errors import InputError
 from shortloop.seeds import seed_for
-from shortloop.types import FloatArray
+from shortloop.types import FloatArray, IntArray
 
-__all__ = ["simulate"]
+__all__ = ["channel_names", "simulate"]
 
 NOISE_RMS = 10e-6  # V, of each channel
 SENSOR_RMS = 1e-6  # V, the part of it that no two channels share
@@ -29,41 +24,45 @@ NAMES = (
 
 
 def simulate(
-    settings: SimulatedInput,
+    times: FloatArray,
+    window: FloatArray,
     *,
+    strength: float,
+    sfreq: float,
+    channels: int,
+    n_classes: int,
+    trials: int,
     participant: str,
     phase: str,
-    classes: Sequence[str],
     seed: int,
-    training: bool,
-) -> Epochs:
-    """Simulate one participant's epochs in one phase.
+) -> tuple[FloatArray, IntArray]:
+    """Simulate one participant's trials in one phase.
 
     Parameters
     ----------
-    settings : SimulatedInput
-        Size of the experiment and of the effect.
+    times : array of float, shape (samples,)
+        Time of each sample, s.
+    window : array of float, shape (samples,)
+        Time course of the class patterns, 0 where they are not.
+    strength : float
+        Their size; of 1, they reach about one standard deviation of the noise.
+    sfreq : float
+        Sampling rate, Hz.
+    channels, n_classes, trials : int
+        Numbers of channels, of classes, and of trials of each class.
     participant, phase : str
-        Whose and of which phase: each has its own noise.
-    classes : sequence of str
-        Classes of the study. Each has an evoked and an induced pattern over the channels, the same in
-        all phases of a participant.
+        Whose and of which phase: each has its own noise. Classes have an evoked and an induced pattern over
+        the channels, the same in all phases of a participant.
     seed : int
         The study's seed.
-    training : bool
-        Whether the patterns come at ``onset`` … ``offset``, or later by ``delay`` and scaled by
-        ``weakening``.
 
     Returns
     -------
-    Epochs
-        In V, ``settings.trials`` of each class in random order. Outside the window of the patterns, and
-        everywhere if ``strength`` is 0, the signal is the same noise whatever the classes are.
-
-    Raises
-    ------
-    InputError
-        If the window of the patterns is empty or outside the epochs.
+    data : array of float, shape (trials of all classes, channels, samples)
+        In V. Outside the window, and everywhere if `strength` is 0, the signal is the same noise whatever
+        the classes are.
+    labels : array of int
+        Class of each trial, in random order.
 
     Notes
     -----
@@ -73,62 +72,38 @@ def simulate(
     channels tells the class, so that it is in the power and not in the average (Tallon-Baudry & Bertrand
     1999, Trends Cogn. Sci. 3(4):151).
     """
-    times = _times(settings)
-    shape = _window(settings, times, training)
     patterns = np.random.default_rng(seed_for(seed, "simulated", participant, "patterns"))
-    mixing = _mixing(settings.channels, patterns)
-    evoked = _evoked_patterns(len(classes), mixing, patterns)
-    induced = _induced_patterns(len(classes), settings.channels, patterns)
+    mixing = _mixing(channels, patterns)
+    evoked = _evoked_patterns(n_classes, mixing, patterns)
+    induced = _induced_patterns(n_classes, channels, patterns)
 
-    trials = np.random.default_rng(seed_for(seed, "simulated", participant, "trials", phase))
-    labels = trials.permutation(np.repeat(np.arange(len(classes)), settings.trials))
-    phases = trials.uniform(0, 2 * np.pi, len(labels))
+    drawn = np.random.default_rng(seed_for(seed, "simulated", participant, "trials", phase))
+    labels = drawn.permutation(np.repeat(np.arange(n_classes), trials))
+    phases = drawn.uniform(0, 2 * np.pi, len(labels))
     noise = np.random.default_rng(seed_for(seed, "simulated", participant, "noise", phase))
-    data = _noise(len(labels), len(times), settings.sfreq, mixing, noise)
+    data = _noise(len(labels), len(times), sfreq, mixing, noise)
 
-    size = settings.strength * (1.0 if training else settings.weakening) * NOISE_RMS
-    active = np.flatnonzero(shape)
+    active = np.flatnonzero(window)
     burst = np.cos(2 * np.pi * BURST_HZ * times[active] + phases[:, None])
     effect = EVOKED_SIZE * evoked[labels][:, :, None] * np.ones(len(active))
     effect += BURST_SIZE * induced[labels][:, :, None] * burst[:, None, :]
-    data[:, :, active] += size * shape[active] * effect
-    return Epochs(
-        data=data,
-        labels=labels.astype(np.int64),
-        classes=tuple(classes),
-        times=times,
-        sfreq=settings.sfreq,
-        channels=_channel_names(settings.channels),
-    )
+    data[:, :, active] += strength * NOISE_RMS * window[active] * effect
+    return data, labels.astype(np.int64)
 
 
-def _times(settings: SimulatedInput) -> FloatArray:
-    first, last = (round(edge * settings.sfreq) for edge in (settings.tmin, settings.tmax))
-    if last <= first:
-        raise InputError(
-            "the simulated epochs end before they begin",
-            field="input.tmax",
-            found=f"{settings.tmax} s",
-            expected=f"later than input.tmin, {settings.tmin} s",
-            hint="correct input.tmin or input.tmax in the study file",
-        )
-    return np.arange(first, last + 1) / settings.sfreq
+def channel_names(count: int) -> tuple[str, ...]:
+    """Names of channels, those of the 10-20 system first.
 
+    Parameters
+    ----------
+    count : int
+        How many.
 
-def _window(settings: SimulatedInput, times: FloatArray, training: bool) -> FloatArray:
-    """Time course of the effect, 0 outside the window and at most 1 inside."""
-    late = 0.0 if training else settings.delay
-    onset, offset = settings.onset + late, settings.offset + late
-    inside = (times > onset) & (times < offset)
-    if not inside.any():
-        raise InputError(
-            "the class patterns would be in no sample of the epochs",
-            field="input.onset",
-            found=f"patterns from {onset:g} to {offset:g} s",
-            expected=f"onset before offset, within {times[0]:g} to {times[-1]:g} s",
-            hint="correct input.onset, input.offset or input.delay in the study file",
-        )
-    return np.where(inside, np.sin(np.pi * (times - onset) / (offset - onset)) ** 2, 0.0)
+    Returns
+    -------
+    tuple of str
+    """
+    return NAMES[:count] + tuple(f"E{number}" for number in range(len(NAMES) + 1, count + 1))
 
 
 def _mixing(channels: int, rng: np.random.Generator) -> FloatArray:
@@ -164,7 +139,3 @@ def _noise(
     data = mixing @ sources
     data += SENSOR_RMS * rng.standard_normal(data.shape)
     return data
-
-
-def _channel_names(count: int) -> tuple[str, ...]:
-    return NAMES[:count] + tuple(f"E{number}" for number in range(len(NAMES) + 1, count + 1))

@@ -38,16 +38,13 @@ class LinearSvmSettings(EstimatorSettings):
 
         from shortloop.eeg.decoding.selection.kernels import LAYOUTS
         from shortloop.eeg.decoding.settings import DecodingSettings
-        from shortloop.eeg.decoding.solvers.svm_folds import train_svm_bin
 
         labels, folds = np.tile([0, 1, 2], 8), np.arange(24) % 2
-        decoding = DecodingSettings(folds=2, select_alpha=0.5)
+        decoding, few = DecodingSettings(folds=2, select_alpha=0.5), LinearSvmSettings(inner_folds=2)
         for dtype, order in LAYOUTS:
             x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
             x = np.array(x, dtype=dtype, order=order)
-            train_svm_bin(
-                x, labels, folds, n_classes=3, decoding=decoding, estimator=LinearSvmSettings(inner_folds=2)
-            )
+            few.train_folds(x, labels, folds, n_classes=3, decoding=decoding)
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
         from shortloop.eeg.decoding.models import Fitted
@@ -67,6 +64,15 @@ class LinearSvmSettings(EstimatorSettings):
         n_classes: int,
         decoding: DecodingSettings,
     ) -> BinModels | None:
-        from shortloop.eeg.decoding.solvers.svm_folds import train_svm_bin
+        from shortloop.eeg.decoding.solvers.svm_folds import train_svm_folds
 
-        return train_svm_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=self)
+        return train_svm_folds(
+            x,
+            labels,
+            folds,
+            n_classes=n_classes,
+            decoding=decoding,
+            grid=self.C,
+            inner_folds=self.inner_folds,
+            tol=self.tol,
+        )

@@ -1,11 +1,12 @@
-"""Training one bin with the default estimator, everything that folds have in common done once."""
+"""Linear SVMs of all folds of one bin, everything that they have in common done once."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numba
 import numpy as np
 
-from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.fold_sums import FoldSums, fold_moments, fold_sums
@@ -13,17 +14,19 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers.svm import solve
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["train_svm_bin"]
+__all__ = ["train_svm_folds"]
 
 
-def train_svm_bin(
+def train_svm_folds(
     x: FloatArray,
     labels: IntArray,
     folds: IntArray,
     *,
     n_classes: int,
     decoding: DecodingSettings,
-    estimator: LinearSvmSettings,
+    grid: Sequence[float],
+    inner_folds: int,
+    tol: float,
 ) -> BinModels:
     """Train and cross-validate one bin with a linear SVM; as `train_bin`, faster.
 
@@ -42,8 +45,8 @@ def train_svm_bin(
         Number of classes.
     decoding : DecodingSettings
         Folds, selection, scaling.
-    estimator : LinearSvmSettings
-        Grid, inner folds, tolerance.
+    grid, inner_folds, tol
+        As of `shortloop.eeg.decoding.solvers.svm.solve`.
 
     Returns
     -------
@@ -76,15 +79,15 @@ def train_svm_bin(
         solution = solve(
             gram,
             labels,
-            estimator.C,
-            estimator.inner_folds,
-            estimator.tol,
+            grid,
+            inner_folds,
+            tol,
             train=~held_out,
             n_classes=n_classes,
         )
         models.predicted[held_out] = solution.decision[:, held_out].argmax(axis=0)
         models.decisions[held_out] = solution.decision[:, held_out].T
-        models.C[fold] = estimator.C[solution.best]
+        models.C[fold] = grid[solution.best]
         weights = solution.dual @ scaled.T
         intercepts = solution.dual.sum(axis=1)
         if decoding.scaling == "training":  # fold the scaler into the weights

@@ -111,7 +111,7 @@ class Checkpoint:
         """
         file = self._folder / FILES / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f".{file.name}.{os.getpid()}")
+        part = self._folder / f"part.{os.getpid()}"  # not beside the file: it is none of the job
         part.write_bytes(content)
         part.replace(file)
 

@@ -164,3 +164,70 @@ def test_killed_processes_lose_only_what_they_were_at(tmp_path: Path) -> None:
 def test_no_file_of_a_job_is_needed_to_clear(tmp_path: Path) -> None:
     clear_checkpoint(tmp_path / "main-1")
     assert room.CHECKPOINTS not in os.listdir(tmp_path)
+
+
+def pages(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int = 9, code: str = "") -> list[str]:
+    """Run the units of a job that keeps files; the files of the job once all are done."""
+    monkeypatch.chdir(folder)
+    found = Checkpoint(4, code)
+    found.start()
+    for ran, unit in enumerate(found):
+        if ran == stop_after:
+            return []
+        found.keep_file(f"pages/{unit}.txt", f"{folder.name} {unit}".encode())
+        found.keep_file("newest.txt", str(unit).encode())
+    return found.finish()
+
+
+ALL_PAGES = ["newest.txt", *(f"pages/{unit}.txt" for unit in range(4))]
+
+
+@pytest.mark.parametrize("done", range(5))
+def test_files_outlive_a_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int) -> None:
+    assert pages(job_folder(tmp_path, 7), monkeypatch, stop_after=done) == ([] if done < 4 else ALL_PAGES)
+    folder = job_folder(tmp_path, 8)
+    assert pages(folder, monkeypatch) == ALL_PAGES
+    left = [(folder / f"pages/{unit}.txt").read_text(encoding="utf-8") for unit in range(4)]
+    assert left == [f"main-{7 if unit < done else 8} {unit}" for unit in range(4)]
+    assert (folder / "newest.txt").read_text(encoding="utf-8") == "3"
+    clear_checkpoint(folder)
+    assert (folder / "pages/0.txt").is_file()
+    assert not list((tmp_path / ".checkpoints").iterdir())
+
+
+def test_a_file_that_was_cut_short_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(job_folder(tmp_path, 7))
+    found = Checkpoint(1)
+    found.start()
+    with monkeypatch.context() as inside:
+        inside.setattr(Path, "replace", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            found.keep_file("pages/0.txt", b"half")
+    found.keep_file("pages/0.txt", b"whole")
+    with monkeypatch.context() as inside:
+        inside.setattr(os, "getpid", lambda: 1)  # another process, that was killed
+        inside.setattr(Path, "replace", lambda *args: None)
+        found.keep_file("pages/0.txt", b"half")
+    assert list(found) == [0]
+    assert found.finish() == ["pages/0.txt"]
+    assert Path("pages/0.txt").read_bytes() == b"whole"
+
+
+def test_other_code_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that exax does not know, as it is that of a helper which a stage imports by name."""
+    for number, code in enumerate(("a", "b", "a")):
+        pages(job_folder(tmp_path, number), monkeypatch, stop_after=2, code=code)
+    assert len(list((tmp_path / ".checkpoints").iterdir())) == 2
+    folder = job_folder(tmp_path, 9)
+    pages(folder, monkeypatch, code="b")
+    left = [(folder / f"pages/{unit}.txt").read_text(encoding="utf-8") for unit in range(4)]
+    assert left == ["main-1 0", "main-1 1", "main-9 2", "main-9 3"]
+
+
+def test_after_a_power_cut_files_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages(job_folder(tmp_path, 7), monkeypatch, stop_after=3)
+    (boot,) = tmp_path.glob(".checkpoints/*/boot")
+    boot.write_text("another boot")
+    folder = job_folder(tmp_path, 8)
+    assert pages(folder, monkeypatch) == ALL_PAGES
+    assert (folder / "pages/0.txt").read_text(encoding="utf-8") == "main-8 0"

@@ -15,6 +15,7 @@ from shortloop.jobs.pipeline import REUSE, Built
 from shortloop.text import one_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.live import Live
     from rich.table import Table
     from rich.text import Text
@@ -76,6 +77,7 @@ class Progress:
         self._started = time.monotonic()
         self._what = ""
         self._reading = ""
+        self._console: Console | None = None
         self._bar: Live | None = None
         self._said = -LINE_EVERY
 
@@ -163,9 +165,10 @@ class Progress:
         from rich.console import Console
         from rich.live import Live
 
-        self._bar = Live(
+        self._console = Console(file=sys.stdout, force_terminal=True, width=width)
+        self._bar = Live(  # which draws its first line before there is a bar
             get_renderable=self._line,
-            console=Console(file=sys.stdout, force_terminal=True, width=width),
+            console=self._console,
             transient=True,
             refresh_per_second=REFRESH,
         )
@@ -173,8 +176,8 @@ class Progress:
 
     def _fit(self) -> None:
         """Windows are made wider and narrower while a run goes on."""
-        assert self._bar is not None
-        self._bar.console.width = terminal_width() or 80
+        if self._console is not None:
+            self._console.width = terminal_width() or 80
 
     def _line(self) -> Text | Table:
         from rich.progress_bar import ProgressBar

@@ -12,6 +12,8 @@ from PIL import Image
 from benchmarks.__main__ import main
 from benchmarks.options import cores
 
+pytestmark = pytest.mark.slow
+
 
 def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
     assert main([*parts, "--quick", "--runs", str(runs), "--folder", str(folder)]) == 0

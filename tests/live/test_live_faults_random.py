@@ -26,7 +26,7 @@ from shortloop.jobs.store.manifest import read_manifest
 
 pytestmark = pytest.mark.live
 
-KILLS = int(os.environ.get("KILLS", "6"))
+KILLS = int(os.environ.get("KILLS", "4"))
 SEED = int(os.environ.get("SEED") or 0)
 PAUSE = 0.02  # s, some ten times a job
 VICTIMS = ("slice", "slice", "method", "method", "runner", "server", "client", "power")

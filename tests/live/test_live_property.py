@@ -25,7 +25,7 @@ from toy_sources import CONSTANTS, STEPS
 
 pytestmark = pytest.mark.live
 
-EDITS = int(os.environ.get("EDITS", "14"))
+EDITS = int(os.environ.get("EDITS", "10"))
 SEED = int(os.environ.get("SEED") or 0)
 # Of each method: as it is, the same in other words, and something else.
 VARIANTS = {

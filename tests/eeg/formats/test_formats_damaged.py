@@ -24,7 +24,7 @@ from shortloop.eeg.formats.read import read_epochs, read_features
 from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.errors import InputError
 
-MUTANTS = int(os.environ.get("MUTANTS", "480"))
+MUTANTS = int(os.environ.get("MUTANTS", "240"))
 SEED = int(os.environ.get("SEED") or 0)
 SECONDS = 5.0
 BYTES = 10**9

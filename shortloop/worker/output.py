@@ -37,14 +37,25 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
     -------
     dict of str to array
         By name.
+
+    Raises
+    ------
+    ValueError
+        If the stage grows, and an output does not have a row for each of what it grows in: those of a job
+        before could not be taken over.
     """
     outs = stage.outputs()
+    if stage.grows:
+        rows = task.options[stage.grows]
+        for name, out in outs.items():
+            if out.shape[:1] != (rows,):
+                found = f"{type(stage).__name__} grows in {stage.grows}, which is {rows}"
+                raise ValueError(f"{found}, and its output {name} has the shape {out.shape}")
     arrays = {name: create(name, out.shape, out.dtype) for name, out in outs.items()}
     if task.before is not None:
         before = open_result(task.before, task.where).arrays
-        for name, out in outs.items():
-            if out.grows:
-                arrays[name][: stage.have] = before[name][: stage.have]
+        for name, array in arrays.items():
+            array[: stage.have] = before[name][: stage.have]
     return arrays
 
 
@@ -68,7 +79,8 @@ def keep_unit(
     ------
     ValueError
         If it gives nothing, no output of the stage, or one of another shape or of a type that does not fit:
-        what NumPy would do then, to repeat values or to cut them off, is nothing that a stage means.
+        what NumPy would do then, to repeat values or to cut them off, is nothing that a stage means. And if
+        it gives a file, though the stage grows.
     """
     import numpy as np
 
@@ -78,6 +90,8 @@ def keep_unit(
     if unknown or not values:
         found = ", ".join(sorted(unknown)) or "nothing"
         raise ValueError(f"{_said(stage, unit)} gives {found}; its outputs are {', '.join(arrays) or 'none'}")
+    if files and stage.grows:
+        raise ValueError(f"{_said(stage, unit)} gives files; those of a job before are not taken over")
     index = stage.index(unit)
     for name in values.keys() - files.keys():
         value, array = np.asarray(values[name]), arrays[name]
@@ -86,7 +100,10 @@ def keep_unit(
         if value.shape != shape or not np.can_cast(value.dtype, array.dtype, "same_kind"):
             found, wanted = f"{value.dtype} {value.shape}", f"{array.dtype} {shape}"
             raise ValueError(f"{_said(stage, unit)} gives {name} as {found}; its output is {wanted}")
-        array[where] = value
+        cast = value.astype(array.dtype, copy=False)
+        if array.dtype.kind in "iu" and not np.array_equal(cast, value):
+            raise ValueError(f"{_said(stage, unit)} gives {name} with numbers that {array.dtype} cannot hold")
+        array[where] = cast
     for name, content in files.items():
         keep_file(name, content)
 

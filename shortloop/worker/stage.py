@@ -43,9 +43,6 @@ class Out:
         What it holds.
     unit : str, default ""
         Unit of its values.
-    grows : bool, default False
-        Whether it has a row for each of what the stage grows in, e.g. for each permutation: rows that a
-        job with less of it has left are copied, and no unit computes them.
     """
 
     shape: tuple[int, ...]
@@ -53,7 +50,6 @@ class Out:
     axes: str
     description: str
     unit: str = ""
-    grows: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,13 +160,14 @@ class Stage:
     """Options that tell jobs of one stage and partition apart, dots for what is inside: ``"spec.name"``. A
     job is compared with the one that had the same of them in the last run."""
     grows: ClassVar[str] = ""
-    """Name of an option, a number. A job with more of it takes over what a job with less has left, see
-    `have`, and leaves the same as if it had begun anew."""
+    """Name of an option, a number: every output has a row for each of it, e.g. for each permutation. A job
+    with more of it takes over the rows that a job with less has left, see `have`, and leaves the same as if
+    it had begun anew. Units of such a stage give no files, as those of before are not taken over."""
 
     partition: str | None = None
     """Which part of the data; None: all."""
     have: int = 0
-    """How many rows of the outputs that grow are there already. The units are those from there on."""
+    """How many rows of the outputs are there already. The units are those from there on."""
 
     @classmethod
     def modules(cls, options: Mapping[str, Plain]) -> Sequence[str]:

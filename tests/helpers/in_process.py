@@ -101,9 +101,8 @@ def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
     with contextlib.chdir(folder):
         stage = open_stage(task)
         arrays = lay_out(stage, task, create_array)
-        for name, out in stage.outputs().items():
-            to_fill = arrays[name][stage.have :] if out.grows else arrays[name]
-            to_fill.reshape(-1).view(np.uint8)[...] = fill
+        for array in arrays.values():
+            array[stage.have :].reshape(-1).view(np.uint8)[...] = fill
         for unit in range(len(costs_of(stage))):
             keep_unit(stage, unit, arrays, keep_file)
         write_output(stage, task, arrays, [])

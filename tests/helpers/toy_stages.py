@@ -26,9 +26,8 @@ class Numbers(Stage):
 
 
 class Powers(Stage):
-    """Powers of numbers, which grow; a unit is a power of all of them."""
+    """Powers of numbers; a unit is a power of all of them."""
 
-    grows = "count"
     siblings = ("style.name",)
     count: int
     style: dict[str, Any]
@@ -42,26 +41,25 @@ class Powers(Stage):
         self.opened = True
 
     def units(self) -> int:
-        return self.count - self.have
+        return self.count
 
     def outputs(self) -> dict[str, Out]:
         shape = self.count, len(self.base)
         return {
-            "powers": Out(shape, "f8", "powers × rows", "n-th powers", grows=True),
+            "powers": Out(shape, "f8", "powers × rows", "n-th powers"),
             "largest": Out((1, self.count), "f4", "one × powers", "largest power", "m"),
         }
 
     def index(self, unit: int) -> Mapping[str, Index]:
-        row = unit + self.have
-        return {"powers": row, "largest": (slice(None), row)}
+        return {"powers": unit, "largest": (slice(None), unit)}
 
     def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
-        values = self.base ** (unit + self.have)
-        page = f"{self.style['name']} {unit + self.have}: {values.tolist()}\n".encode()
+        values = self.base**unit
+        page = f"{self.style['name']} {unit}: {values.tolist()}\n".encode()
         return {
             "powers": values,
             "largest": values[values.argmax() : values.argmax() + 1],
-            f"pages/{unit + self.have}.txt": page,
+            f"pages/{unit}.txt": page,
         }
 
     def finish(self, out: Outputs) -> Finished:
@@ -72,6 +70,30 @@ class Powers(Stage):
             "total": Values(out["powers"].sum(), "", ""),
         }
         return Finished({"rows": len(self.base)}, said, {"report/all.txt": b"all\n"})
+
+
+class Growing(Stage):
+    """Powers of numbers, which grow."""
+
+    grows = "count"
+    count: int
+    numbers: Job
+
+    def units(self) -> int:
+        return self.count - self.have
+
+    def outputs(self) -> dict[str, Out]:
+        shape = self.count, len(self.numbers.arrays["numbers"])
+        return {"powers": Out(shape, "f8", "powers × rows", "n-th powers")}
+
+    def index(self, unit: int) -> int:
+        return unit + self.have
+
+    def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
+        return {"powers": self.numbers.arrays["numbers"] ** (unit + self.have)}
+
+    def finish(self, out: Outputs) -> Finished:
+        return Finished(arrays={"total": Values(out["powers"].sum(), "", "")})
 
 
 def task_of(stage: type[Stage], options: Mapping[str, Any], jobs: Mapping[str, Any], **more: Any) -> Task:

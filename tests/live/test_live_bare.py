@@ -50,7 +50,7 @@ class Fit(Stage):
         return [1.0] * (self.count - self.have)
 
     def outputs(self) -> dict[str, Out]:
-        return {"x": Out((self.count, len(self.x)), "f8", "draws × values", "a draw", grows=True)}
+        return {"x": Out((self.count, len(self.x)), "f8", "draws × values", "a draw")}
 
     def index(self, unit: int) -> int:
         return self.have + unit

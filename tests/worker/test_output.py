@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from in_process import do_job, files_of, keep_file
-from toy_stages import Numbers, Powers, task_of
+from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.span import Span
 from shortloop.worker.output import keep_unit, lay_out, write_output
@@ -41,7 +42,7 @@ def test_what_units_and_the_end_leave(numbers: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(result.arrays["largest"], np.array([[1, 3, 9, 27]], "f4"), strict=True)
     np.testing.assert_array_equal(result.arrays["means"], expected.mean(axis=1))
     assert result.arrays["total"] == expected.sum()
-    assert result.facts == {"rows": 3, "count": 4}
+    assert result.facts == {"rows": 3}
     files = {file for file in files_of(result.path) if not file.endswith(".npy")}
     assert files == {"record.json", "report/all.txt", *(f"pages/{number}.txt" for number in range(4))}
     assert result.record["versions"] == {"numpy": "2"}
@@ -62,18 +63,37 @@ def test_the_record_says_what_each_array_is(numbers: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("before", "count"), [(0, 3), (2, 5), (5, 2), (3, 3)])
 def test_grown_or_at_once_is_the_same(numbers: Path, tmp_path: Path, before: int, count: int) -> None:
-    do_job(powers(numbers, before), tmp_path / "main-2")
-    grown = do_job(powers(numbers, count, before=str(tmp_path / "main-2")), tmp_path / "main-3")
-    at_once = do_job(powers(numbers, count), tmp_path / "main-4")
-    np.testing.assert_array_equal(grown.arrays["powers"], at_once.arrays["powers"])
-    assert grown.facts == at_once.facts
+    jobs = {"numbers": str(numbers)}
+    do_job(task_of(Growing, {"count": before}, jobs), tmp_path / "main-2")
+    task = task_of(Growing, {"count": count}, jobs)
+    grown = do_job(dataclasses.replace(task, before=str(tmp_path / "main-2")), tmp_path / "main-3")
+    assert files_of(grown.path) == files_of(do_job(task, tmp_path / "main-4").path)
 
 
-def test_only_outputs_that_grow_are_taken_over(numbers: Path, tmp_path: Path) -> None:
-    do_job(powers(numbers, 2), tmp_path / "main-2")
-    grown = do_job(powers(numbers, 3, before=str(tmp_path / "main-2")), tmp_path / "main-3")
-    assert grown.arrays["largest"].tolist() == [[0, 0, 9]]
-    assert not (grown.path / "pages/0.txt").exists()
+class Square(Growing):
+    """Whose outputs do not all have a row for each of what it grows in."""
+
+    def outputs(self) -> dict[str, Out]:
+        return {**super().outputs(), "square": Out((2, 2), "f8", "rows × rows", "")}
+
+
+class Pages(Growing):
+    """Whose units give files."""
+
+    def compute(self, unit: int) -> Any:
+        return {**super().compute(unit), "page.txt": b"x"}
+
+
+@pytest.mark.parametrize(("stage", "said"), [(Square, "square has the shape"), (Pages, "gives files")])
+def test_what_could_not_be_taken_over_is_refused(
+    numbers: Path, tmp_path: Path, stage: type[Growing], said: str
+) -> None:
+    """Also where nothing is: a job that grows from this one would have zeros in its first rows."""
+    task = Task("x", "", "", None, {"count": 3}, {"numbers": str(numbers)})
+    made = stage()
+    made.count, made.numbers = 3, open_result(numbers)
+    with pytest.raises(ValueError, match=said):
+        keep_unit(made, 0, lay_out(made, task, lambda name, *of: np.zeros(*of)), keep_file)
 
 
 class Placed(Stage):
@@ -134,6 +154,7 @@ def test_bytes_become_files() -> None:
         ({"a": [[1, 2, 3]]}, "gives a as"),
         ({"a": [1.5, 2.5, 3.5]}, "gives a as float64"),  # and cut these off
         ({"b": 1}, "its output is bool"),
+        ({"a": [1, 2, 40_000]}, "gives a with numbers that int16 cannot hold"),
     ],
 )
 def test_what_fits_no_output_is_refused(values: dict[str, Any], said: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from in_process import do_job, files_of
-from toy_stages import Numbers, Powers, task_of
+from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.errors import InputError, TransientError
 from shortloop.worker.results import Where
@@ -64,10 +64,9 @@ def test_the_partition_is_known(powers: Task) -> None:
 def test_a_job_that_grows_begins_with_what_there_is(
     powers: Task, tmp_path: Path, before: int, count: int, have: int
 ) -> None:
-    style = {"name": "x"}
-    do_job(task_of(Powers, {"count": before, "style": style}, powers.jobs), tmp_path / "main-2")
-    options = {"count": count, "style": style}
-    stage = open_stage(task_of(Powers, options, powers.jobs, before=str(tmp_path / "main-2")))
+    jobs = {"numbers": powers.jobs["numbers"]}
+    do_job(task_of(Growing, {"count": before}, jobs, where=powers.where), tmp_path / "main-2")
+    stage = open_stage(task_of(Growing, {"count": count}, jobs, before=str(tmp_path / "main-2")))
     assert (stage.have, stage.units()) == (have, count - have)
 
 

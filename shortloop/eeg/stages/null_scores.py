@@ -84,7 +84,6 @@ class NullScores(Stage):
                 axes[shape],
                 "the same under shuffled labels",
                 self._scale,
-                grows=True,
             )
             for shape, each in self._evidence.items()
         }

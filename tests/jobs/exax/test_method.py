@@ -12,7 +12,7 @@ import pytest
 from accelerator import g
 from in_process import do_job, files_of
 from jobs_project import empty_project, make_job, own_package, write
-from toy_stages import Numbers, Powers, task_of
+from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.errors import InputError, TransientError
 from shortloop.jobs.exax.method import STAGE, exax_method
@@ -89,10 +89,11 @@ def test_what_exax_finds(package: Path) -> None:
     method = write(package, "methods/a_powers.py", "x = 1\n")
     made: dict[str, Any] = exax_method(Powers, str(method))
     assert made[STAGE] is Powers
-    assert made["description"].startswith("Powers of numbers, which grow")
+    assert made["description"].startswith("Powers of numbers; a unit")
     assert made["depend_extra"] == [str(code_file(method))]
     assert made["options"] == {"partition": None, "modules": [], "count": None, "style": None}
-    assert made["jobs"] == ("numbers", "offset", ["others"], "before")
+    assert made["jobs"] == ("numbers", "offset", ["others"])
+    assert exax_method(Growing, str(method))["jobs"] == ("numbers", "before")
     assert {"prepare", "analysis", "synthesis"} < made.keys()
     numbers: dict[str, Any] = exax_method(Numbers, str(method))
     assert numbers["options"]["scale"] == 1.0
@@ -143,11 +144,9 @@ def test_little_work_is_not_shared_out(jobs: Jobs, stage: type[Stage], count: in
 
 def test_a_job_grows_from_the_one_before(jobs: Jobs) -> None:
     numbers = jobs.numbers()
-    above = {"numbers": numbers, "others": []}
-    before, _ = jobs.run(Powers, {"count": 2, **STYLE}, above)
-    job, result = jobs.run(Powers, {"count": 4, **STYLE}, {**above, "before": before})
-    np.testing.assert_array_equal(result.arrays["powers"][3], [1, 8, 27])
-    assert job.registered == ["pages/2.txt", "pages/3.txt", "report/all.txt"]
+    before, _ = jobs.run(Growing, {"count": 2}, {"numbers": numbers})
+    _, result = jobs.run(Growing, {"count": 4}, {"numbers": numbers, "before": before})
+    np.testing.assert_array_equal(result.arrays["powers"], np.array([1, 2, 3]) ** np.arange(4)[:, None])
 
 
 def test_the_partition_is_no_option_of_the_stage(jobs: Jobs) -> None:

@@ -130,11 +130,6 @@ class Checkpoint:
             yield left[drawn]
             self._done[left[drawn]] = 1
 
-    @property
-    def had_last(self) -> bool:
-        """As `Units.had_last`."""
-        return self._started is not None and self._started[0].had_last
-
     def finish(self) -> list[str]:
         """Make files of the job, in the current folder, of what the units have left; all must be done.
 
@@ -174,7 +169,7 @@ def clear_checkpoint(job: Path) -> None:
 
 
 def _open_folder(code: str, trusted: Callable[[Path], bool]) -> tuple[Path, TextIO]:
-    """Where the job in the current folder keeps its blocks, for this process and its forks alone."""
+    """Where the job in the current folder keeps its units, for this process and its forks alone."""
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
     name = digest([setup["method"], setup["hash"], setup["options"], setup["jobs"], code])

@@ -36,8 +36,6 @@ class Units:
         fork = multiprocessing.get_context("fork")
         self._next = fork.Value("q", 0)
         self._done = fork.RawValue("d", 0.0)
-        self.had_last = False
-        """Whether this process was given the last unit. One process is, and it has worked."""
         self._file = _progress_file()
         self._tell()
 
@@ -54,7 +52,6 @@ class Units:
                 self._next.value = drawn + 1
             if drawn >= len(self._order):
                 return
-            self.had_last = drawn + 1 == len(self._order)
             mine = self._order[drawn]
             yield mine
 

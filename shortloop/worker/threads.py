@@ -6,10 +6,9 @@ This module must stay free of heavy imports: the method packages import it first
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import TypedDict
 
-__all__ = ["Pool", "check_single_thread", "set_single_thread", "threads_of", "warm_up"]
+__all__ = ["Pool", "check_single_thread", "set_single_thread", "warm_up"]
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -77,19 +76,3 @@ def check_single_thread() -> list[Pool]:
     if stubborn:
         raise RuntimeError(f"{', '.join(stubborn)} will not run on one thread")
     return report
-
-
-def threads_of(slices: Iterable[list[Pool] | None]) -> list[Pool]:
-    """What one of the slices found, where not all of them have looked, which costs milliseconds.
-
-    Parameters
-    ----------
-    slices : iterable of (list of Pool or None)
-        What `check_single_thread` returned in each slice, None where it was not asked.
-
-    Returns
-    -------
-    list of Pool
-        Of the first slice that looked; of this process if there was nothing to do for any.
-    """
-    return next((found for found in slices if found is not None), None) or check_single_thread()

@@ -84,28 +84,6 @@ def test_forked_processes_share_one_counter(workers: int, count: int, pause: flo
     assert list(units) == []  # nor is anything left for the parent
 
 
-@pytest.mark.parametrize(("count", "had"), [(20, 1), (1, 1), (0, 0)])
-def test_one_worker_had_the_last_unit(count: int, had: int) -> None:
-    units = Units(count)
-    said: Queue[tuple[int, bool]] = FORK.Queue()
-
-    def work() -> None:
-        drawn = 0
-        for _ in units:
-            drawn += 1
-            time.sleep(0.002)
-        said.put((drawn, units.had_last))
-
-    processes = [FORK.Process(target=work) for _ in range(3)]
-    for process in processes:
-        process.start()
-    found = [said.get(timeout=60) for _ in processes]
-    for process in processes:
-        process.join(60)
-    assert sum(last for _, last in found) == had
-    assert all(drawn for drawn, last in found if last)
-
-
 def test_nobody_idles_while_another_has_a_queue() -> None:
     units = Units(40)
     drawn: Queue[tuple[int, list[int]]] = FORK.Queue()

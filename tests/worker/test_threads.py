@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jobs_project import fresh_python
 
-from shortloop.worker.threads import VARIABLES, Pool, check_single_thread, threads_of
+from shortloop.worker.threads import VARIABLES, check_single_thread
 
 MANY = dict.fromkeys(VARIABLES, "8")
 USE_THEM = """
@@ -76,12 +76,6 @@ def test_a_pool_that_does_not_obey_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(threadpoolctl, "threadpool_limits", lambda number: None)
     with pytest.raises(RuntimeError, match="libbroken"):
         check_single_thread()
-
-
-def test_one_slice_says_what_all_have() -> None:
-    found: list[Pool] = [{"library": "libany", "version": "1", "threads": 3, "threads_used": 1}]
-    assert threads_of([None, found, None]) == found
-    assert threads_of([None, None]) == check_single_thread()  # nothing was left to do for any slice
 
 
 def test_setting_threads_imports_nothing_heavy(tmp_path: Path) -> None:

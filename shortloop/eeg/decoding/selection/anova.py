@@ -7,7 +7,7 @@ import numpy as np
 from shortloop.eeg.decoding.selection.fold_sums import DOUBTFUL, FoldSums, fold_sums
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["anova_p", "fold_anova", "select_features"]
+__all__ = ["fold_anova", "select_features"]
 
 
 def fold_anova(
@@ -64,27 +64,6 @@ def fold_anova(
         between[fold, some], within[fold, some] = _sums_of_squares(x[np.ix_(train, some)], labels[train])
     with np.errstate(divide="ignore", invalid="ignore"):
         return (between / (n_present - 1)) / (within / (n_train - n_present))
-
-
-def anova_p(f: FloatArray, n_classes: int, n_trials: int) -> FloatArray:
-    """p of F values.
-
-    Parameters
-    ----------
-    f : array of float
-        F values.
-    n_classes, n_trials : int
-        Classes and trials of the ANOVA.
-
-    Returns
-    -------
-    array of float, the shape of `f`
-        NaN where F is NaN.
-    """
-    from scipy.special import fdtrc
-
-    p: FloatArray = np.where(np.isposinf(f), 0.0, fdtrc(n_classes - 1, n_trials - n_classes, f))
-    return p
 
 
 def select_features(

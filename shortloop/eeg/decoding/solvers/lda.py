@@ -17,7 +17,7 @@ from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
 from shortloop.errors import InputError
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["check_shrinkage", "lda_decisions", "lda_weights"]
+__all__ = ["check_shrinkage", "lda_weights"]
 
 
 def lda_weights(
@@ -66,40 +66,6 @@ def lda_weights(
     # Discriminants were of trials less their mean.
     intercepts = constants.T - linear.transpose(2, 1, 0) @ mean - 0.5 * (common.T @ mean)[:, np.newaxis]
     return np.ascontiguousarray(weights), intercepts
-
-
-def lda_decisions(
-    x: FloatArray, labels: IntArray, test: FloatArray, n_classes: int, shrinkage: float
-) -> FloatArray:
-    """Train on each of many label vectors and decide on other trials, without forming the weights.
-
-    Parameters
-    ----------
-    x, labels, n_classes, shrinkage
-        As of `lda_weights`.
-    test : array of float, shape (test trials, features)
-        Features of the trials to decide on.
-
-    Returns
-    -------
-    array of float64
-        scikit-learn's ``decision_function``: for two classes one score, of shape (labellings, test trials),
-        positive for the second class; for more, shape (labellings, classes, test trials).
-
-    Raises
-    ------
-    InputError
-        As of `lda_weights`.
-    """
-    mean, basis, counts, contrasts = _train(x, labels, n_classes, shrinkage)
-    coordinates = basis.project(np.asarray(test, dtype=np.float64) - mean)
-    linear = np.tensordot(coordinates, contrasts.weights, axes=1)  # (test trials, classes − 1, labellings)
-    if n_classes == 2:
-        return np.ascontiguousarray((linear[:, 0] + contrasts.constants[0]).T)
-    linear, constants = _of_all_classes(linear, contrasts, counts)
-    common = _mean_solved(basis, counts, contrasts, shrinkage, mean, basis.directions())
-    found = linear + constants + ((test @ common) - 0.5 * (mean @ common))[:, np.newaxis]
-    return np.ascontiguousarray(found.transpose(2, 1, 0))
 
 
 def check_shrinkage(shrinkage: float) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Solution", "choose_and_fit", "fit_dual", "solve"]
+__all__ = ["Solution", "choose_and_fit", "solve"]
 
 MAX_PASSES = 10_000
 # Steps a little beyond the minimum along a coordinate need a third fewer passes where many coordinates are
@@ -148,24 +148,6 @@ def choose_and_fit(
     """
     solution = solve(gram, labels, grid, inner_folds, tol)
     return solution.best, solution.dual
-
-
-def fit_dual(gram: FloatArray, labels: IntArray, C: float, tol: float) -> FloatArray:
-    """Dual coefficients for one C.
-
-    Parameters
-    ----------
-    gram, labels, tol
-        As of `solve`.
-    C : float
-        The one C.
-
-    Returns
-    -------
-    array of float, shape (classes, trials)
-        As of `Solution`.
-    """
-    return solve(gram, labels, [C], 2, tol).dual
 
 
 @numba.njit(cache=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cross_validated_lda import cross_validate_lda
 from house import ROOT
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
@@ -11,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 
 from shortloop.eeg.decoding.batched import classifiers
 from shortloop.eeg.decoding.batched.classifiers import block_size, winners
-from shortloop.eeg.decoding.batched.cross_validated_lda import cross_validate_lda
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds

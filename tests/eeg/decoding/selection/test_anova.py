@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shortloop.eeg.decoding.selection.anova import anova_p, fold_anova, select_features
+from shortloop.eeg.decoding.selection.anova import fold_anova, select_features
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 
 
@@ -51,11 +51,6 @@ def check(x: np.ndarray, labels: np.ndarray, folds: np.ndarray, n_folds: int, rt
     f, p = by_scipy(x, labels, folds, n_folds)
     found = fold_anova(x, labels, folds, n_classes, n_folds)
     np.testing.assert_allclose(found, f, rtol=rtol, atol=1e-9)
-    for fold in range(n_folds):
-        train = labels[folds != fold]
-        np.testing.assert_allclose(
-            anova_p(found[fold], len(np.unique(train)), len(train)), p[fold], rtol=1e-6, atol=1e-300
-        )
     for alpha in (0.001, 0.05, 0.4):
         kept = select_features(x, labels, folds, n_classes=n_classes, n_folds=n_folds, alpha=alpha)
         assert kept.dtype == bool

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.models import Fitted
-from shortloop.eeg.decoding.solvers.svm import choose_and_fit, fit_dual
+from shortloop.eeg.decoding.solvers.svm import choose_and_fit, solve
 
 TIGHT = 1e-10
 
@@ -101,7 +101,7 @@ def test_one_trial_in_a_class(trials: tuple[int, int]) -> None:
 
 def test_dual_is_of_the_box_and_gives_weights() -> None:
     x, labels, _ = problem(6, 3, 40)
-    dual = fit_dual(x @ x.T + 1, labels, 0.01, TIGHT)
+    dual = solve(x @ x.T + 1, labels, [0.01], 2, TIGHT).dual
     svc = by_sklearn(x, labels, 0.01)
     np.testing.assert_allclose(dual @ x, svc.coef_, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(dual.sum(axis=1), svc.intercept_, rtol=1e-6, atol=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ REQUIRED = inspect.Parameter.empty
 ONE = ("Job", Job)
 MANY = ("list[Job]", list[Job])
 PERHAPS = ("Job | None", Job | None)
+OTHER = re.compile(rf"\b(Job|{Job.__name__})\b")
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ def fields_of(stage: type[Stage]) -> Fields:
     Returns
     -------
     Fields
+
+    Raises
+    ------
+    InputError
+        If jobs are annotated in another way than stages are written: they would be taken for an option.
     """
     fields = Fields()
     for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
@@ -68,6 +75,13 @@ def fields_of(stage: type[Stage]) -> Fields:
                 fields.lists.append(name)
             elif annotation in PERHAPS:
                 fields.perhaps.append(name)
+            elif OTHER.search(str(annotation)):
+                raise InputError(
+                    "a stage is not made from jobs in this way",
+                    field=f"{kind.__name__}.{name}",
+                    found=str(annotation),
+                    expected=", ".join(str(each[0]) for each in (ONE, MANY, PERHAPS)),
+                )
             elif not str(annotation).startswith(("ClassVar", "typing.ClassVar")):
                 fields.options[name] = getattr(stage, name, REQUIRED)
     return fields

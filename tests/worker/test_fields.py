@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
 import pytest
 
 from shortloop.errors import InputError, TransientError
+from shortloop.worker import stage
 from shortloop.worker.fields import REQUIRED, fields_of, typed_options
 from shortloop.worker.stage import File, Job, Stage
 
@@ -80,6 +81,24 @@ def test_fields_are_inherited_and_may_get_a_default() -> None:
 def test_a_stage_of_no_fields() -> None:
     assert fields_of(Nothing).options == {}
     assert typed_options(Nothing, {}, {}) == {}
+
+
+OTHERS = ["Optional[Job]", "None | Job", "Sequence[Job]", "dict[str, Job]", "list[Job] | None", "stage.Job"]
+
+
+@pytest.mark.parametrize("written", OTHERS)
+@pytest.mark.parametrize("is_text", [True, False])
+def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None:
+    known = {"Optional": Optional, "Sequence": Sequence, "Job": Job, "stage": stage}
+    annotation = written if is_text else eval(written, known)
+    other = type("Other", (Stage,), {"__annotations__": {"panel": annotation}})
+    if annotation in (Job, Job | None):  # they are these
+        assert not fields_of(other).options
+        return
+    with pytest.raises(InputError, match="not made from jobs") as caught:
+        fields_of(other)
+    assert caught.value.field == "Other.panel"
+    assert caught.value.expected == "Job, list[Job], Job | None"
 
 
 def test_options_are_of_their_types() -> None:

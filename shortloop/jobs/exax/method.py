@@ -15,12 +15,13 @@ from typing import Any
 
 from shortloop.engines.checkpoints import Checkpoint
 from shortloop.errors import InputError
-from shortloop.jobs.exax.evidence import evidence_of
+from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.keys.code import code_of, code_state, versions_of
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
+from shortloop.plain import Plain
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.output import keep_unit, lay_out, write_output
 from shortloop.worker.records import reject
@@ -98,24 +99,29 @@ class _Work:
         )
         self.refused = True
         """Whether what is to be computed was found not to be computable; the job says why."""
+        self.at_once = True
+        """Whether it is not worth to share it out."""
         self._or_refuse(self._begin)
 
     def _begin(self) -> None:
         self.stage = open_stage(self.task)
-        self.units = Checkpoint(self.stage.units(), digest(self.code.code), self._trusted)
+        libraries: list[Plain] = [[file, *state] for file, state in self.code.watched]
+        self.units = Checkpoint(self.stage.units(), digest([self.code.code, libraries]), self._trusted)
         self.arrays = lay_out(self.stage, self.task, self.units.create_array)
+        self.at_once = len(self.units) <= 1 or self.stage.is_small()
         self.units.start()
         self.refused = False
 
     def _trusted(self, job: Path) -> bool:
         """Whether a job that was cut off had loaded the code, and read the files, that this one would."""
         parts = Parts(self.method, self.code.code, self.code.versions, {}, {})
-        return not evidence_of(job, parts, self.code).changed
+        return evidence_of(job, parts, self.code) == Evidence()
 
     def _or_refuse(self, step: Callable[[], Any]) -> Any:
         try:
             return step()
         except InputError as error:
+            check_located()  # of a file that changed, nothing is kept
             reject(self.task.name, self.task.partition, error, self.task.versions)
             return None
 
@@ -131,15 +137,19 @@ class _Work:
         """Write what is left; the files beside the arrays."""
         files = self.units.finish()
         threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
-        check_located()
         written = self._or_refuse(lambda: write_output(self.stage, self.task, self.arrays, threads))
-        return [*files, *(written or ())]
+        if written is None:
+            for file in files:
+                Path(file).unlink()
+            return []
+        check_located()
+        return [*files, *written]
 
 
 def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
     def prepare(job: Any) -> Any:
         work = _Work(kind, file)
-        if not work.refused and len(work.units) > 1 and not work.stage.is_small():
+        if not work.at_once:
             return work
         if not work.refused:
             _register(job, work.finish([work.compute()]))

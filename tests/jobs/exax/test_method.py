@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,8 +18,10 @@ from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.errors import InputError, TransientError
 from shortloop.jobs.exax.method import STAGE, exax_method
-from shortloop.jobs.keys.code import code_file
+from shortloop.jobs.keys.code import Code, code_file, code_state
+from shortloop.jobs.keys.file_state import states_of_files
 from shortloop.jobs.store.inputs import register
+from shortloop.jobs.store.notes import NOTED
 from shortloop.worker.results import Result, open_result
 from shortloop.worker.stage import Finished, Outputs, Stage
 
@@ -212,3 +216,96 @@ def test_a_file_that_changed_while_it_was_read_spoils_the_job(jobs: Jobs) -> Non
     write(jobs.project, "numbers.txt", "4 5 6")
     with pytest.raises(TransientError, match="changed while"):
         jobs.run(Numbers, {"file": content})
+
+
+class Late(Numbers):
+    """Whose file changes when it has been read."""
+
+    refuses = False
+
+    def finish(self, out: Outputs) -> Finished:
+        finished = super().finish(out)
+        self.file.path.write_text("4 5 6", encoding="utf-8")
+        if self.refuses:
+            raise InputError("no such numbers")
+        return finished
+
+
+class LateRefuses(Late):
+    refuses = True
+
+
+@pytest.mark.parametrize("stage", [Late, LateRefuses])
+def test_a_file_that_changed_when_it_was_read_spoils_the_job(jobs: Jobs, stage: type[Stage]) -> None:
+    (content,) = register([write(jobs.project, "numbers.txt", "1 2 3")])
+    with pytest.raises(TransientError, match="changed while"):
+        jobs.run(stage, {"file": content})
+
+
+def test_what_is_refused_at_its_end_leaves_no_files(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Refuses, "where", "finish")
+    job, _ = jobs.run(Refuses, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    assert job.registered == []
+    assert not list(job.path.rglob("*.txt"))
+
+
+class Unsure(Powers):
+    def is_small(self) -> bool:
+        raise InputError("no such numbers")
+
+
+def test_also_how_large_it_is_may_be_refused(jobs: Jobs) -> None:
+    _, result = jobs.run(Unsure, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    assert result.problem == "no such numbers"
+
+
+class CutOff(Powers):
+    """Which is killed in its last unit the first time."""
+
+    units_done: ClassVar[list[int]] = []
+    is_killed = True
+
+    def compute(self, unit: int) -> Mapping[str, Any]:
+        if self.is_killed and unit == self.count - 1:
+            raise KeyboardInterrupt
+        self.units_done.append(unit)
+        return super().compute(unit)
+
+
+@pytest.mark.parametrize(
+    ("also", "library", "begins_anew"),
+    [
+        ({}, "Version: 1.0", False),
+        ({"opened": "settings.txt"}, "Version: 1.0", True),
+        ({"loaded": {"methods.hidden": ["hidden.py", "0" * 64]}}, "Version: 1.0", True),
+        ({"loaded": None}, "Version: 1.0", True),  # not even that it loaded its method
+        ({}, "Version: 2.0", True),
+    ],
+)
+def test_what_a_job_that_was_cut_off_has_left(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, also: dict[str, Any], library: str, begins_anew: bool
+) -> None:
+    """It is used if that job did only what its key says, with the libraries that there are now."""
+    given = {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []}
+    info = write(jobs.project, "toolbox-1.0.dist-info/METADATA", "Version: 1.0")
+
+    def as_installed(*of: Any) -> Code:
+        return code_state(*of)._replace(watched=[(str(info), states_of_files([str(info)])[0])])
+
+    monkeypatch.setattr("shortloop.jobs.exax.method.code_state", as_installed)
+    monkeypatch.setattr(CutOff, "units_done", [])
+    with pytest.raises(KeyboardInterrupt):
+        jobs.run(CutOff, *given)
+    gc.collect()  # its lock
+    cut_off = jobs.project / "workdirs/main" / f"main-{jobs.number}"
+    method = jobs.project / "methods/a_cutoff.py"
+    loaded = {"methods.a_cutoff": [str(method), hashlib.sha256(method.read_bytes()).hexdigest()]}
+    lines = [{"loaded": loaded}, also] if also.get("loaded", loaded) else [{"loaded": {}}]
+    (cut_off / NOTED).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    if library != info.read_text(encoding="utf-8"):
+        info.with_name("new").write_text(library, encoding="utf-8")
+        info.with_name("new").replace(info)
+    monkeypatch.setattr(CutOff, "is_killed", False)
+    _, result = jobs.run(CutOff, *given)
+    assert CutOff.units_done == [0, 1, 2, *([0, 1, 2] if begins_anew else []), 3]
+    assert result.arrays["powers"].tolist() == [[1, 1, 1], [1, 2, 3], [1, 4, 9], [1, 8, 27]]

@@ -41,7 +41,7 @@ LEVEL = {room: level for level, rooms in enumerate((*FRAME, *EEG)) for room in r
 JOBS = ({"project", "system_errors"}, {"keys"}, {"store"}, {"explain"}, {"exax"})
 LEVEL_IN_JOBS = {room: level for level, rooms in enumerate(JOBS) for room in rooms}
 
-MAY_IMPORT_EXAX = {"jobs", "cli", "eeg.pipeline"}
+MAY_IMPORT_EXAX = {"jobs", "cli"}
 
 
 def tracked_files() -> list[Path]:

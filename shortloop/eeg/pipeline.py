@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from shortloop.errors import InputError
 from shortloop.extras import REPORT_LIBRARIES, need
-from shortloop.jobs.dry_run import DryRun
 from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.executor import run_pipeline
 from shortloop.jobs.pipeline import Built, Run
+from shortloop.jobs.project import user_directory
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.system_errors import system_error
 from shortloop.jobs.termination import say_why
@@ -72,11 +72,9 @@ def run_study(urd: Urd, pipeline: StudyPipeline, finish: Finish | None = None) -
     """
     try:
         need("eeg", LIBRARIES)  # at once, and not job by job
-        from accelerator.shell import cfg
-
         from shortloop.eeg.study.load import DEFAULT_STUDY, read_study, study_path
 
-        file = study_path(base=Path.cwd() if isinstance(urd, DryRun) else Path(cfg.user_cwd))
+        file = study_path(base=user_directory())
         study = read_study(file)
     except Exception as error:
         known = error if isinstance(error, InputError) else system_error(error)

@@ -26,6 +26,7 @@ __all__ = [
     "project_directory",
     "running_configuration",
     "runs_jobs",
+    "user_directory",
     "write_atomically",
 ]
 
@@ -52,6 +53,7 @@ class Configuration(Protocol):
     urd_local: bool
     project_directory: str
     result_directory: str
+    user_cwd: str
 
     def get(self, name: str) -> str | None:
         """What need not be there, e.g. ``"input_directory"``."""
@@ -135,6 +137,17 @@ def running_configuration(what: str) -> Configuration | None:
     """
     running = getattr(sys.modules.get("accelerator.g"), "running", None)
     return getattr(sys.modules.get("accelerator.shell"), "cfg", None) if running == what else None
+
+
+def user_directory() -> Path:
+    """The folder that a command was given in, where relative paths of its user start.
+
+    Returns
+    -------
+    Path
+    """
+    running = running_configuration("build")
+    return Path(running.user_cwd) if running is not None else Path.cwd()
 
 
 def runs_jobs() -> bool:

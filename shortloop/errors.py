@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shortloop.text import one_line, printable
 
-__all__ = ["InputError", "TransientError", "estimator_fails", "place_of"]
+__all__ = ["InputError", "TransientError", "place_of"]
 
 
 class InputError(ValueError):
@@ -63,31 +63,6 @@ class InputError(ValueError):
 
 class TransientError(InputError):
     """One that rests on more than a job's key knows of, so that no job may keep it as its result."""
-
-
-def estimator_fails(problem: str, path: str, error: BaseException) -> TransientError:
-    """That code of a user's own estimator fails, and where.
-
-    Parameters
-    ----------
-    problem : str
-        What it fails to do.
-    path : str
-        Its import path.
-    error : BaseException
-        What came of it.
-
-    Returns
-    -------
-    TransientError
-    """
-    return TransientError(
-        problem,
-        field="estimator.path",
-        file=place_of(error),
-        found=f"{path} ({type(error).__name__}: {error})",
-        hint="mend it and run again",
-    )
 
 
 def place_of(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.errors import InputError, estimator_fails
+from shortloop.errors import InputError, TransientError, place_of
 
 if TYPE_CHECKING:
     from shortloop.eeg.decoding.models import Fitted
@@ -180,7 +180,13 @@ def _parameters(made: Any, path: str) -> dict[str, Any]:
 def _fails(problem: str, path: str, error: BaseException) -> Exception:
     if isinstance(error, OSError | MemoryError):  # of the machine
         return error
-    return estimator_fails(problem, path, error)
+    return TransientError(
+        problem,
+        field="estimator.path",
+        file=place_of(error),
+        found=f"{path} ({type(error).__name__}: {error})",
+        hint="mend it and run again",
+    )
 
 
 def _wrong_path(problem: str, found: str) -> InputError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -195,11 +194,12 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
                 field=f"input.{kind}.{phase}",
                 hint=f"add it, or say `apply = false` in [features.{kind}]",
             )
-    find = partial(find_files, folder)
-    paths = {
-        name: {phase: find([patterns[phase]], participant=name, phase=phase) for phase in phases}
-        for name in study.participants
-    }
+    paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
+    for name in study.participants:
+        for phase in phases:
+            field = f"input.{kind}.{phase}"
+            found = find_files(folder, [patterns[phase]], participant=name, phase=phase, field=field)
+            paths[name][phase] = found
     files = _read(run, paths)
     return {
         name: run.build(

@@ -107,3 +107,11 @@ def test_a_rejected_input_stops_the_run(project: Path, study: Study) -> None:
     with pytest.raises(InputError, match="no labels"):
         run_with(exax, study)
     assert [method for method, _, _ in exax.asked] == ["import_epochs"] * 2
+
+
+def test_a_feature_file_that_is_missing_is_named_by_its_field(thesis: Path) -> None:
+    file = write_study(thesis, THESIS, POWER)
+    (thesis / "A_test.mat").unlink()
+    with pytest.raises(InputError) as caught:
+        run_with(Exax(thesis, {}), read_study(file), file)
+    assert caught.value.field == "input.power.test"

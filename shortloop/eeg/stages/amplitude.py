@@ -16,7 +16,6 @@ __all__ = ["Amplitude"]
 class Amplitude(FeatureStage):
     """Features: baseline-corrected, low-passed amplitude in time bins."""
 
-    kind = "amplitude"
     settings: AmplitudeSettings
 
     def of_trials(self, epochs: Epochs, trials: slice) -> Features:

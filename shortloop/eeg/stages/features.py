@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from shortloop.worker.stage import Finished, Index, Job, Out, Outputs, Stage
 
@@ -22,7 +22,6 @@ TRIALS_PER_UNIT = 10
 class FeatureStage(Stage):
     """Features of one participant."""
 
-    kind: ClassVar[str]
     phases: list[str]
     epochs: Job
 

@@ -16,7 +16,6 @@ __all__ = ["Power"]
 class Power(FeatureStage):
     """Features: Morlet wavelet power in time bins."""
 
-    kind = "power"
     settings: PowerSettings
 
     def of_trials(self, epochs: Epochs, trials: slice) -> Features:

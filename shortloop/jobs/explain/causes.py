@@ -125,7 +125,7 @@ def explain(store: Store, job: str, against: str = "") -> Explained:
 
 
 def same_cause(explained: list[Explained]) -> list[list[Explained]]:
-    """Jobs together that have the same cause.
+    """Jobs together that have the same cause and were built for the same run.
 
     Parameters
     ----------
@@ -135,9 +135,10 @@ def same_cause(explained: list[Explained]) -> list[list[Explained]]:
     -------
     list of list of Explained
     """
-    found: dict[tuple[str, frozenset[str]], list[Explained]] = {}
+    found: dict[tuple[str, str, frozenset[str]], list[Explained]] = {}
     for each in explained:
-        found.setdefault((each.manifest.parts.method, each.roots()), []).append(each)
+        of = each.manifest.parts.method, each.manifest.pipeline, each.roots()
+        found.setdefault(of, []).append(each)
     return list(found.values())
 
 

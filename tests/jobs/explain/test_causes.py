@@ -127,6 +127,15 @@ def test_jobs_are_grouped_by_cause_and_stage(jobs: ToyJobs) -> None:
     assert [[each.manifest.job for each in group] for group in groups] == [["main-2", "main-3"], ["main-4"]]
 
 
+def test_jobs_of_several_runs_are_told_apart(jobs: ToyJobs) -> None:
+    for settings in ("small", "large"):
+        jobs.make("A", settings=settings)
+    for settings in ("small", "large"):
+        jobs.make("A", settings=settings, code=STEP)
+    groups = same_cause([why("main-2"), why("main-3")])
+    assert [[each.manifest.job for each in group] for group in groups] == [["main-2"], ["main-3"]]
+
+
 def test_two_jobs_can_be_compared_directly(jobs: ToyJobs) -> None:
     jobs.make("A", options={"seed": 1})
     jobs.make("B", options={"seed": 1})

@@ -20,6 +20,8 @@ from shortloop.worker.results import Result, Setup
 
 __all__ = ["cost_rows", "show_job"]
 
+OF_EVERY_JOB = ("partition", "modules")
+"""Options that are worth a line only where they are given."""
 Rows = Iterator[tuple[str, str]]
 
 
@@ -141,7 +143,8 @@ def _from(setup: Setup, result: Result | None) -> Rows:
 
 def _how(setup: Setup, result: Result | None) -> Rows:
     for name, value in option_rows(setup["options"]):
-        yield f"option {name}", str(value)
+        if name not in OF_EVERY_JOB or value:
+            yield f"option {name}", str(value)
     if result is not None:
         yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())
         for pool in result.record["threads"]:

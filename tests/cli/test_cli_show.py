@@ -55,6 +55,16 @@ def test_why_it_was_made_and_what_it_cost(jobs: ToyJobs, capsys: pytest.CaptureF
     assert re.search(r"record\.json \(\d+ B\), scores\.npy \(160 B\)", rows["files"])
 
 
+def test_options_of_every_job_are_told_where_they_are_given(
+    jobs: ToyJobs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = [jobs.make(None, options={"partition": None, "modules": more}).job for more in ([], ["one"])]
+    assert not {"option partition", "option modules"} & said(made[0], capsys).keys()
+    rows = said(made[1], capsys)
+    assert rows["option modules"] == "['one']"
+    assert "option partition" not in rows
+
+
 def test_a_deleted_job_still_says_what_it_was(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     with Store() as store:
         delete(store, [each for each in inventory(store) if each.job == "main-1"])

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from live_project import LiveProject
     from toy_project import DagProject
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first: else one process has some of them left when the others are done."""
+    items.sort(key=lambda item: item.get_closest_marker("live") is None)
+
+
 JARGON = ("tuple", "Tuple", "dict", "tag", "discriminator", "pydantic", "NoneType", "Value error")
 
 

@@ -83,6 +83,7 @@ def test_stages_of_dvc_are_a_chain() -> None:
     assert ["params" in each for each in written.values()] == [False, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.live
 def test_the_part_measures_servers_and_leaves_out_what_cannot_be_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,17 +11,17 @@ from live_project import LiveProject, write_recording
 
 pytestmark = pytest.mark.live
 
-CUBED = """\
+FOLDED = """\
 from shortloop.eeg.stages.amplitude import Amplitude
 from shortloop.jobs.exax.method import exax_method
 
 
-class Cubed(Amplitude):
+class Folded(Amplitude):
     def compute(self, unit):
-        return {name: values**3 for name, values in super().compute(unit).items()}
+        return {name: abs(values) for name, values in super().compute(unit).items()}
 
 
-globals().update(exax_method(Cubed, __file__))
+globals().update(exax_method(Folded, __file__))
 """
 CHECK = {("check", None)}
 GROUP = {("group", None), ("report", None)}
@@ -105,7 +105,7 @@ def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> N
 def test_code_that_leaves_something_else_rebuilds_what_is_below(unchanged: LiveProject) -> None:
     method = unchanged.folder / "methods" / "a_amplitude.py"
     source = method.read_text(encoding="utf-8")
-    method.write_text(CUBED, encoding="utf-8")
+    method.write_text(FOLDED, encoding="utf-8")
     assert unchanged.run().keys() >= jobs_of("A", "B", stages=("amplitude", "train", "apply"))
     method.write_text(source, encoding="utf-8")
     assert unchanged.run().keys() == set()  # what was there before is there still

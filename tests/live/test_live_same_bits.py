@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -53,29 +55,27 @@ def digests(project: LiveProject) -> dict[tuple[str, str | None, str], str]:
 CAPPED = "return min(setting, cores) if setting > 0 else cores"
 
 
-def run_all(slices: str) -> dict[str, dict[tuple[str, str | None, str], str]]:
+@contextmanager
+def with_slices(slices: str) -> Iterator[LiveProject]:
+    """A project whose jobs have so many slices, also on a machine with fewer cores than that."""
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
         project = LiveProject(Path(folder))
         (project.folder / "dev" / "build_core.py").write_text(CORE, encoding="utf-8")
-        # The real number, also on a machine with fewer cores than that.
         slices_file = project.folder / "shortloop" / "jobs" / "store" / "slices.py"
         text = slices_file.read_text(encoding="utf-8")
         assert CAPPED in text
         slices_file.write_text(text.replace(CAPPED, "return setting"), encoding="utf-8")
         project.start_server(SHORTLOOP_SLICES=slices)
         try:
-            found = {}
-            for name, study in STUDIES.items():
-                project.write_study(study)
-                found[name] = digests(project)
+            yield project
         finally:
             project.stop_server()
-    return found
 
 
 @pytest.fixture(scope="module")
-def both() -> tuple[dict[str, dict[tuple[str, str | None, str], str]], ...]:
-    return run_all("1"), run_all("5")
+def both() -> Iterator[tuple[LiveProject, LiveProject]]:
+    with with_slices("1") as one, with_slices("5") as five:
+        yield one, five
 
 
 def stage_of(study: str) -> str:
@@ -83,13 +83,23 @@ def stage_of(study: str) -> str:
     return "retrain" if "training-labels" in STUDIES[study] else "permute"
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_any_number_of_slices_gives_the_same_bits(both: tuple[dict, dict], study: str) -> None:
-    one, five = both[0][study], both[1][study]
-    assert (stage_of(study), "A", "plane_null.npy") in one
+# The others take minutes. Every stage is run by one process and by several in tests/test_stages.py.
+ALWAYS = ("linear-svm", "sklearn, not linear", "lda, training labels shuffled, all features")
+nulls: dict[str, str] = {}
+
+
+@pytest.mark.parametrize(
+    "study", [each if each in ALWAYS else pytest.param(each, marks=pytest.mark.slow) for each in STUDIES]
+)
+def test_any_number_of_slices_gives_the_same_bits(both: tuple[LiveProject, ...], study: str) -> None:
+    for project in both:
+        project.write_study(STUDIES[study])
+    one, five = map(digests, both)
+    stage = stage_of(study)
+    assert (stage, "A", "plane_null.npy") in one
     assert one == five
+    nulls[study] = one[stage, "A", "curve_null.npy"]
 
 
-def test_estimators_and_nulls_differ(both: tuple[dict, dict]) -> None:
-    nulls = {study: each[stage_of(study), "A", "curve_null.npy"] for study, each in both[0].items()}
+def test_estimators_and_nulls_differ() -> None:
     assert len(set(nulls.values())) == len(nulls)

@@ -53,7 +53,7 @@ plain = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=50)
 @given(st.dictionaries(st.text("xy"), plain))
 def test_plain_data_is_taken_and_read_back_as_it_is(options: dict[str, Any]) -> None:
     check_options("toy", options)

@@ -122,6 +122,7 @@ def test_a_workdir_has_one_run_of_whichever_project(project: Path) -> None:
             pass
         assert "the second, process" in caught.value.message  # which is first to have it
         first.kill()
+        first.wait(60)  # it gives back one lock after the other
         assert line_of(second) == "has it"
         os.chdir(project)
         with pytest.raises(InputError, match=f"the second of the project {other}"), only_run("x", wait=False):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from house import METHODS, id_of
-from in_process import InProcess, costs_of, cut_off_and_resumed, do_job, files_of, stage_of, unit_of
+from in_process import InProcess, cut_off_and_resumed, do_job, files_of, stage_of, unit_of
 from scipy.io import savemat
 
 from build_scripts.build_pipeline import apply, make_features, permute, pipeline, train
@@ -24,7 +24,7 @@ from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
 from shortloop.worker.fields import fields_of
 from shortloop.worker.stage import Stage
-from shortloop.worker.task import Task, open_stage
+from shortloop.worker.task import Task, costs_of, open_stage
 
 SIMULATED = """\
 name = "tiny"

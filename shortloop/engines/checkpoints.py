@@ -108,8 +108,15 @@ class Checkpoint:
             Its path below the job's folder.
         content : bytes
             What it holds.
+
+        Raises
+        ------
+        ValueError
+            If another unit has given one of that name.
         """
         file = self._folder / FILES / name
+        if file.exists() and file.read_bytes() != content:  # a unit that was cut off gives the same again
+            raise ValueError(f"two units give the file {name}, and not the same")
         file.parent.mkdir(parents=True, exist_ok=True)
         part = self._folder / f"part.{os.getpid()}"  # not beside the file: it is none of the job
         part.write_bytes(content)

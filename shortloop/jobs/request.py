@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from shortloop.errors import InputError
-from shortloop.jobs.exax.method import BEFORE, STAGE
+from shortloop.jobs.exax.method import STAGE
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.key import Parts, find_method, parts_of
@@ -21,7 +21,7 @@ from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.pipeline import Built, Jobs
 from shortloop.jobs.store.places import Place
 from shortloop.plain import Plain
-from shortloop.worker.fields import REQUIRED, fields_of
+from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
 from shortloop.worker.inputs import File
 from shortloop.worker.stage import Stage
 

@@ -20,8 +20,10 @@ from shortloop.worker.stage import Job, Stage
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["REQUIRED", "Fields", "fields_of", "typed_options", "warm_up"]
+__all__ = ["BEFORE", "REQUIRED", "Fields", "fields_of", "typed_options", "warm_up"]
 
+BEFORE = "before"
+"""The name that methods have for the job which a job grows from."""
 REQUIRED = inspect.Parameter.empty
 """In place of the default of an option that has none."""
 # As annotations are written, and as they are without `from __future__ import annotations`.
@@ -64,11 +66,19 @@ def fields_of(stage: type[Stage]) -> Fields:
     Raises
     ------
     InputError
-        If jobs are annotated in another way than stages are written: they would be taken for an option.
+        If jobs are annotated in another way than stages are written: they would be taken for an option. If a
+        field has a name that means something else.
     """
     fields = Fields()
     for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
         for name, annotation in vars(kind).get("__annotations__", {}).items():
+            is_field = not str(annotation).startswith(("ClassVar", "typing.ClassVar"))
+            if is_field and (hasattr(Stage, name) or name == BEFORE or name.startswith("_")):
+                raise InputError(
+                    "a field of a stage cannot have this name",
+                    field=f"{kind.__name__}.{name}",
+                    expected="one that is no attribute of Stage, not `before`, and does not begin with _",
+                )
             if annotation in ONE:
                 fields.jobs.append(name)
             elif annotation in MANY:
@@ -82,7 +92,7 @@ def fields_of(stage: type[Stage]) -> Fields:
                     found=str(annotation),
                     expected=", ".join(str(each[0]) for each in (ONE, MANY, PERHAPS)),
                 )
-            elif not str(annotation).startswith(("ClassVar", "typing.ClassVar")):
+            elif is_field:
                 fields.options[name] = getattr(stage, name, REQUIRED)
     return fields
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.worker.names import check_array_name, check_file_name
+from shortloop.worker.places import check_places, places_of
 from shortloop.worker.records import Array, Outside, save_array, write_record
 from shortloop.worker.results import open_result
-from shortloop.worker.stage import Index, Out, Outputs, Stage
-from shortloop.worker.task import Task
+from shortloop.worker.stage import Finished, Out, Outputs, Stage
+from shortloop.worker.task import Task, costs_of
 from shortloop.worker.threads import Pool
 
 if TYPE_CHECKING:
@@ -41,16 +44,20 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
     Raises
     ------
     ValueError
-        If the stage grows, and an output does not have a row for each of what it grows in: those of a job
-        before could not be taken over.
+        If an output has a name that no file can have, or a place that no unit fills, or several; or the stage
+        grows, and an output does not have a row for each of what it grows in: those of a job before could
+        not be taken over.
     """
     outs = stage.outputs()
+    for name in outs:
+        check_array_name(name)
     if stage.grows:
         rows = task.options[stage.grows]
         for name, out in outs.items():
             if out.shape[:1] != (rows,):
                 found = f"{type(stage).__name__} grows in {stage.grows}, which is {rows}"
                 raise ValueError(f"{found}, and its output {name} has the shape {out.shape}")
+    check_places(stage, outs, len(costs_of(stage)))
     arrays = {name: create(name, out.shape, out.dtype) for name, out in outs.items()}
     if task.before is not None:
         before = open_result(task.before, task.where).arrays
@@ -78,34 +85,48 @@ def keep_unit(
     Raises
     ------
     ValueError
-        If it gives nothing, no output of the stage, or one of another shape or of a type that does not fit:
-        what NumPy would do then, to repeat values or to cut them off, is nothing that a stage means. And if
-        it gives a file, though the stage grows.
+        If it gives other outputs than it is to fill, or one of another shape or of a type that does not fit:
+        what NumPy would do then, to repeat values or to cut them off, is nothing that a stage means. If it
+        gives a file whose path is none of a job's, or any, though the stage grows.
     """
     import numpy as np
 
+    said = f"unit {unit} of the stage {type(stage).__name__}"
     values = stage.compute(unit)
-    files = {name: value for name, value in values.items() if isinstance(value, bytes)}
-    unknown = values.keys() - files.keys() - arrays.keys()
-    if unknown or not values:
-        found = ", ".join(sorted(unknown)) or "nothing"
-        raise ValueError(f"{_said(stage, unit)} gives {found}; its outputs are {', '.join(arrays) or 'none'}")
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{said} gives {type(values).__name__}, not outputs by name")
+    files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
+    places = places_of(stage, unit, arrays)
+    if values.keys() - files.keys() != places.keys() or not values:
+        found = ", ".join(sorted(values.keys() - files.keys())) or "nothing"
+        raise ValueError(f"{said} gives {found}; it is to fill {', '.join(places) or 'nothing'}")
     if files and stage.grows:
-        raise ValueError(f"{_said(stage, unit)} gives files; those of a job before are not taken over")
-    index = stage.index(unit)
-    for name in values.keys() - files.keys():
+        raise ValueError(f"{said} gives files; those of a job before are not taken over")
+    for name, where in places.items():
         value, array = np.asarray(values[name]), arrays[name]
-        where: Index = index[name] if isinstance(index, Mapping) else index
         shape = array[where].shape
         if value.shape != shape or not np.can_cast(value.dtype, array.dtype, "same_kind"):
             found, wanted = f"{value.dtype} {value.shape}", f"{array.dtype} {shape}"
-            raise ValueError(f"{_said(stage, unit)} gives {name} as {found}; its output is {wanted}")
-        cast = value.astype(array.dtype, copy=False)
-        if array.dtype.kind in "iu" and not np.array_equal(cast, value):
-            raise ValueError(f"{_said(stage, unit)} gives {name} with numbers that {array.dtype} cannot hold")
-        array[where] = cast
+            raise ValueError(f"{said} gives {name} as {found}; its output is {wanted}")
+        if not _can_hold(array.dtype, value):
+            raise ValueError(f"{said} gives {name} with values that {array.dtype} cannot hold")
+        array[where] = value
     for name, content in files.items():
+        check_file_name(name)
         keep_file(name, content)
+
+
+def _can_hold(dtype: np.dtype, value: np.ndarray) -> bool:
+    """Whether values stay what they are, but for the rounding of floats."""
+    import numpy as np
+
+    if value.dtype == dtype or dtype.kind == "V":
+        return True
+    with np.errstate(over="ignore"):
+        cast = value.astype(dtype)
+    if dtype.kind in "fc":
+        return bool((np.isinf(cast) <= np.isinf(value)).all())
+    return np.array_equal(cast, value, equal_nan=dtype.kind in "mM")
 
 
 def write_output(
@@ -130,13 +151,23 @@ def write_output(
     -------
     list of str
         Files that `Stage.finish` gave, by path below the current folder.
+
+    Raises
+    ------
+    ValueError
+        If it gives something else than `Finished`, facts that are no plain data, what its units have given,
+        or a name that no file of a job can have.
     """
-    outputs = Outputs(arrays)
-    finished = stage.finish(outputs)
+    kind = type(stage).__name__
+    finished = stage.finish(Outputs(arrays))
+    if not isinstance(finished, Finished):
+        raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
+    _check_facts(kind, finished.facts)
     described = {name: _described(out) for name, out in stage.outputs().items()}
     for name, each in finished.arrays.items():
+        check_array_name(name)
         if name in described:
-            raise ValueError(f"{type(stage).__name__} gives {name} at its end, which its units have filled")
+            raise ValueError(f"{kind} gives {name} at its end, which its units have filled")
         outside = None
         if isinstance(each.values, Outside):
             outside = each.values
@@ -144,6 +175,7 @@ def write_output(
             save_array(name, each.values)
         described[name] = Array(each.axes, each.description, each.unit, outside)
     for path, content in finished.files.items():
+        check_file_name(path)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(content)
     facts = dict(finished.facts)
@@ -153,8 +185,12 @@ def write_output(
     return list(finished.files)
 
 
-def _said(stage: Stage, unit: int) -> str:
-    return f"unit {unit} of the stage {type(stage).__name__}"
+def _check_facts(kind: str, facts: Mapping[str, object]) -> None:
+    for name, fact in facts.items():
+        try:
+            json.dumps(fact, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{kind} gives a fact {name} that is no plain data: {error}") from None
 
 
 def _described(out: Out) -> Array:

@@ -231,7 +231,8 @@ class Stage:
         Returns
         -------
         index, or mapping of str to index
-            Into all outputs, or into each by its name. Default: the first axis is the units.
+            Into all outputs, or, by name, into those that the unit fills. All units together must fill each
+            place once. Default: the first axis is the units.
         """
         return unit
 
@@ -246,7 +247,7 @@ class Stage:
         Returns
         -------
         mapping of str to (array-like or bytes)
-            By the name of the output; bytes become a file of that name.
+            By the name of the output, all that `index` names; bytes under another name become a file.
         """
         raise NotImplementedError
 

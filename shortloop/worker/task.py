@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import math
+import operator
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -12,7 +14,7 @@ from shortloop.worker.fields import fields_of, typed_options
 from shortloop.worker.results import Where, open_result
 from shortloop.worker.stage import Job, Stage
 
-__all__ = ["Folders", "Task", "open_stage"]
+__all__ = ["Folders", "Task", "costs_of", "open_stage"]
 
 Folders = str | list[str] | None
 """Folder of a job, or of each of some; None of one that need not be given."""
@@ -83,6 +85,35 @@ def open_stage(task: Task) -> Stage:
     stage.have = _rows_before(stage, task)
     stage.open()
     return stage
+
+
+def costs_of(stage: Stage) -> list[float]:
+    """What each unit of a stage costs, in any measure.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage, opened.
+
+    Returns
+    -------
+    list of float
+        As many as there are units.
+
+    Raises
+    ------
+    ValueError
+        If that is no number of units, or a cost is none.
+    """
+    units = stage.units()
+    if isinstance(units, Sized):
+        count, costs = len(units), [float(each) for each in units]
+    else:
+        count = operator.index(units)
+        costs = [1.0] * count
+    if count < 0 or not all(0 <= cost < math.inf for cost in costs):
+        raise ValueError(f"{type(stage).__name__} says of its units: {units}")
+    return costs
 
 
 def _jobs(task: Task, name: str) -> list[Job]:

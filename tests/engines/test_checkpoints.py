@@ -175,11 +175,10 @@ def pages(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int = 9, co
         if ran == stop_after:
             return []
         found.keep_file(f"pages/{unit}.txt", f"{folder.name} {unit}".encode())
-        found.keep_file("newest.txt", str(unit).encode())
     return found.finish()
 
 
-ALL_PAGES = ["newest.txt", *(f"pages/{unit}.txt" for unit in range(4))]
+ALL_PAGES = [f"pages/{unit}.txt" for unit in range(4)]
 
 
 @pytest.mark.parametrize("done", range(5))
@@ -189,10 +188,19 @@ def test_files_outlive_a_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, do
     assert pages(folder, monkeypatch) == ALL_PAGES
     left = [(folder / f"pages/{unit}.txt").read_text(encoding="utf-8") for unit in range(4)]
     assert left == [f"main-{7 if unit < done else 8} {unit}" for unit in range(4)]
-    assert (folder / "newest.txt").read_text(encoding="utf-8") == "3"
     clear_checkpoint(folder)
     assert (folder / "pages/0.txt").is_file()
     assert not list((tmp_path / ".checkpoints").iterdir())
+
+
+def test_two_units_give_no_file_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of them is the last is by chance. A unit that is done again gives the same again."""
+    monkeypatch.chdir(job_folder(tmp_path, 7))
+    found = Checkpoint(2)
+    found.keep_file("page.txt", b"one")
+    found.keep_file("page.txt", b"one")
+    with pytest.raises(ValueError, match=r"two units give the file page\.txt"):
+        found.keep_file("page.txt", b"two")
 
 
 def test_a_file_that_was_cut_short_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +215,7 @@ def test_a_file_that_was_cut_short_is_none(tmp_path: Path, monkeypatch: pytest.M
     with monkeypatch.context() as inside:
         inside.setattr(os, "getpid", lambda: 1)  # another process, that was killed
         inside.setattr(Path, "replace", lambda *args: None)
-        found.keep_file("pages/0.txt", b"half")
+        found.keep_file("pages/0.txt", b"whole")
     assert list(found) == [0]
     assert found.finish() == ["pages/0.txt"]
     assert Path("pages/0.txt").read_bytes() == b"whole"

@@ -25,7 +25,7 @@ from shortloop.worker.output import keep_unit, lay_out, write_output
 from shortloop.worker.records import create_array
 from shortloop.worker.results import Result, Where, open_result
 from shortloop.worker.stage import Stage
-from shortloop.worker.task import Task, open_stage
+from shortloop.worker.task import Task, costs_of, open_stage
 
 PACKAGES = ("methods", "dev")
 SETUP = "setup.json"
@@ -107,11 +107,6 @@ def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
             keep_unit(stage, unit, arrays, keep_file)
         write_output(stage, task, arrays, [])
     return open_result(folder, task.where)
-
-
-def costs_of(stage: Stage) -> list[float]:
-    units = stage.units()
-    return [1.0] * units if isinstance(units, int) else list(units)
 
 
 def keep_file(name: str, content: bytes) -> None:

@@ -83,6 +83,15 @@ def test_a_stage_of_no_fields() -> None:
     assert typed_options(Nothing, {}, {}) == {}
 
 
+@pytest.mark.parametrize("name", ["partition", "have", "modules", "units", "grows", "before", "_own"])
+@pytest.mark.parametrize("annotation", ["int", "Job", "list[Job]"])
+def test_names_that_mean_something_else(name: str, annotation: str) -> None:
+    with pytest.raises(InputError, match="cannot have this name") as caught:
+        fields_of(type("Other", (Stage,), {"__annotations__": {name: annotation}}))
+    assert caught.value.field == f"Other.{name}"
+    assert not fields_of(type("Other", (Stage,), {"__annotations__": {name: "ClassVar[int]"}})).options
+
+
 OTHERS = ["Optional[Job]", "None | Job", "Sequence[Job]", "dict[str, Job]", "list[Job] | None", "stage.Job"]
 
 

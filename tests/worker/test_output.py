@@ -112,14 +112,14 @@ class Placed(Stage):
     ("index", "values", "a", "b"),
     [
         (2, {"a": [1, 2, 3], "b": True}, [[0] * 3, [0] * 3, [1, 2, 3], [0] * 3], [0, 0, 1, 0]),
-        (slice(1, 3), {"a": np.ones((2, 3), int)}, [[0] * 3, [1] * 3, [1] * 3, [0] * 3], [0] * 4),
+        ({"a": slice(1, 3)}, {"a": np.ones((2, 3), int)}, [[0] * 3, [1] * 3, [1] * 3, [0] * 3], [0] * 4),
         (
             {"a": (slice(None), 1), "b": 0},
             {"a": [1, 2, 3, 4], "b": True},
             [[0, 1, 0], [0, 2, 0], [0, 3, 0], [0, 4, 0]],
             [1, 0, 0, 0],
         ),
-        ({"a": (0, 0), "b": 0}, {"a": 5}, [[5, 0, 0], [0] * 3, [0] * 3, [0] * 3], [0] * 4),
+        ({"a": (0, 0)}, {"a": 5}, [[5, 0, 0], [0] * 3, [0] * 3, [0] * 3], [0] * 4),
     ],
 )
 def test_a_unit_is_put_where_it_belongs(
@@ -128,7 +128,7 @@ def test_a_unit_is_put_where_it_belongs(
     stage = Placed()
     stage.INDEX = index
     stage.compute = lambda unit: values  # type: ignore[method-assign]
-    arrays = lay_out(stage, Task("placed", "", "", None, {}, {}), lambda name, *of: np.zeros(*of))
+    arrays = {name: np.zeros(out.shape, out.dtype) for name, out in stage.outputs().items()}
     keep_unit(stage, 0, arrays, keep_file)
     np.testing.assert_array_equal(arrays["a"], np.array(a, "i2"), strict=True)
     np.testing.assert_array_equal(arrays["b"], np.array(b, "?"), strict=True)
@@ -136,7 +136,7 @@ def test_a_unit_is_put_where_it_belongs(
 
 def test_bytes_become_files() -> None:
     stage = Placed()
-    stage.INDEX = 0
+    stage.INDEX = {"b": 0}
     stage.compute = lambda unit: {"figures/1.svg": b"<svg/>", "b": True}  # type: ignore[method-assign]
     arrays = {"b": np.zeros(4, bool)}
     files: dict[str, bytes] = {}
@@ -148,23 +148,65 @@ def test_bytes_become_files() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"c": 1}, "gives c; its outputs are a, b"),
-        ({}, "gives nothing"),
+        ({"c": 1}, "gives c; it is to fill a, b"),
+        ({}, "gives nothing; it is to fill a, b"),
+        (None, "gives NoneType, not outputs by name"),
         ({"a": 5}, r"gives a as int64 \(\); its output is int16 \(3,\)"),  # NumPy would repeat it
         ({"a": [[1, 2, 3]]}, "gives a as"),
         ({"a": [1.5, 2.5, 3.5]}, "gives a as float64"),  # and cut these off
         ({"b": 1}, "its output is bool"),
-        ({"a": [1, 2, 40_000]}, "gives a with numbers that int16 cannot hold"),
+        ({"a": [1, 2, 40_000]}, "gives a with values that int16 cannot hold"),
+        ({"a": b"abc"}, r"gives a as \|S3 \(\)"),  # the name of an output is none of a file
     ],
 )
-def test_what_fits_no_output_is_refused(values: dict[str, Any], said: str) -> None:
+def test_what_fits_no_output_is_refused(values: Any, said: str) -> None:
     stage = Placed()
-    stage.INDEX = 0
+    stage.INDEX = dict.fromkeys(values, 0) if values and "c" not in values else 0
     stage.compute = lambda unit: values  # type: ignore[method-assign]
     arrays = {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}
     with pytest.raises(ValueError, match=f"unit 0 of the stage Placed .*{said}"):
         keep_unit(stage, 0, arrays, keep_file)
     assert not arrays["a"].any()
+
+
+@pytest.mark.parametrize("given", ["a", "b"])
+def test_a_unit_fills_all_that_it_is_to_fill(given: str) -> None:
+    stage = Placed()
+    stage.INDEX = 0
+    stage.compute = lambda unit: {given: [1, 2, 3] if given == "a" else True}  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match=f"gives {given}; it is to fill a, b"):
+        keep_unit(stage, 0, {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}, keep_file)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "is_held"),
+    [
+        ("U3", "abc", True),
+        ("U3", "abcd", False),
+        ("S3", b"abcd", False),
+        ("f4", 1e300, False),
+        ("f4", np.inf, True),
+        ("f4", np.nan, True),
+        ("f4", 0.1, True),  # rounded
+        ("i8", np.uint64(2**63), False),
+        ("i8", True, True),
+        ("M8[s]", np.datetime64("2020-01-01T00:00:00.5"), False),
+        ("M8[s]", np.datetime64("2020-01-01T00:00:00.0"), True),
+        ("M8[s]", np.datetime64("NaT", "ms"), True),
+        ("i4,f4", np.ones((), "i4,f4"), True),
+    ],
+)
+def test_values_are_kept_as_they_are_or_refused(dtype: str, value: Any, is_held: bool) -> None:
+    stage = Placed()
+    stage.INDEX = {"a": 0}
+    stage.compute = lambda unit: {"a": value}  # type: ignore[method-assign]
+    arrays = {"a": np.zeros(1, dtype)}
+    if is_held:
+        keep_unit(stage, 0, arrays, keep_file)
+        np.testing.assert_array_equal(arrays["a"][0], np.asarray(value).astype(dtype))
+    else:
+        with pytest.raises(ValueError, match=r"values that .* cannot hold"):
+            keep_unit(stage, 0, arrays, keep_file)
 
 
 class Twice(Placed):
@@ -232,3 +274,29 @@ def test_a_stage_that_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (stage.units(), stage.is_small(), lay_out(stage, task, create_array)) == (0, False, {})
     assert write_output(stage, task, {}, []) == []
     assert open_result(tmp_path).facts == {}
+
+
+@pytest.mark.parametrize(
+    ("finished", "said"),
+    [
+        (None, "finish of Ends gives NoneType"),
+        ({"rows": 1}, "finish of Ends gives dict"),
+        (
+            Finished({"rows": np.int64(1)}),  # type: ignore[dict-item]
+            "a fact rows that is no plain data: .*int64",
+        ),
+        (Finished({"share": float("nan")}), "a fact share that is no plain data"),
+        (Finished(files={"record.json": b""}), "'record.json': it is that of another file"),
+        (Finished(files={"../a": b""}), "'../a': it must be below"),
+        (Finished(arrays={"../a": Values(1, "", "")}), "'../a'"),
+    ],
+)
+def test_an_end_that_nobody_could_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: Any, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stage = Ends()
+    stage.finished = finished
+    with pytest.raises(ValueError, match=said):
+        write_output(stage, Task("ends", "", "", None, {}, {}), {}, [])
+    assert not list(tmp_path.iterdir())

@@ -5,14 +5,17 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 from pathlib import Path
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from in_process import do_job, files_of
 from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.errors import InputError, TransientError
 from shortloop.worker.results import Where
-from shortloop.worker.task import Task, open_stage
+from shortloop.worker.stage import Stage
+from shortloop.worker.task import Task, costs_of, open_stage
 
 
 @pytest.fixture
@@ -83,3 +86,30 @@ def test_it_is_plain_data_for_any_process(powers: Task, tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         pool.apply(do_job, (powers, tmp_path / "there"))
     assert files_of(tmp_path / "there") == here
+
+
+class Counted(Stage):
+    """With units as it is told."""
+
+    said: ClassVar[Any] = 0
+
+    def units(self) -> Any:
+        return self.said
+
+
+@pytest.mark.parametrize(
+    ("said", "costs"),
+    [(0, []), (2, [1, 1]), (np.int64(2), [1, 1]), ([3, 0.5], [3, 0.5]), (np.array([1, 2]), [1, 2]), ([], [])],
+)
+def test_units_by_their_number_or_costs(
+    monkeypatch: pytest.MonkeyPatch, said: Any, costs: list[float]
+) -> None:
+    monkeypatch.setattr(Counted, "said", said)
+    assert costs_of(Counted()) == costs
+
+
+@pytest.mark.parametrize("said", [-1, [1, -1], [1, float("nan")], [float("inf")]])
+def test_what_is_no_number_of_units(monkeypatch: pytest.MonkeyPatch, said: Any) -> None:
+    monkeypatch.setattr(Counted, "said", said)
+    with pytest.raises(ValueError, match="Counted says of its units"):
+        costs_of(Counted())

@@ -72,9 +72,10 @@ class FeatureStage(Stage):
             for phase, first in self._first.items()
         }
 
-    def index(self, unit: int) -> Index:
+    def index(self, unit: int) -> Mapping[str, Index]:
         """Their trials, in all bins."""
-        return slice(None), self._parts[unit][1]
+        phase, trials = self._parts[unit]
+        return {f"data_{phase}": (slice(None), trials)}
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
         """Features of ten trials."""

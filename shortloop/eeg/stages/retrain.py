@@ -51,11 +51,16 @@ class Retrain(NullScores):
 
     def index(self, unit: int) -> Mapping[str, Index]:
         """Rows of the null, or those of one training bin."""
-        if not self._at_once:
-            return {"curve_null": unit + self.have, "plane_null": unit + self.have}
-        block, train_bin = divmod(unit, len(self._train))
-        part = self._parts[block]
-        return {"curve_null": (part, train_bin), "plane_null": (part, slice(None), train_bin)}
+        places: dict[str, Index]
+        if self._at_once:
+            block, train_bin = divmod(unit, len(self._train))
+            part = self._parts[block]
+            places = {"curve_null": (part, train_bin), "plane_null": (part, slice(None), train_bin)}
+        else:
+            places = {"curve_null": unit + self.have, "plane_null": unit + self.have}
+        if self._test is None:
+            del places["plane_null"]
+        return places
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
         """Train on shuffled labels, and score."""

@@ -22,17 +22,15 @@ from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
-from shortloop.worker.fields import REQUIRED, fields_of
+from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
 from shortloop.worker.output import keep_unit, lay_out, write_output
 from shortloop.worker.records import reject
 from shortloop.worker.stage import Stage
-from shortloop.worker.task import Task, open_stage
+from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import Pool, check_single_thread
 
-__all__ = ["BEFORE", "STAGE", "exax_method"]
+__all__ = ["STAGE", "exax_method"]
 
-BEFORE = "before"
-"""The name that methods have for the job which a job grows from."""
 STAGE = "stage"
 """The name that a method has for the class of its stage."""
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them
@@ -106,7 +104,7 @@ class _Work:
     def _begin(self) -> None:
         self.stage = open_stage(self.task)
         libraries: list[Plain] = [[file, *state] for file, state in self.code.watched]
-        self.units = Checkpoint(self.stage.units(), digest([self.code.code, libraries]), self._trusted)
+        self.units = Checkpoint(costs_of(self.stage), digest([self.code.code, libraries]), self._trusted)
         self.arrays = lay_out(self.stage, self.task, self.units.create_array)
         self.at_once = len(self.units) <= 1 or self.stage.is_small()
         self.units.start()
@@ -143,6 +141,10 @@ class _Work:
                 Path(file).unlink()
             return []
         check_located()
+        if twice := sorted({*files} & {*written}):
+            raise ValueError(
+                f"{type(self.stage).__name__} gives {twice[0]} at its end, as one of its units does"
+            )
         return [*files, *written]
 
 

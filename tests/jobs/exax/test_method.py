@@ -249,6 +249,16 @@ def test_what_is_refused_at_its_end_leaves_no_files(jobs: Jobs, monkeypatch: pyt
     assert not list(job.path.rglob("*.txt"))
 
 
+class Twice(Powers):
+    def finish(self, out: Outputs) -> Finished:
+        return Finished(files={"pages/0.txt": b"all"})
+
+
+def test_the_end_gives_no_file_of_a_unit(jobs: Jobs) -> None:
+    with pytest.raises(ValueError, match=r"gives pages/0\.txt at its end, and one of its units"):
+        jobs.run(Twice, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+
+
 class Unsure(Powers):
     def is_small(self) -> bool:
         raise InputError("no such numbers")

@@ -1,0 +1,50 @@
+"""Names that what a stage leaves may have: in the folder of its job, and not of what others write there."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+__all__ = ["check_array_name", "check_file_name"]
+
+# Of exax, and of this package.
+OF_OTHERS = {"setup.json", "post.json", "method.tar.gz", "result.pickle", "record.json", "manifest.json"}
+FOLDERS_OF_OTHERS = {"OUTPUT", "DS"}
+
+
+def check_array_name(name: str) -> None:
+    """Refuse what is no name of an array.
+
+    Parameters
+    ----------
+    name : str
+        The name; the file is called ``NAME.npy``.
+
+    Raises
+    ------
+    ValueError
+        If the file would not be in the job's folder, or would be a hidden one.
+    """
+    if not name or name.startswith(".") or "/" in name or "\0" in name:
+        raise ValueError(f"an array cannot have the name {name!r}")
+
+
+def check_file_name(name: str) -> None:
+    """Refuse what is no path of a file of a job.
+
+    Parameters
+    ----------
+    name : str
+        The path below the job's folder.
+
+    Raises
+    ------
+    ValueError
+        If it leads elsewhere, to a hidden file, or to one that somebody else writes, as arrays are.
+    """
+    path = PurePosixPath(name)
+    hidden = any(part.startswith(".") for part in path.parts)  # so is ".."
+    if not path.parts or str(path) != name or path.is_absolute() or hidden or "\0" in name:
+        raise ValueError(f"a file of a job cannot have the path {name!r}: it must be below the job's folder")
+    is_array = len(path.parts) == 1 and path.suffix == ".npy"
+    if is_array or name in OF_OTHERS or path.parts[0] in FOLDERS_OF_OTHERS:
+        raise ValueError(f"a file of a job cannot have the path {name!r}: it is that of another file")

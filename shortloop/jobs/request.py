@@ -41,6 +41,8 @@ class Declared:
         Default of each option, or `REQUIRED`.
     jobs : set of str
         Names of the jobs that it is made from, and of lists of them.
+    lists : set of str
+        Names of lists of jobs.
     optional : set of str
         Names of jobs that need not be given.
     siblings : tuple of str
@@ -53,6 +55,7 @@ class Declared:
 
     options: dict[str, object]
     jobs: set[str]
+    lists: set[str]
     optional: set[str]
     siblings: tuple[str, ...]
     grows: str
@@ -146,13 +149,24 @@ def request(
         If the stage knows no such argument, lacks one, or an option is not plain data.
     """
     declared = _declared(stage)
-    jobs = {name: _made(stage, name, each) for name, each in arguments.items() if name in declared.jobs}
+    jobs = {
+        name: _made(stage, name, each, name in declared.lists)
+        for name, each in arguments.items()
+        if name in declared.jobs and each is not None
+    }
     given = {name: each for name, each in arguments.items() if name not in declared.jobs}
     _check_names(stage, declared, given, jobs)
     defaults = {name: each for name, each in declared.options.items() if each is not REQUIRED}
     everything = {**(defaults if declared.stage else {}), **given}
     options = {name: plain(each) for name, each in everything.items()}
     if partition is not None:
+        if not isinstance(partition, str) or not partition:
+            raise InputError(
+                "the name of a partition is a text",
+                field="partition",
+                found=repr(partition),
+                hint="change the build script: str(…), or None for all of the data",
+            )
         options["partition"] = partition
     check_options(stage, options)
     named = () if declared.stage is None else declared.stage.modules(options)
@@ -165,8 +179,7 @@ def request(
         place = place._replace(sibling=f"{sibling} #{seen[place]}".strip())
     if declared.stage is not None and imported:
         options["modules"] = list(imported)
-    taken = {name: each for name, each in jobs.items() if each is not None}
-    return Request(stage, partition, options, taken, place, declared.grows, imported)
+    return Request(stage, partition, options, jobs, place, declared.grows, imported)
 
 
 def plain(value: object) -> Plain:
@@ -216,11 +229,14 @@ def _read(module: ModuleType) -> Declared:
     if stage is not None:
         fields = fields_of(stage)
         jobs = {*fields.jobs, *fields.lists, *fields.perhaps}
-        return Declared(fields.options, jobs, {*fields.perhaps}, stage.siblings, stage.grows, stage)
-    listed = [each[0] if isinstance(each, list) else each for each in getattr(module, "jobs", ())]
-    jobs = {name for name in listed if name != BEFORE}
+        optional = {*fields.perhaps}
+        return Declared(fields.options, jobs, {*fields.lists}, optional, stage.siblings, stage.grows, stage)
+    said = getattr(module, "jobs", ())
+    lists = {each[0] for each in said if isinstance(each, list)}
+    jobs = lists | {each for each in said if not isinstance(each, list) and each != BEFORE}
     options = dict(getattr(module, "options", {}))
-    return Declared(options, jobs, jobs, getattr(module, "siblings", ()), getattr(module, "grows", ""), None)
+    siblings, grows = getattr(module, "siblings", ()), getattr(module, "grows", "")
+    return Declared(options, jobs, lists, jobs, siblings, grows, None)
 
 
 def _traceback(error: Exception, file: Path) -> str:
@@ -246,16 +262,16 @@ def _check_names(
         )
 
 
-def _made(stage: str, name: str, made: object) -> Built | Sequence[Built] | None:
-    if made is None or isinstance(made, Built):
+def _made(stage: str, name: str, made: object, is_list: bool) -> Built | Sequence[Built]:
+    if isinstance(made, Built) and not is_list:
         return made
-    if isinstance(made, list | tuple) and all(isinstance(one, Built) for one in made):
+    if is_list and isinstance(made, list | tuple) and all(isinstance(one, Built) for one in made):
         return made
     raise InputError(
         f"the stage {stage} is made from jobs",
         field=name,
         found=repr(made)[:200],
-        expected="what `run.build` gave, or a list of that",
+        expected="a list of what `run.build` gave" if is_list else "what `run.build` gave, one job",
         hint="change the build script",
     )
 

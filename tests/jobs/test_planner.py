@@ -19,7 +19,7 @@ package = pytest.fixture(own_package)
 
 METHOD = """\
 options = {{"partition": "", "count": 0}}
-jobs = ("above", "before")
+jobs = ({above!r}, "before")
 grows = {grows!r}
 
 
@@ -36,7 +36,9 @@ class Chain:
 
     def __init__(self, project: Path) -> None:
         for name in ("first", "second", "last"):
-            write(project, f"methods/a_{name}.py", METHOD.format(name=name, grows=GROWS.get(name, "")))
+            above = ["above"] if name == "last" else "above"
+            method = METHOD.format(name=name, above=above, grows=GROWS.get(name, ""))
+            write(project, f"methods/a_{name}.py", method)
             write(project, f"shortloop/{name}.py", "def f(): return 1\n")
         self.project = project
         self.runs = Runs(project)

@@ -117,6 +117,7 @@ def test_lists_of_jobs_may_be_empty_or_tuples(methods: Path) -> None:
         ({"spec": SPEC, "others": []}, "no panel"),
         ({"panel": PANEL, "others": []}, "no spec"),
         ({**JOBS, "spec": SPEC, "cuont": 3, "applied": OTHER}, "applied, cuont"),
+        ({"spec": SPEC, "panel": None, "others": None}, "no others, no panel"),
         ({"specs": SPEC}, "specs, no others, no panel, no spec"),
         ({**JOBS, "spec": SPEC, "before": OTHER}, "before"),
     ],
@@ -130,11 +131,23 @@ def test_arguments_that_are_unknown_or_missing_are_named(
     assert caught.value.expected == "spec, kind, count, file, extra, others, panel"
 
 
-@pytest.mark.parametrize("wrong", ["main-1", [PANEL, "main-1"], 3, {"a": PANEL}])
+@pytest.mark.parametrize("wrong", ["main-1", [PANEL, "main-1"], 3, {"a": PANEL}, [PANEL], (), ["main-1"]])
 def test_what_is_no_job_is_refused(methods: Path, wrong: object) -> None:
     with pytest.raises(InputError, match="the stage fit is made from jobs") as caught:
         asked(spec=SPEC, panel=wrong, others=[])
     assert caught.value.field == "panel"
+    assert caught.value.expected == "what `run.build` gave, one job"
+
+
+@pytest.mark.parametrize("wrong", ["main-1", [PANEL, "main-1"], PANEL, {"a": PANEL}, [[PANEL]]])
+def test_what_is_no_list_of_jobs_is_refused(methods: Path, wrong: object) -> None:
+    fit: dict[str, Any] = {"spec": SPEC, "panel": PANEL, "others": wrong}
+    plain_method: dict[str, Any] = {"many": wrong}
+    for stage, given in (("fit", fit), ("plain", plain_method)):
+        with pytest.raises(InputError, match=f"the stage {stage} is made from jobs") as caught:
+            asked(stage, **given)
+        assert caught.value.field == list(given)[-1]
+        assert str(caught.value.expected).startswith("a list")
 
 
 def test_a_job_is_no_option(methods: Path) -> None:
@@ -176,6 +189,13 @@ def test_other_options_are_refused(methods: Path, wrong: object) -> None:
     with pytest.raises(InputError, match="an option of fit is not plain data") as caught:
         asked(spec={"name": "a", "x": wrong}, **JOBS)
     assert str(caught.value.field).startswith("option spec.x")
+
+
+@pytest.mark.parametrize("wrong", [3, "", ("A", 1), b"A"])
+def test_a_partition_is_some_text(methods: Path, wrong: Any) -> None:
+    with pytest.raises(InputError, match="the name of a partition is a text") as caught:
+        asked(partition=wrong, spec=SPEC, **JOBS)
+    assert caught.value.found == repr(wrong)
 
 
 def test_a_partition_is_text(methods: Path) -> None:

@@ -24,7 +24,7 @@ from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
 from shortloop.worker.output import keep_unit, lay_out, write_output
-from shortloop.worker.records import reject
+from shortloop.worker.records import create_array, reject
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import Pool, check_single_thread
@@ -68,7 +68,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
         "options": {"partition": None, "modules": [], **options},
         "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
     }
-    if stage.units is Stage.units:
+    if not _has_units(stage):
         return made | {"synthesis": _all_at_once(stage, file)}
     return made | {"prepare": _prepare(stage, file), "analysis": _analysis, "synthesis": _synthesis}
 
@@ -99,15 +99,19 @@ class _Work:
         """Whether what is to be computed was found not to be computable; the job says why."""
         self.at_once = True
         """Whether it is not worth to share it out."""
+        self.units: Checkpoint | None = None
         self._or_refuse(self._begin)
 
     def _begin(self) -> None:
         self.stage = open_stage(self.task)
-        libraries: list[Plain] = [[file, *state] for file, state in self.code.watched]
-        self.units = Checkpoint(costs_of(self.stage), digest([self.code.code, libraries]), self._trusted)
-        self.arrays = lay_out(self.stage, self.task, self.units.create_array)
-        self.at_once = len(self.units) <= 1 or self.stage.is_small()
-        self.units.start()
+        if _has_units(type(self.stage)):
+            libraries: list[Plain] = [[file, *state] for file, state in self.code.watched]
+            self.units = Checkpoint(costs_of(self.stage), digest([self.code.code, libraries]), self._trusted)
+            self.arrays = lay_out(self.stage, self.task, self.units.create_array)
+            self.at_once = len(self.units) <= 1 or self.stage.is_small()
+            self.units.start()
+        else:
+            self.arrays = lay_out(self.stage, self.task, create_array)
         self.refused = False
 
     def _trusted(self, job: Path) -> bool:
@@ -125,6 +129,7 @@ class _Work:
 
     def compute(self) -> Pools | None:
         """Compute units until none is left; the thread pools of this process, if it computed any."""
+        assert self.units is not None
         any_drawn = False
         for unit in self.units:
             any_drawn = True
@@ -133,7 +138,7 @@ class _Work:
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
         """Write what is left; the files beside the arrays."""
-        files = self.units.finish()
+        files = [] if self.units is None else self.units.finish()
         threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
         written = self._or_refuse(lambda: write_output(self.stage, self.task, self.arrays, threads))
         if written is None:
@@ -175,6 +180,10 @@ def _all_at_once(kind: type[Stage], file: str) -> Callable[..., Any]:
             _register(job, work.finish([]))
 
     return synthesis
+
+
+def _has_units(stage: type[Stage]) -> bool:
+    return stage.units is not Stage.units
 
 
 def _register(job: Any, files: list[str]) -> None:

@@ -152,7 +152,9 @@ def typed_options(
 
 def warm_up() -> None:
     """Import what all stages need, so that processes forked later share it."""
-    import pydantic  # noqa: F401
+    from pydantic import TypeAdapter
+
+    TypeAdapter(int)  # it imports most of itself when it is first used
 
 
 def _adapters(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:

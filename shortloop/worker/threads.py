@@ -42,7 +42,9 @@ def set_single_thread() -> None:
 
 def warm_up() -> None:
     """Import what `check_single_thread` needs, so that processes forked later share it."""
-    import threadpoolctl  # noqa: F401
+    import threadpoolctl
+
+    threadpoolctl.threadpool_info()  # it remembers where the libraries really are
 
 
 def check_single_thread() -> list[Pool]:

@@ -10,7 +10,12 @@ from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
 from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["amplitude_features"]
+__all__ = ["amplitude_features", "warm_up"]
+
+
+def warm_up() -> None:
+    """Import what `amplitude_features` needs, so that processes forked later share it."""
+    from scipy.signal import butter, sosfiltfilt  # noqa: F401
 
 
 def amplitude_features(

@@ -13,7 +13,13 @@ from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
 from shortloop.eeg.features.settings import PowerSettings
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["frequencies", "power_features", "power_of_trials"]
+__all__ = ["frequencies", "power_features", "power_of_trials", "warm_up"]
+
+
+def warm_up() -> None:
+    """Import what `power_features` needs, so that processes forked later share it."""
+    from mne.time_frequency import morlet  # noqa: F401
+
 
 # One matrix product serves this many neighbouring points ...
 BLOCK = 8

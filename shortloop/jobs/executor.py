@@ -81,7 +81,7 @@ class Executor(Run):
             found = self._lookup.find(wanted, parts)
             if found is not None:
                 return found
-            preload.announce(wanted.stage)
+            preload.announce(wanted.stage, wanted.modules)
             order = self._order(wanted, parts)
             made = make(self._urd, self._lookup.store, order, self._meter)
             if made is not None and wanted.parts() != parts:

@@ -125,8 +125,8 @@ def test_a_file_that_cannot_be_read_is_named(runs: Runs) -> None:
 
 
 def test_jobs_are_announced_before_they_are_built(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    announced: list[str] = []
-    monkeypatch.setattr(preload, "announce", announced.append)
+    announced: list[tuple[str, tuple[str, ...]]] = []
+    monkeypatch.setattr(preload, "announce", lambda *of: announced.append(of))
     runs.run(pipeline)
     runs.run(pipeline)
-    assert announced == ["first", "first", "second"]
+    assert announced == [("first", ()), ("first", ()), ("second", ())]

@@ -36,7 +36,7 @@ def test_everything_that_jobs_import_is_in_their_keys(project: LiveProject) -> N
         project.folder / "shortloop" / "jobs" / "exax" / "preload.py"
     )  # loaded early, imports would not show
     text = warm.read_text(encoding="utf-8")
-    warm.write_text(f"{text}\n\ndef announce(method):\n    pass\n", encoding="utf-8")
+    warm.write_text(f"{text}\n\ndef announce(method, modules=()):\n    pass\n", encoding="utf-8")
     project.run()
     seen: dict[str, set[str]] = {}
     for job in project.summary()["jobs"]:

@@ -3,31 +3,42 @@
 exax forks each job from one process that has loaded the methods. Methods import heavy libraries only where
 they use them, so that a run that builds nothing is quick; a run that builds much would pay for these imports
 job by job. So a run announces each method that it has a job of, and the process that forks imports what the
-method's file imports before it forks the first; the others inherit that.
+method's file imports before it forks the first; the others inherit that. So it is with modules that an
+option names; but exax does not load its methods anew when one of these changes, so a job keeps them only if
+their files are still what was loaded.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import json
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from shortloop.jobs.keys.closure import closure
-from shortloop.jobs.keys.code import code_file
+from shortloop.jobs.exax.loading import Loaded, loaded_modules
+from shortloop.jobs.keys.code import code_file, code_state
 from shortloop.jobs.keys.key import find_method
 from shortloop.jobs.keys.source import read_source
 from shortloop.jobs.project import cache_directory, write_atomically
+from shortloop.plain import Plain
 
-__all__ = ["announce", "forget", "import_before_forks"]
+__all__ = ["announce", "forget", "import_before_forks", "modules_beside"]
 
 MADE_OF_STAGE = "shortloop.jobs.exax.method.exax_method"
 # What every stage needs.
 ALWAYS = ("shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
 
 
-def announce(method: str) -> None:
+# Modules that jobs of a method need beside those that it imports, by the method and the modules that an
+# option of the job names.
+_beside: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+
+
+def announce(method: str, modules: Sequence[str] = ()) -> None:
     """Say that a job of a method comes next.
 
     Parameters
@@ -35,11 +46,44 @@ def announce(method: str) -> None:
     method : str
         Name of the method. Nothing is imported for one that does not say what it imports, with `code_of`:
         nobody would notice that an imported module has changed.
+    modules : sequence of str
+        Modules that it imports by a name that is an option.
     """
     package, file = find_method(method)
     if code_file(file).is_file():
-        note = {"pid": os.getpid(), "modules": _imported(file, f"{package}.{file.stem}")}
+        known, own = code_state(file, modules).modules, code_state(file).modules
+        imported = _imported(file, f"{package}.{file.stem}", own)
+        imported |= {*modules, *_imported_by(modules, known)}
+        note: dict[str, Plain] = {"pid": os.getpid(), "method": method, "named": list(modules)}
+        note |= {"modules": sorted(imported), "beside": sorted(known.keys() - own.keys())}
         write_atomically(_note(), json.dumps(note))
+
+
+def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
+    """Modules that a job has beside those that its method imports, if they are as they were loaded.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    modules : sequence of str
+        Modules that it imports by a name that is an option.
+
+    Returns
+    -------
+    set of str
+        Empty if one of them changed: others may hold something of it.
+    """
+    names = _beside.get((method, tuple(modules)), [])
+    loaded = {name: found for name, found in loaded_modules().items() if name in names}
+    return {*loaded} if all(map(_is_as_loaded, loaded.values())) else set()
+
+
+def _is_as_loaded(module: Loaded) -> bool:
+    try:
+        return hashlib.sha256(Path(module.file).read_bytes()).hexdigest() == module.content
+    except OSError:
+        return False
 
 
 def forget() -> None:
@@ -55,23 +99,31 @@ def import_before_forks() -> None:
     def import_announced() -> None:
         if os.getpid() != forks_jobs:
             return
-        for name in sorted(_announced() - imported):
-            imported.add(name)
-            with contextlib.suppress(Exception):  # the job that needs it says so better
-                _import(name)
+        note = _announced()
+        for name in note.get("modules", []):
+            if name not in imported:
+                imported.add(name)
+                with contextlib.suppress(Exception):  # the job that needs it says so better
+                    _import(name)
+        if note and (of := (note["method"], tuple(note["named"]))) not in _beside:
+            _beside[of] = note["beside"]
+            with contextlib.suppress(Exception):
+                code_state(find_method(of[0])[1], of[1])  # each job asks for it
 
     os.register_at_fork(before=import_announced)
 
 
-def _imported(file: Path, method: str) -> list[str]:
+def _imported(file: Path, method: str, known: Mapping[str, Path]) -> set[str]:
     """What a method imports; of one that is made of a stage, what that imports too."""
-    names = read_source(file, method).names
+    names = {*read_source(file, method).names}
     if MADE_OF_STAGE not in names:
         return names
-    known = closure(file)[0]
-    direct = {name.rpartition(".")[0] for name in names} & known.keys()
-    of_stages = {name for module in direct for name in read_source(known[module], module).names}
-    return sorted({*names, *of_stages, *ALWAYS})
+    stages = {name.rpartition(".")[0] for name in names} & known.keys()
+    return {*names, *_imported_by(stages, known), *ALWAYS}
+
+
+def _imported_by(modules: Iterable[str], known: Mapping[str, Path]) -> set[str]:
+    return {name for each in modules if each in known for name in read_source(known[each], each).names}
 
 
 def _import(name: str) -> None:
@@ -84,13 +136,13 @@ def _import(name: str) -> None:
         module.warm_up()
 
 
-def _announced() -> set[str]:
+def _announced() -> dict[str, Any]:
     try:
-        note = json.loads(_note().read_text(encoding="utf-8"))
+        note: dict[str, Any] = json.loads(_note().read_text(encoding="utf-8"))
         os.kill(note["pid"], 0)  # a run that was killed left its note behind
     except (OSError, ValueError, KeyError):
-        return set()
-    return set(note["modules"])
+        return {}
+    return note
 
 
 def _note() -> Path:

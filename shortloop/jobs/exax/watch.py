@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded_modules
+from shortloop.jobs.exax.preload import modules_beside
 from shortloop.jobs.keys.code import modules_as_loaded
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
@@ -54,6 +55,7 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     package, name = setup["package"], f"{setup['package']}.a_{setup['method']}"
     file = getattr(sys.modules.get(name), "__file__", None)
     imports = {name, *(modules_as_loaded(Path(file).resolve()) if file else ())}
+    imports |= modules_beside(setup["method"], setup["options"].get("modules") or ())
     above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
     forget_modules(set(loaded_modules()) - imports - above)
     note(loaded={each: found for each, found in loaded_modules().items() if each in imports})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -111,3 +112,69 @@ def test_a_run_that_is_over_leaves_no_note(tmp_path: Path, monkeypatch: pytest.M
     preload.forget()
     preload.forget()
     assert not preload._note().exists()
+
+
+NAMED = """
+import json, os, sys, types
+from pathlib import Path
+sys.path.insert(0, os.getcwd())
+sys.modules["__main__"] = types.SimpleNamespace(__file__="/x/accelerator/runner.py")
+from shortloop.jobs.exax import preload
+from shortloop.jobs.exax.loading import load_from_source
+from shortloop.jobs.exax.server import prepare_runner
+from shortloop.jobs.keys.code import code_file, code_text
+prepare_runner()
+load_from_source("methods")
+file = Path("methods/a_named.py").resolve()
+code_file(file).write_text(code_text(file))
+
+def job(named):
+    preload.announce("named", named)
+    child = os.fork()
+    if not child:
+        loaded = sorted(name for name in ("above", "below", "other") if name in sys.modules)
+        print(json.dumps([loaded, sorted(preload.modules_beside("named", named))]), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+job([])
+job(["above"])
+job(["other"])
+below = Path("below.py")
+was = below.read_text()
+below.write_text(was.replace("1", "2"))
+job(["above"])
+job(["other"])
+below.write_text(was)
+job(["above"])
+below.unlink()
+job(["above"])
+"""
+
+
+def test_modules_that_an_option_names_are_kept_while_they_are_as_they_were_loaded(tmp_path: Path) -> None:
+    """exax loads no method anew when one of them changes: a job then has to load them itself."""
+    write_configuration(tmp_path)
+    files = {
+        "methods/__init__.py": "",
+        "methods/a_named.py": f"{SAYS_SO}\n\ndef synthesis():\n    pass\n",
+        "above.py": "def step():\n    import below\n",
+        "below.py": "X = 1\n",
+        "other.py": "Y = 1\n",
+    }
+    (tmp_path / "methods").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", NAMED], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+    )
+    all_three, both = ["above", "below", "other"], ["above", "below"]
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        [[], []],
+        [both, both],
+        [all_three, ["other"]],
+        [all_three, []],
+        [all_three, ["other"]],
+        [all_three, both],
+        [all_three, []],
+    ]

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from shortloop.eeg.decoding.settings import DecodingSettings
     from shortloop.types import FloatArray, IntArray
 
-__all__ = ["LinearSvmSettings"]
+__all__ = ["LinearSvmSettings", "warm_up"]
+
+
+def warm_up() -> None:
+    """As that of the settings, which is the same for all of them."""
+    LinearSvmSettings().warm_up()
 
 
 class LinearSvmSettings(EstimatorSettings):
@@ -40,6 +45,7 @@ class LinearSvmSettings(EstimatorSettings):
         from shortloop.eeg.decoding.settings import DecodingSettings
 
         labels, folds = np.tile([0, 1, 2], 8), np.arange(24) % 2
+        labels.flags.writeable = False  # as maps of files are
         decoding, few = DecodingSettings(folds=2, select_alpha=0.5), LinearSvmSettings(inner_folds=2)
         for dtype, order in LAYOUTS:
             x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from house import METHODS, id_of
-from in_process import InProcess, cut_off_and_resumed, do_job, files_of, stage_of, unit_of
+from in_process import InProcess, compiled_by_units, cut_off_and_resumed, do_job, files_of, stage_of, unit_of
 from scipy.io import savemat
 
 from build_scripts.build_pipeline import apply, make_features, permute, pipeline, train
@@ -182,6 +182,23 @@ def test_it_is_plain_data_and_opens_in_any_process(
         assert here.keys() == there.keys()
         for name, value in here.items():
             assert pickle.dumps(there[name]) == pickle.dumps(value), name
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[ProcessPoolExecutor]:
+    """Another process, which does nothing but fork."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+@each_case
+def test_what_is_compiled_is_compiled_when_it_is_opened(
+    jobs: Jobs, fresh: ProcessPoolExecutor, case: Case
+) -> None:
+    """Processes that are forked then share it, and do not load it again each."""
+    task = jobs.tasks[case]
+    if costs_of(open_stage(task)):
+        assert fresh.submit(compiled_by_units, task).result() == []
 
 
 @each_case

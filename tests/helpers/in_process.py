@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import importlib
 import json
+import multiprocessing
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +173,22 @@ def files_of(folder: Path) -> dict[str, bytes]:
     """All that a job left."""
     found = sorted(file for file in folder.rglob("*") if file.is_file() and file.name != SETUP)
     return {str(file.relative_to(folder)): file.read_bytes() for file in found}
+
+
+def compiled_by_units(task: Task) -> list[str]:
+    """What numba compiles, or loads, when a fork of this process computes its first unit of a job."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        return pool.submit(_compiled_by_units, task).result()
+
+
+def _compiled_by_units(task: Task) -> list[str]:
+    stage = open_stage(task)
+    before = _signatures()
+    stage.compute(0)
+    return sorted(_signatures() - before)
+
+
+def _signatures() -> set[str]:
+    numba = sys.modules.get("numba.core.dispatcher")
+    found = [] if numba is None else [each for each in gc.get_objects() if isinstance(each, numba.Dispatcher)]
+    return {f"{each.__name__}{signature}" for each in found for signature in each.signatures}

@@ -14,7 +14,6 @@ import numpy as np
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import decision_ranks
 from shortloop.eeg.decoding.metrics.decisions import decide
-from shortloop.eeg.decoding.selection.kernels import LAYOUTS
 from shortloop.eeg.decoding.selection.scaling import standardize
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models
@@ -228,10 +227,19 @@ def refit_and_apply(
     return votes
 
 
-def warm_up() -> None:
-    """Compile what `apply_weights` needs, so that processes forked later share it."""
-    stacked = stack_weights(np.ones((1, 1, 2, 2)))
-    for dtype, order in LAYOUTS:
-        x: FloatArray = np.zeros((2, 2), dtype=dtype, order=order)
-        for scaling in ("separate", "training"):
-            apply_weights(x, stacked, np.zeros((1, 1, 2)), np.ones((1, 1), dtype=bool), scaling=scaling)
+def warm_up(like: FloatArray | None = None, scaling: str = "separate") -> None:
+    """Compile what `apply_weights` needs, so that processes forked later share it.
+
+    Parameters
+    ----------
+    like : array of float, shape (trials, features), optional
+        Features: only their type and order in memory count. Default: as features are that are computed here.
+    scaling : str, default "separate"
+        As of `apply_weights`.
+    """
+    stacked, intercepts = stack_weights(np.ones((1, 1, 2, 2))), np.zeros((1, 1, 2))
+    dtype = np.dtype(np.float32) if like is None else like.dtype
+    by_features = like is not None and like.flags.f_contiguous and not like.flags.c_contiguous
+    x: FloatArray = np.zeros((2, 2), dtype, order="F" if by_features else "C")
+    x.flags.writeable = intercepts.flags.writeable = False  # as maps of files are
+    apply_weights(x, stacked, intercepts, np.ones((1, 1), dtype=bool), scaling=scaling)

@@ -29,8 +29,8 @@ class Apply(Stage):
         """Map features and classifiers."""
         import numpy as np
 
-        from shortloop.eeg.decoding.apply import stack_weights
-        from shortloop.eeg.decoding.train import warm_up
+        from shortloop.eeg.decoding import apply, train
+        from shortloop.eeg.decoding.selection.scaling import warm_up_scaling
         from shortloop.eeg.stages.feature_files import load_features
         from shortloop.eeg.stages.models import settings_of
 
@@ -43,9 +43,12 @@ class Apply(Stage):
         self._has_model = np.asarray(self._arrays["kept"].any(axis=2))  # of each bin and fold
         self._stacked = None
         if not self._linear:
-            warm_up(self._estimator)
+            train.warm_up(self._estimator)
         elif not self._within:
-            self._stacked = stack_weights(self._arrays["weights"])
+            apply.warm_up(self._test.data[0], self._decoding.scaling)
+            if "decisions" in self._arrays:
+                warm_up_scaling(self._test.data)
+            self._stacked = apply.stack_weights(self._arrays["weights"])
 
     @property
     def _voters(self) -> int:

@@ -26,6 +26,8 @@ class Retrain(NullScores):
     def open(self) -> None:
         """Map the features, and share the permutations out: bin by bin where one training serves many."""
         from shortloop.eeg.decoding.batched.scores import can_be_batched, labelling_blocks, warm_up_batched
+        from shortloop.eeg.decoding.selection.scaling import warm_up_scaling
+        from shortloop.eeg.decoding.train import warm_up
         from shortloop.eeg.stages.feature_files import load_features
         from shortloop.eeg.stages.models import settings_of
 
@@ -39,7 +41,10 @@ class Retrain(NullScores):
         self._at_once = can_be_batched(self._estimator, self._decoding)
         left = self.count - self.have
         parts = [slice(number, number + 1) for number in range(left)]
-        if self._at_once:
+        warm_up_scaling(self._train)
+        if not self._at_once:
+            warm_up(self._estimator)
+        else:
             warm_up_batched(self._estimator)
             parts = labelling_blocks(left, len(self._folds), self._n_classes) if left else []
         self._parts = [slice(self.have + each.start, self.have + each.stop) for each in parts]

@@ -10,7 +10,7 @@ import numpy as np
 from shortloop.eeg.decoding.selection.kernels import EPSILON, read_only, standardize_features
 from shortloop.types import FloatArray
 
-__all__ = ["moments", "standardize", "zscore"]
+__all__ = ["moments", "standardize", "warm_up_scaling", "zscore"]
 
 
 BLOCK = 2**17
@@ -57,6 +57,18 @@ def standardize(x: FloatArray, dtype: Any = np.float64) -> tuple[FloatArray, Flo
     scaled = np.empty(x.shape[::-1], dtype)
     standardize_features(read_only(x), scaled, mean, std)
     return scaled.T, mean, std
+
+
+def warm_up_scaling(x: FloatArray) -> None:
+    """Compile what `standardize` needs, so that processes forked later share it.
+
+    Parameters
+    ----------
+    x : array of float
+        Features: only their type counts.
+    """
+    standardize(np.zeros((2, 2), x.dtype))
+    standardize(np.zeros((2, 2), x.dtype, order="F"))
 
 
 def zscore(x: FloatArray) -> FloatArray:

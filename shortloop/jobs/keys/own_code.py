@@ -87,11 +87,11 @@ def version_of(library: str) -> Version | None:
         return None
     files = _files_of(distribution)
     states = states_of_files(files)  # before they are read, so that an installation meanwhile shows
-    text = distribution.version
+    text, requires = _says_of_itself(distribution)
     if distribution.read_text("direct_url.json") is not None:
         listed = distribution.read_text("RECORD") or ""
         text += f" of {hashlib.blake2b(listed.encode(), digest_size=10).hexdigest()}"
-    required = {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in distribution.requires or ()}
+    required = {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in requires}
     version = Version(text, files, [name for name in NUMERICAL if name in required])
     _versions[library] = (states, version)
     return version
@@ -157,6 +157,17 @@ def _distribution(library: str) -> metadata.Distribution | None:
             return None
     found = metadata.packages_distributions().get(library, [])  # slow: it reads what each has installed
     return metadata.distribution(found[0]) if found else None
+
+
+def _says_of_itself(distribution: metadata.Distribution) -> tuple[str, list[str]]:
+    """Its version, and what it requires."""
+    import email
+
+    text = distribution.read_text("METADATA")
+    if text is None:
+        return distribution.version, distribution.requires or []
+    headers = email.message_from_string(text.partition("\n\n")[0])  # to read its description takes longest
+    return headers["Version"], headers.get_all("Requires-Dist") or []
 
 
 def _files_of(distribution: Any) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -143,3 +145,12 @@ def test_an_archive_on_the_path_is_not_looked_into(tmp_path: Path, monkeypatch: 
 def test_a_file_that_somebody_put_among_the_libraries_is_ones_own(site: Path) -> None:
     (site / "dropped.py").write_text("x = 1\n", encoding="utf-8")
     assert whole_package("dropped") == {"dropped": site / "dropped.py"}
+
+
+@pytest.mark.parametrize("library", ["numpy", "scipy", "pydantic", "mne", "numba", "accelerator"])
+def test_versions_are_those_that_pip_shows(library: str) -> None:
+    found = version_of(library)
+    assert found is not None
+    assert found.text == metadata.version(library)
+    required = {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in metadata.requires(library) or ()}
+    assert set(found.beneath) == required & set(own_code.NUMERICAL)

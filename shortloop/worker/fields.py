@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import re
 import sys
 import typing
 from collections.abc import Mapping
@@ -30,7 +29,6 @@ REQUIRED = inspect.Parameter.empty
 ONE = ("Job", Job)
 MANY = ("list[Job]", list[Job])
 PERHAPS = ("Job | None", Job | None)
-OTHER = re.compile(rf"\b(Job|{Job.__name__})\b")
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,9 @@ def fields_of(stage: type[Stage]) -> Fields:
     for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
         for name, annotation in vars(kind).get("__annotations__", {}).items():
             is_field = not str(annotation).startswith(("ClassVar", "typing.ClassVar"))
-            if is_field and (hasattr(Stage, name) or name == BEFORE or name.startswith("_")):
+            if not is_field:
+                continue
+            if hasattr(Stage, name) or name == BEFORE or name.startswith("_"):
                 raise InputError(
                     "a field of a stage cannot have this name",
                     field=f"{kind.__name__}.{name}",
@@ -85,16 +85,24 @@ def fields_of(stage: type[Stage]) -> Fields:
                 fields.lists.append(name)
             elif annotation in PERHAPS:
                 fields.perhaps.append(name)
-            elif OTHER.search(str(annotation)):
+            elif _names_jobs(annotation):
                 raise InputError(
                     "a stage is not made from jobs in this way",
                     field=f"{kind.__name__}.{name}",
                     found=str(annotation),
                     expected=", ".join(str(each[0]) for each in (ONE, MANY, PERHAPS)),
                 )
-            elif is_field:
+            else:
                 fields.options[name] = getattr(stage, name, REQUIRED)
     return fields
+
+
+def _names_jobs(annotation: object) -> bool:
+    """Whether an annotation, as it is written or as it is, has jobs in it."""
+    if isinstance(annotation, str):
+        parts = ast.walk(ast.parse(annotation, mode="eval"))
+        return any("Job" in (getattr(each, "id", ""), getattr(each, "attr", "")) for each in parts)
+    return annotation is Job or any(map(_names_jobs, typing.get_args(annotation)))
 
 
 def typed_options(

@@ -110,6 +110,17 @@ def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None
     assert caught.value.expected == "Job, list[Job], Job | None"
 
 
+@pytest.mark.parametrize("annotation", ['Literal["Job"]', "Result | None", "JobSettings", "list[Jobs]"])
+def test_options_that_only_sound_like_jobs(annotation: str) -> None:
+    assert list(fields_of(type("Other", (Stage,), {"__annotations__": {"x": annotation}})).options) == ["x"]
+
+
+@pytest.mark.parametrize("annotation", ["ClassVar[Job]", "ClassVar[list[Job] | None]", ClassVar[Job]])
+def test_what_is_of_the_class_is_no_field(annotation: Any) -> None:
+    found = fields_of(type("Other", (Stage,), {"__annotations__": {"x": annotation}}))
+    assert (found.options, found.jobs, found.lists) == ({}, [], [])
+
+
 def test_options_are_of_their_types() -> None:
     given: dict[str, Any] = {**GIVEN, "price": "2.50", "shares": ["1/3"], "table": {"x": [1, None]}}
     typed = typed_options(Plain, given, FILES)

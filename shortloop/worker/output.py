@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.worker.coverage import check_coverage, indices_of
 from shortloop.worker.names import check_array_name, check_file_name
-from shortloop.worker.places import check_places, places_of
 from shortloop.worker.records import Array, Outside, save_array, write_record
 from shortloop.worker.results import open_result
 from shortloop.worker.stage import Finished, Out, Outputs, Stage
@@ -44,9 +44,9 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
     Raises
     ------
     ValueError
-        If an output has a name that no file can have, or a place that no unit fills, or several; or the stage
-        grows, and an output does not have a row for each of what it grows in: those of a job before could
-        not be taken over.
+        If an output has a name that no file can have, or an element that no unit fills, or several; or the
+        stage grows, and an output does not have a row for each of what it grows in: those of a job before
+        could not be taken over.
     """
     outs = stage.outputs()
     for name in outs:
@@ -57,7 +57,7 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
             if out.shape[:1] != (rows,):
                 found = f"{type(stage).__name__} grows in {stage.grows}, which is {rows}"
                 raise ValueError(f"{found}, and its output {name} has the shape {out.shape}")
-    check_places(stage, outs, len(costs_of(stage)))
+    check_coverage(stage, outs, len(costs_of(stage)))
     arrays = {name: create(name, out.shape, out.dtype) for name, out in outs.items()}
     if task.before is not None:
         before = open_result(task.before, task.where).arrays
@@ -96,13 +96,13 @@ def keep_unit(
     if not isinstance(values, Mapping):
         raise ValueError(f"{said} gives {type(values).__name__}, not outputs by name")
     files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
-    places = places_of(stage, unit, arrays)
-    if values.keys() - files.keys() != places.keys() or not values:
+    indices = indices_of(stage, unit, arrays)
+    if values.keys() - files.keys() != indices.keys() or not values:
         found = ", ".join(sorted(values.keys() - files.keys())) or "nothing"
-        raise ValueError(f"{said} gives {found}; it is to fill {', '.join(places) or 'nothing'}")
+        raise ValueError(f"{said} gives {found}; it is to fill {', '.join(indices) or 'nothing'}")
     if files and stage.grows:
         raise ValueError(f"{said} gives files; those of a job before are not taken over")
-    for name, where in places.items():
+    for name, where in indices.items():
         value, array = np.asarray(values[name]), arrays[name]
         shape = array[where].shape
         if value.shape != shape or not np.can_cast(value.dtype, array.dtype, "same_kind"):

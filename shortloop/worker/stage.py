@@ -232,7 +232,7 @@ class Stage:
         -------
         index, or mapping of str to index
             Into all outputs, or, by name, into those that the unit fills. All units together must fill each
-            place once. Default: the first axis is the units.
+            element once. Default: the first axis is the units.
         """
         return unit
 

@@ -42,11 +42,11 @@ class Retrain(NullScores):
         left = self.count - self.have
         parts = [slice(number, number + 1) for number in range(left)]
         warm_up_scaling(self._train)
-        if not self._at_once:
-            warm_up(self._estimator)
-        else:
+        if self._at_once:
             warm_up_batched(self._estimator)
             parts = labelling_blocks(left, len(self._folds), self._n_classes) if left else []
+        else:
+            warm_up(self._estimator)
         self._parts = [slice(self.have + each.start, self.have + each.stop) for each in parts]
         self._many: tuple[int, Labellings] | None = None
 
@@ -56,16 +56,16 @@ class Retrain(NullScores):
 
     def index(self, unit: int) -> Mapping[str, Index]:
         """Rows of the null, or those of one training bin."""
-        places: dict[str, Index]
+        found: dict[str, Index]
         if self._at_once:
             block, train_bin = divmod(unit, len(self._train))
             part = self._parts[block]
-            places = {"curve_null": (part, train_bin), "plane_null": (part, slice(None), train_bin)}
+            found = {"curve_null": (part, train_bin), "plane_null": (part, slice(None), train_bin)}
         else:
-            places = {"curve_null": unit + self.have, "plane_null": unit + self.have}
+            found = {"curve_null": unit + self.have, "plane_null": unit + self.have}
         if self._test is None:
-            del places["plane_null"]
-        return places
+            del found["plane_null"]
+        return found
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
         """Train on shuffled labels, and score."""

@@ -1,19 +1,15 @@
-"""Where the values of units belong: each place of each output is filled by one unit, and by no other."""
+"""Units fill each element of each output, and each element once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from shortloop.worker.stage import Index, Out, Stage
 
-if TYPE_CHECKING:
-    import numpy as np
-
-__all__ = ["check_places", "places_of"]
+__all__ = ["check_coverage", "indices_of"]
 
 
-def places_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[str, Index]:
+def indices_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[str, Index]:
     """Where the values of a unit belong, in each output that it fills.
 
     Parameters
@@ -33,8 +29,8 @@ def places_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[st
     return index if isinstance(index, Mapping) else dict.fromkeys(outs, index)
 
 
-def check_places(stage: Stage, outs: Mapping[str, Out], units: int) -> None:
-    """Refuse a stage whose units leave a place of an output as it was, or fill one several times.
+def check_coverage(stage: Stage, outs: Mapping[str, Out], units: int) -> None:
+    """Refuse a stage whose units leave an element of an output as it was, or fill one several times.
 
     What they left would be zeros that nobody computed, and what two fill would depend on which is the last.
 
@@ -50,7 +46,7 @@ def check_places(stage: Stage, outs: Mapping[str, Out], units: int) -> None:
     Raises
     ------
     ValueError
-        Which names the output and the place.
+        Which names the output and the element.
     """
     kind = type(stage).__name__
     if type(stage).index is Stage.index and not stage.have:  # without a look at each of them
@@ -63,7 +59,7 @@ def check_places(stage: Stage, outs: Mapping[str, Out], units: int) -> None:
         return
     found: dict[str, list[tuple[int | slice, ...]]] = {name: [] for name in outs}
     for unit in range(units):
-        for name, where in places_of(stage, unit, outs).items():
+        for name, where in indices_of(stage, unit, outs).items():
             if name not in outs:
                 raise ValueError(f"index({unit}) of {kind} names {name}; its outputs are {', '.join(outs)}")
             found[name].append(where if isinstance(where, tuple) else (where,))
@@ -72,28 +68,23 @@ def check_places(stage: Stage, outs: Mapping[str, Out], units: int) -> None:
 
 
 def _check_filled(
-    name: str, shape: tuple[int, ...], places: list[tuple[int | slice, ...]], have: int
+    name: str, shape: tuple[int, ...], indices: list[tuple[int | slice, ...]], have: int
 ) -> None:
     import numpy as np
 
-    axes = max(*map(len, places), min(1, len(shape)), 0)  # those behind are filled as a whole
+    axes = max(*map(len, indices), min(1, len(shape)), 0)  # those behind are filled as a whole
     filled = np.zeros(shape[:axes], dtype=np.int32)
     if have:
         filled[:have] += 1
-    for where in places:
+    for where in indices:
         try:
             filled[where] += 1
         except IndexError as error:
-            raise ValueError(f"a unit belongs to no place in {name}: {error}") from None
-    if np.prod(shape) and (filled != 1).any():
-        place = next(_places_of_others(filled))
+            raise ValueError(f"the index of a unit is outside of {name}: {error}") from None
+    others = np.argwhere(filled != 1)
+    if np.prod(shape) and len(others):
+        first = others[0].tolist()
         raise ValueError(
-            f"{filled[place]} units fill {list(map(int, place))} of {name}, of shape {shape}: "
-            "each place is filled by one unit"
+            f"{filled[tuple(first)]} units fill {first} of {name}, of shape {shape}: "
+            "each element is filled by one unit"
         )
-
-
-def _places_of_others(filled: np.ndarray) -> Iterator[tuple[int, ...]]:
-    import numpy as np
-
-    yield from map(tuple, np.argwhere(filled != 1))

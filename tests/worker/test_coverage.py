@@ -1,4 +1,4 @@
-"""Units fill each place of their outputs, and each once."""
+"""Units fill each element of their outputs, and each once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shortloop.worker.places import check_places
+from shortloop.worker.coverage import check_coverage
 from shortloop.worker.stage import Out, Stage
 
 OUTS = {"a": Out((4, 3), "f8", "x × y", ""), "b": Out((4,), "f8", "x", "")}
@@ -15,20 +15,20 @@ OUTS = {"a": Out((4, 3), "f8", "x × y", ""), "b": Out((4,), "f8", "x", "")}
 class Units(Stage):
     """Which belong where the test says."""
 
-    places: Any = None
+    indices: Any = None
 
     def index(self, unit: int) -> Any:
-        return self.places[unit]
+        return self.indices[unit]
 
 
-def check(places: list[Any], have: int = 0) -> None:
+def check(indices: list[Any], have: int = 0) -> None:
     stage = Units()
-    stage.places, stage.have = places, have
-    check_places(stage, OUTS, len(places))
+    stage.indices, stage.have = indices, have
+    check_coverage(stage, OUTS, len(indices))
 
 
 @pytest.mark.parametrize(
-    ("places", "have"),
+    ("indices", "have"),
     [
         ([0, 1, 2, 3], 0),
         ([-1, 0, 2, 1], 0),
@@ -41,17 +41,17 @@ def check(places: list[Any], have: int = 0) -> None:
         ([{"a": 0, "b": slice(None)}, {"a": (1, slice(None))}, {"a": (slice(2, 4), slice(0, 3))}], 0),
     ],
 )
-def test_each_place_once(places: list[Any], have: int) -> None:
-    check(places, have)
+def test_each_element_once(indices: list[Any], have: int) -> None:
+    check(indices, have)
 
 
 @pytest.mark.parametrize(
-    ("places", "have", "said"),
+    ("indices", "have", "said"),
     [
         ([0, 1, 2], 0, r"0 units fill \[3\] of a of Units, of shape \(4, 3\)"),
         ([0, 1, 2, 2], 0, r"2 units fill \[2\] of a"),
         ([0, 0, 0, 0], 0, r"4 units fill \[0\] of a"),
-        ([0, 1, 2, 3, 4], 0, "a unit belongs to no place in a of Units: index 4 is out of bounds"),
+        ([0, 1, 2, 3, 4], 0, "the index of a unit is outside of a of Units: index 4 is out of bounds"),
         ([1, 2, 3], 2, r"2 units fill \[1\]"),  # a row of the job before, computed again
         ([3], 2, r"0 units fill \[2\]"),
         ([], 0, r"0 units fill \[0\]"),
@@ -60,20 +60,20 @@ def test_each_place_once(places: list[Any], have: int) -> None:
         ([{"c": 0}], 0, r"index\(0\) of Units names c; its outputs are a, b"),
     ],
 )
-def test_others_are_named(places: list[Any], have: int, said: str) -> None:
+def test_others_are_named(indices: list[Any], have: int, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        check(places, have)
+        check(indices, have)
 
 
 @pytest.mark.parametrize(("units", "is_right"), [(4, True), (3, False), (5, False), (0, False)])
 def test_without_an_index_the_first_axis_is_the_units(units: int, is_right: bool) -> None:
     if is_right:
-        check_places(Stage(), OUTS, units)
+        check_coverage(Stage(), OUTS, units)
     else:
         with pytest.raises(ValueError, match=f"Stage has {units} units, and the first axis of its output a"):
-            check_places(Stage(), OUTS, units)
+            check_coverage(Stage(), OUTS, units)
 
 
 def test_nothing_is_to_be_filled_in_what_is_empty() -> None:
-    check_places(Units(), {"a": Out((3, 0), "f8", "", "")}, 0)
-    check_places(Stage(), {}, 5)
+    check_coverage(Units(), {"a": Out((3, 0), "f8", "", "")}, 0)
+    check_coverage(Stage(), {}, 5)

@@ -11,7 +11,6 @@ their files are still what was loaded.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import json
 import os
@@ -21,6 +20,7 @@ from typing import Any
 
 from shortloop.jobs.exax.loading import Loaded, loaded_modules
 from shortloop.jobs.keys.code import code_file, code_state
+from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.key import find_method
 from shortloop.jobs.keys.source import read_source
 from shortloop.jobs.project import cache_directory, write_atomically
@@ -81,7 +81,7 @@ def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
 
 def _is_as_loaded(module: Loaded) -> bool:
     try:
-        return hashlib.sha256(Path(module.file).read_bytes()).hexdigest() == module.content
+        return hash_file(Path(module.file)) == module.content
     except OSError:
         return False
 

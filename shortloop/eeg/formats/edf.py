@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.formats.sessions import Part
 
-__all__ = ["EdfInput", "warm_up"]
+__all__ = ["EdfInput"]
 
 BYTES_OF_SAMPLE = 4  # in memory, for each byte in the file
 
@@ -41,7 +41,7 @@ class EdfInput(RecordedInput):
     drop: Patterns = Field((), description="channels to leave out, e.g. those of the eyes; default: none")
 
     def warm_up(self) -> None:
-        warm_up()
+        _mne()
 
     def declared(self, file: Path, participant: str) -> int:
         """Bytes of all samples in memory, after the size of the file was found to be what its header says:
@@ -147,11 +147,6 @@ class EdfInput(RecordedInput):
         )
         _warn_dropped(epochs.drop_log, file, participant)
         return epochs.get_data(copy=False), epochs.times, epochs.events
-
-
-def warm_up() -> None:
-    """Import what reading takes, so that processes forked later share it."""
-    _mne()
 
 
 def _mne() -> Any:

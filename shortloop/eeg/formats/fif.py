@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.formats.sessions import Part
 
-__all__ = ["FifInput", "warm_up"]
+__all__ = ["FifInput"]
 
 BYTES_OF_FLOAT, BYTES_OF_PACKED = 2, 10  # in memory, for each byte in the file
 TAG = struct.Struct(">4i")  # kind, type, size of what follows, next
@@ -38,7 +38,7 @@ class FifInput(RecordedInput):
     drop: Patterns = Field((), description="channels to leave out; default: none; only data channels count")
 
     def warm_up(self) -> None:
-        warm_up()
+        _mne()
 
     def declared(self, file: Path, participant: str) -> int:
         """Bytes of the file as doubles, after its tags were found to lie in it, each behind the one before:
@@ -99,11 +99,6 @@ class FifInput(RecordedInput):
             seen=Counter(by_id[number] for number in numbers),
             info=info,
         )
-
-
-def warm_up() -> None:
-    """Import what reading takes, so that processes forked later share it."""
-    _mne()
 
 
 def _mne() -> Any:

@@ -1,13 +1,3 @@
 """What is still being designed: methods and build scripts beside the main pipeline."""
 
-from shortloop.jobs.exax.loading import load_from_source
-
-load_from_source(__name__)  # before anything else is loaded
-
-from shortloop.worker.threads import set_single_thread  # noqa: E402
-
-set_single_thread()
-
-from shortloop.jobs.exax.datasets import prepare_script  # noqa: E402
-
-prepare_script()
+import shortloop.prepare  # noqa: F401  scripts that are just edited run as they are, with the server's slices

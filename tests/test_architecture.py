@@ -22,6 +22,7 @@ FRAME = (
     {"seeds", "types", "span", "plain", "extras"},
     {"settings"},
     {"engines", "worker", "jobs"},
+    {"prepare"},
     {"upkeep"},
     {"report"},
     {"cli"},

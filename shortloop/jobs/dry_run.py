@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from shortloop.errors import InputError, place_of
 from shortloop.jobs.exax.listener import slices_now
+from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.pipeline import Pipeline
 from shortloop.jobs.planner import Planner
@@ -78,6 +79,7 @@ def dry_run(script: str) -> DryRun:
     from accelerator.build import find_automata
     from accelerator.error import BuildError
 
+    load_from_source()  # a script that was just edited is planned as it is
     sys.path.insert(0, str(project_directory()))
     settings = {"method_directories": configuration().method_directories}
     try:

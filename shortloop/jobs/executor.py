@@ -15,13 +15,15 @@ from shortloop.jobs.events import Ended, Listener, Reading, Started
 from shortloop.jobs.exax import client, preload
 from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.exax.cost import Meter
+from shortloop.jobs.exax.datasets import prepare_script
 from shortloop.jobs.exax.listener import answers, slices_now, watched
+from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.keys.key import Parts, find_method
 from shortloop.jobs.lookup import Lookup, reused
 from shortloop.jobs.pipeline import Built, Pipeline, Run
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
-from shortloop.jobs.project import configuration
+from shortloop.jobs.project import configuration, configuration_file
 from shortloop.jobs.request import Request
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.inputs import register
@@ -33,6 +35,7 @@ from shortloop.worker.inputs import File
 
 __all__ = ["Executor", "run_pipeline"]
 
+PREPARE = "shortloop.prepare"
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
 
 
@@ -97,8 +100,7 @@ class Executor(Run):
         raise InputError(
             "the code goes on changing while a job runs",
             file=find_method(wanted.stage)[1],
-            hint="run again when it is as it should be; if nobody edits it, see that `__init__.py` of its "
-            "package prepares the server and its processes, as that of `methods` does",
+            hint="run again when it is as it should be; if nobody edits it, restart the server",
         )
 
     def _order(self, wanted: Request, parts: Parts) -> Order:
@@ -161,6 +163,8 @@ def run_pipeline(
     started = time.time()
     if isinstance(urd, DryRun):
         return urd.plan(pipeline, name, settings)
+    load_from_source()
+    prepare_script()
     try:
         with explained(), signals_raise(), only_run(name), watched(), Store(slices_now) as store:
             _begin(store, settings)
@@ -186,6 +190,16 @@ def run_pipeline(
 
 def _begin(store: Store, settings: SettingsFile | None) -> None:
     """See that the run may begin, and clean up after runs that were cut off."""
+    first = next(iter(configuration().method_directories))
+    if first != PREPARE:
+        raise InputError(
+            "exax's processes are not prepared for jobs that can be trusted",
+            file=configuration_file(),
+            field="method packages",
+            found=f"{first} is the first",
+            expected=f"{PREPARE} auto-discover, before all others",
+            hint="add that line, and start the server again if one runs",
+        )
     if not store.index.kept:
         raise InputError(
             "this run may not write the project's index of jobs",

@@ -25,6 +25,7 @@ workdirs:
 	main ./workdirs/main
 	other ./elsewhere/other
 method packages:
+	shortloop.prepare auto-discover
 	methods auto-discover
 listen: .socket.dir/server
 result directory: ./results

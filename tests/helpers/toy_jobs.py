@@ -36,6 +36,7 @@ slices: 2
 workdirs:
 	main ./workdirs/main
 method packages:
+	shortloop.prepare auto-discover
 	methods auto-discover
 listen: .socket.dir/server
 result directory: ./results

@@ -390,3 +390,22 @@ PyMODINIT_FUNC PyInit_fast(void) {{ return PyModule_Create(&module); }}
     made = folder / f"fast{sysconfig.get_config_var('EXT_SUFFIX')}"
     made.unlink(missing_ok=True)
     subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", str(file), "-o", str(made)], check=True)
+
+
+def test_a_project_that_prepares_too_late_is_refused(one: Outside) -> None:
+    """What was imported before would not be known."""
+    one.order("itself")
+    file = one.folder / "accelerator.conf"
+    text = file.read_text(encoding="utf-8")
+    line = "\tshortloop.prepare auto-discover\n"
+    assert line in text
+    file.write_text(
+        text.replace(line, "").replace("\tmethods auto", f"\tmethods auto-discover\n{line}#"), "utf-8"
+    )
+    try:
+        done = one.ax("run", "one")
+    finally:
+        file.write_text(text, encoding="utf-8")
+    assert done.returncode == 1
+    assert "not prepared" in done.stdout + done.stderr
+    assert "shortloop.prepare auto-discover, before all others" in done.stdout + done.stderr

@@ -2,7 +2,7 @@
 
 Python takes a file of bytecode for valid by the time of its source, in whole seconds, and its size: a module
 edited twice within a second, or put back with its old time, runs as it was. So what runs methods trusts no
-bytecode, but what it keeps itself, by content. This module is the first that a method package imports.
+bytecode, but what it keeps itself, by content.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from shortloop.jobs.store.notes import note
 __all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules"]
 
 CHECK = hashlib.sha256().digest_size  # bytes
-STALE = "bytecode"  # in place of a hash: what was run is not what the file says
 
 
 class Loaded(NamedTuple):
@@ -44,13 +43,11 @@ class Loaded(NamedTuple):
     content: str
 
 
-def load_from_source(package: str = "", anew: bool = False) -> None:
+def load_from_source(anew: bool = False) -> None:
     """From now on, this process and its forks load code of their own from source, and know what they loaded.
 
     Parameters
     ----------
-    package : str, optional
-        ``__name__`` of the package that says so, first of all.
     anew : bool, default False
         Whether to load again what was loaded before; the process that forks jobs always does.
     """
@@ -58,11 +55,8 @@ def load_from_source(package: str = "", anew: bool = False) -> None:
     if first:
         machinery.SourceFileLoader.get_code = _Table({}, _cache())  # type: ignore[method-assign,assignment]
         _note_others()
-    table = _table()
-    assert table is not None
-    table.note_running(package)
     if first and (anew or runs_jobs()):
-        # The package that is being imported goes on; others get what their sources say.
+        # What is being imported goes on; others get what their sources say.
         running = {name for name, module in sys.modules.items() if _is_running(module)}
         forget_modules(set(_own_modules()) - running - {"__main__"})
 
@@ -120,20 +114,6 @@ class _Table:
         """A module was loaded."""
         self.loaded[name] = Loaded(file, content)
         note(loaded={name: (file, content)})
-
-    def note_running(self, package: str) -> None:
-        """The package that is being imported, whose code was loaded before this was there."""
-        module = sys.modules.get(package)
-        file = getattr(module, "__file__", None)
-        if module is None or file is None or package in self.loaded:
-            return
-        source = Path(file).read_bytes()
-        content = hashlib.sha256(source).hexdigest()
-        if _code_that_runs(package) != compile(source, file, "exec", dont_inherit=True):
-            content = STALE
-            with contextlib.suppress(OSError):
-                Path(importlib.util.cache_from_source(file)).unlink()
-        self.note(package, file, content)
 
     def _code(self, loader: Any, name: str) -> CodeType | None:
         file = loader.get_filename(name)
@@ -207,13 +187,3 @@ def _own_modules() -> dict[str, str]:
 
 def _is_running(module: Any) -> bool:
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
-
-
-def _code_that_runs(package: str) -> CodeType | None:
-    """Of the package that has called this."""
-    frame: Any = sys._getframe()
-    while frame is not None and not (
-        frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == package
-    ):
-        frame = frame.f_back
-    return None if frame is None else frame.f_code

@@ -16,6 +16,7 @@ __all__ = ["SETTING_UP", "closure", "closure_of"]
 # Methods and their packages import these to say what they import, and to prepare processes: nothing that a
 # result is made of.
 SETTING_UP = (
+    f"{PACKAGE}.prepare",
     f"{PACKAGE}.jobs.keys.code",
     *(f"{PACKAGE}.jobs.exax.{room}" for room in ("datasets", "loading", "method", "server")),
 )

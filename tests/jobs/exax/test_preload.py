@@ -124,7 +124,7 @@ from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.exax.server import prepare_runner
 from shortloop.jobs.keys.code import code_file, code_text
 prepare_runner()
-load_from_source("methods")
+load_from_source()
 file = Path("methods/a_named.py").resolve()
 code_file(file).write_text(code_text(file))
 

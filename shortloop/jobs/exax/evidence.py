@@ -124,7 +124,7 @@ def evidence_of(folder: Path, parts: Parts, before: Code) -> Evidence:
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
     known |= seen
-    evidence.opened = [file for file in opened if file not in known]
+    evidence.opened = [file for file in opened if file not in known and not _is_source(file)]
     if evidence.opened:  # it may be known by another path
         real = set(map(os.path.realpath, known))
         evidence.opened = [file for file in evidence.opened if os.path.realpath(file) not in real]
@@ -159,6 +159,11 @@ def _module_of(method: str) -> str:
     """Name of the module of ``"methods.train"``, as of `Code`."""
     package, _, name = method.rpartition(".")
     return f"{package.rpartition('.')[2]}.a_{name}"
+
+
+def _is_source(file: str) -> bool:
+    """Whether a file is code of this package: what prints where a job was interrupted reads it."""
+    return file.startswith(f"{ROOT}/{PACKAGE}/") and file.endswith(".py")
 
 
 def _changed(watched: Sequence[tuple[str, State]]) -> bool:

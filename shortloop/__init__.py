@@ -12,14 +12,42 @@ import sys
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "load", "read_study"]
+__all__ = [
+    "File",
+    "Finished",
+    "InputError",
+    "Job",
+    "Out",
+    "Outputs",
+    "Settings",
+    "Stage",
+    "Values",
+    "load",
+    "pipeline",
+    "read_study",
+    "run_pipeline",
+    "seed_for",
+    "stage",
+]
 
 # Looked up on first use, so that importing the package costs nothing (and keys of jobs
 # see only the modules that a method really uses).
 _PUBLIC = {
+    "File": "shortloop.worker.inputs",
+    "Finished": "shortloop.worker.stage",
     "InputError": "shortloop.errors",
+    "Job": "shortloop.worker.stage",
+    "Out": "shortloop.worker.stage",
+    "Outputs": "shortloop.worker.stage",
+    "Settings": "shortloop.settings.base",
+    "Stage": "shortloop.worker.stage",
+    "Values": "shortloop.worker.stage",
     "load": "shortloop.jobs.store.lookup",
+    "pipeline": "shortloop.script",
     "read_study": "shortloop.eeg.study.load",
+    "run_pipeline": "shortloop.jobs.executor",
+    "seed_for": "shortloop.seeds",
+    "stage": "shortloop.jobs.exax.declare",
 }
 
 # numba's own way takes machine code of one file for valid when another has changed that it was made of.

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from shortloop.errors import TransientError
 
-__all__ = ["REPORT_LIBRARIES", "need"]
+__all__ = ["REPORT_LIBRARIES", "is_installed", "need"]
 
 REPORT_LIBRARIES = ("fontTools", "jinja2", "matplotlib")
 """What the extra ``report`` installs, by the names that it is imported by."""
@@ -29,7 +29,7 @@ def need(extra: str, libraries: Collection[str]) -> None:
     TransientError
         If one is missing; says what to install.
     """
-    missing = [name for name in libraries if not _is_installed(name)]
+    missing = [name for name in libraries if not is_installed(name)]
     if missing:
         raise TransientError(
             f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed",
@@ -37,7 +37,18 @@ def need(extra: str, libraries: Collection[str]) -> None:
         )
 
 
-def _is_installed(name: str) -> bool:
+def is_installed(name: str) -> bool:
+    """Whether a library is installed; it is not imported.
+
+    Parameters
+    ----------
+    name : str
+        Name that it is imported by.
+
+    Returns
+    -------
+    bool
+    """
     if sys.modules.get(name) is not None:
         return True
     try:

@@ -25,6 +25,7 @@ FRAME = (
     {"prepare"},
     {"upkeep"},
     {"report"},
+    {"script"},
     {"cli"},
 )
 EEG = (
@@ -126,7 +127,8 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
     }
     # In turn: what is known to the key; analyses, which are in no key; what a stage says that it imports;
     # what methods import themselves, only earlier; a method, to see what it takes; alternatives of settings,
-    # which a stage says too; types of a stage's options, which it imports; the stage.
+    # which a stage says too; types of a stage's options, which it imports; libraries of tables, which are in
+    # the key of a job that is made from tables; the stage.
     assert calls == {
         "shortloop/__init__.py",
         "shortloop/cli/analyses.py",
@@ -136,6 +138,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/jobs/request.py",
         "shortloop/settings/tagged.py",
         "shortloop/worker/fields.py",
+        "shortloop/worker/tables.py",
         "shortloop/worker/task.py",
     }
 

@@ -16,12 +16,19 @@ from house import MODULES, docstring_of, id_of, module_of, tree_of
 def public_functions(file: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
     """Functions and classes at module level, and methods of those classes, without an underscore."""
     for node in tree_of(file).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or is_overload(node):
+            continue
+        if not node.name.startswith("_"):
             yield node.name, node
             if isinstance(node, ast.ClassDef):
                 for inner in node.body:
                     if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
                         yield f"{node.name}.{inner.name}", inner
+
+
+def is_overload(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Whether it says only of what types the function below takes."""
+    return any(isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list)
 
 
 def is_inherited(file: Path, name: str) -> bool:

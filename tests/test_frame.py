@@ -33,6 +33,7 @@ MAY_SAY_ANY = {
     "shortloop/jobs/store/database.py: Database.read",  # what is in a row only the statement says
     "shortloop/worker/records.py: Record.facts",  # what facts there are only the stage says
     "shortloop/worker/results.py: Result.facts",
+    "shortloop/worker/results.py: Result.__getitem__",
 }
 
 

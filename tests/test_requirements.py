@@ -22,6 +22,8 @@ DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "PIL": "pillow",
 }
+# Its frames are kept by those who have it.
+FOR_TYPES = "polars"
 # It is loaded by numba itself.
 LOADED_BY_ITS_LIBRARY = "shortloop/jobs/exax/machine_code.py"
 
@@ -78,7 +80,7 @@ def imported_at_once(file: Path) -> Iterator[str]:
             yield node.module or ""
 
 
-@pytest.mark.parametrize("group", ["install_requires", "report", "eeg", "dev"])
+@pytest.mark.parametrize("group", ["install_requires", "report", "tables", "eeg", "dev"])
 def test_all_that_is_required_is_pinned(group: str) -> None:
     pins = requirements()
     wanted = required(group)
@@ -89,13 +91,14 @@ def test_all_that_is_required_is_pinned(group: str) -> None:
 
 def test_all_that_is_imported_is_required() -> None:
     imported = third_party(name for file in [*MODULES, *METHODS, *SCRIPTS] for name in imports_of(file))
-    assert {*map(distribution_of, imported)} - names("install_requires", "eeg") == set()
+    assert {*map(distribution_of, imported)} - names("install_requires", "tables", "eeg") == {FOR_TYPES}
 
 
 def test_the_core_is_what_the_frame_imports() -> None:
     frame = [file for file in MODULES if "eeg" not in file.relative_to(ROOT).parts]
     imported = third_party(name for file in frame for name in imports_of(file))
-    assert {*map(distribution_of, imported)} - names("report") - {"numba"} == names("install_requires")
+    extras = names("report", "tables") | {"numba", FOR_TYPES}
+    assert {*map(distribution_of, imported)} - extras == names("install_requires")
 
 
 @pytest.mark.parametrize("file", MODULES, ids=id_of)

@@ -16,6 +16,7 @@ from shortloop.jobs.store.setup import setup_of, sources_of
 from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory
+from shortloop.worker.fields import BEFORE
 from shortloop.worker.results import Result, Setup
 
 __all__ = ["cost_rows", "show_job"]
@@ -77,6 +78,14 @@ def show_job(job: str) -> None:
             cells = (name, shape, array["dtype"], array["unit"], array["axes"], array["description"])
             table.add_row(*map(one_line, cells))
         console.print(table)
+    if result is not None and result.tables:
+        table = Table(title="tables", title_justify="left", box=None, pad_edge=False)
+        for column in ("name", "rows", "columns", "of"):
+            table.add_column(column, overflow="fold")
+        for name, each in result.record.get("tables", {}).items():
+            columns = ", ".join(f"{column} ({kind})" for column, kind in each["columns"].items())
+            table.add_row(*map(one_line, (name, str(each["rows"]), columns, each["library"])))
+        console.print(table)
     files = sorted((str(p.relative_to(folder)), p.stat().st_size) for p in folder.rglob("*") if p.is_file())
     listed = ", ".join(one_line(f"{name} ({amount(size)})") for name, size in files)
     console.print(f"files: {listed}", soft_wrap=True)
@@ -131,6 +140,12 @@ def _from(setup: Setup, result: Result | None) -> Rows:
         yield f"from {name}", _source(source)
     if result is None:
         return
+    if (taken := result.record.get("taken")) is not None:
+        units = len(result.facts["units"])
+        yield (
+            "units",
+            f"{taken} of {units} read the same in {setup['jobs'][BEFORE]}, and were not computed again",
+        )
     for phase, files in result.facts.get("files", {}).items():
         for file in files:
             yield f"file, {phase}", f"{file['name']} (content {file['content']})"

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from shortloop.engines.row_files import RowFiles
 from shortloop.engines.units import Units
 from shortloop.jobs.keys.digest import digest
 from shortloop.worker.records import take_space
@@ -47,6 +48,8 @@ class Checkpoint:
         A hash of what code it runs beside that which exax knows.
     trusted : callable
         Whether what a job that was cut off has left, in this folder, may be used. Default: it may.
+    collects : bool, default False
+        Whether a unit is done when a row of it is kept, and fills no arrays.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Checkpoint:
         costs: int | Sequence[float],
         code: str = "",
         trusted: Callable[[Path], bool] = lambda job: True,
+        collects: bool = False,
     ) -> None:
         self._costs = [1.0] * costs if isinstance(costs, int) else list(costs)
         self._folder, self._lock = _open_folder(code, trusted)
@@ -62,6 +66,10 @@ class Checkpoint:
             stream.truncate(max(len(self._costs), 1))
         with (self._folder / "done").open("r+b") as stream:
             self._done = mmap.mmap(stream.fileno(), max(len(self._costs), 1))
+        self._row_files = RowFiles(self._folder)
+        if collects:
+            rows = self._row_files.read()
+            self._done[: len(self._costs)] = bytes(unit in rows for unit in range(len(self._costs)))
         self._started: tuple[Units, list[int]] | None = None
 
     def create_array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
@@ -122,12 +130,44 @@ class Checkpoint:
         part.write_bytes(content)
         part.replace(file)
 
+    def keep_row(self, unit: int, row: bytes) -> None:
+        """Keep what a unit gave, whole or not at all; the unit is done.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+        row : bytes
+            What it gave.
+        """
+        self._row_files.keep(unit, row)
+        self._done[unit] = 1
+
+    def rows(self) -> list[bytes]:
+        """What all units gave, in their order; all must be done.
+
+        Returns
+        -------
+        list of bytes
+        """
+        rows = self._row_files.read()
+        return [rows[unit] for unit in range(len(self._costs))]
+
+    def left(self) -> list[int]:
+        """Units that are not done.
+
+        Returns
+        -------
+        list of int
+        """
+        return [unit for unit in range(len(self._costs)) if not self._done[unit]]
+
     def __len__(self) -> int:
         return len(self._costs)
 
     def start(self) -> None:
         """Begin to hand out units. Call it when all arrays are made, before the slices fork."""
-        left = [unit for unit in range(len(self._costs)) if not self._done[unit]]
+        left = self.left()
         self._started = Units([self._costs[unit] for unit in left]), left
 
     def __iter__(self) -> Iterator[int]:

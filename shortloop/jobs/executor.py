@@ -31,6 +31,7 @@ from shortloop.jobs.store.locks import only_run
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.termination import explained, say_why, signals_raise
 from shortloop.text import one_line
+from shortloop.worker.fields import BEFORE
 from shortloop.worker.inputs import File
 
 __all__ = ["Executor", "run_pipeline"]
@@ -95,8 +96,10 @@ class Executor(Run):
             elif made is not None:
                 job, fresh = made
                 self._lookup.places[wanted.place] = job.job
-                reason = order.reason if fresh else ""
-                return replace(reused(job, wanted), fresh=fresh, plan="", reason=reason)
+                found = replace(
+                    reused(job, wanted), fresh=fresh, plan="", reason=order.reason if fresh else ""
+                )
+                return _with_units(found) if BEFORE in order.jobs and wanted.units is not None else found
         raise InputError(
             "the code goes on changing while a job runs",
             file=find_method(wanted.stage)[1],
@@ -104,13 +107,14 @@ class Executor(Run):
         )
 
     def _order(self, wanted: Request, parts: Parts) -> Order:
-        ids = wanted.ids()
-        base = parts.key(without=wanted.grows) if wanted.grows else ""
-        store = self._lookup.store
-        alike = [each for each in store.find_alike(base) if not each.rejected] if base else []
-        if alike:
-            ids["before"] = max(alike, key=lambda each: self._amount(each.job, wanted.grows)).job
+        ids, base = wanted.ids(), wanted.base(parts)
         before = self._lookup.before(wanted)
+        store = self._lookup.store
+        alike = [each.job for each in store.find_alike(base) if not each.rejected] if base else []
+        if alike and wanted.grows:
+            ids[BEFORE] = max(alike, key=lambda job: self._amount(job, wanted.grows))
+        elif alike:
+            ids[BEFORE] = before.job if before is not None and before.job in alike else alike[0]
         return Order(
             method=wanted.stage,
             options=wanted.options,
@@ -129,6 +133,16 @@ class Executor(Run):
         manifest = self._lookup.store.manifest_of(job)
         amount = None if manifest is None else manifest.parts.options[grows]
         return float(amount) if isinstance(amount, int | float) else -1
+
+
+def _with_units(built: Built) -> Built:
+    """It says how many of its units were computed, and not taken over."""
+    record = built.result().record
+    if not built.fresh or record["problem"] is not None:
+        return built
+    number = len(record["facts"]["units"])
+    computed = number - record.get("taken", 0)
+    return replace(built, reason=f"{built.reason}; {computed} of {number} units computed")
 
 
 def run_pipeline(

@@ -129,5 +129,6 @@ def reused(found: StoredJob, wanted: Request) -> Built:
         seconds=found.seconds,
         content=found.content,
         rejected=found.rejected,
+        has_tables=found.has_tables,
         plan=REUSE,
     )

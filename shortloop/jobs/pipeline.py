@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.lookup import open_job
 from shortloop.worker.inputs import File
 from shortloop.worker.results import Result
@@ -40,6 +41,8 @@ class Built:
         Hash of what it left; empty if that is not known yet.
     rejected : bool
         Whether it rejected its input: all that it left is a message.
+    has_tables : bool
+        Whether it left tables.
     plan : {"", "reuse", "build", "perhaps"}
         In a plan, what would be done; perhaps: if a job above comes out different.
     reason : str
@@ -54,6 +57,7 @@ class Built:
     seconds: float = 0.0
     content: str = ""
     rejected: bool = False
+    has_tables: bool = False
     plan: str = ""
     reason: str = ""
 
@@ -135,20 +139,20 @@ class Run(ABC):
             If one cannot be read.
         """
 
-    def file(self, path: Path) -> File:
+    def file(self, path: Path | str) -> File:
         """An input file, by what is in it.
 
         Parameters
         ----------
-        path : Path
-            Where it is.
+        path : path-like
+            Where it is; a relative path starts from the folder of the project.
 
         Returns
         -------
         File
             As of `files`.
         """
-        return self.files([path])[0]
+        return self.files([project_directory() / path])[0]
 
 
 Pipeline = Callable[[Run], Built]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from shortloop.errors import InputError
 from shortloop.jobs.exax.method import STAGE
 from shortloop.jobs.keys.code import code_state
-from shortloop.jobs.keys.digest import canonical
+from shortloop.jobs.keys.digest import canonical, digest
 from shortloop.jobs.keys.key import Parts, find_method, parts_of
 from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.pipeline import Built, Jobs
@@ -24,11 +24,15 @@ from shortloop.plain import Plain
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
 from shortloop.worker.inputs import File
 from shortloop.worker.stage import Stage
+from shortloop.worker.tables import libraries_of_tables
 
 if TYPE_CHECKING:
     from shortloop.jobs.exax.client import JobIds
 
 __all__ = ["Request", "request"]
+
+MODULES = "modules"
+"""The option that the frame adds for modules which no code names."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class Declared:
         Options that tell its jobs of one partition apart.
     grows : str
         Option in which its jobs grow; empty: none.
+    units : tuple of str or None
+        Fields that all units read, of a stage that takes over what units of an earlier job gave; else None.
     stage : type of Stage or None
         None of a plain exax method.
     """
@@ -59,6 +65,7 @@ class Declared:
     optional: set[str]
     siblings: tuple[str, ...]
     grows: str
+    units: tuple[str, ...] | None
     stage: type[Stage] | None
 
 
@@ -80,6 +87,8 @@ class Request:
         Its place in the pipeline.
     grows : str
         Option in which it can grow; empty: none.
+    units : tuple of str or None
+        As of `Declared`.
     modules : tuple of str
         Modules that it imports by a name that is not in its code.
     """
@@ -90,6 +99,7 @@ class Request:
     jobs: Jobs
     place: Place
     grows: str
+    units: tuple[str, ...] | None
     modules: tuple[str, ...]
 
     def parts(self) -> Parts:
@@ -104,6 +114,27 @@ class Request:
             for name, made in self.jobs.items()
         }
         return parts_of(self.stage, self.options, inputs, self.modules)
+
+    def base(self, parts: Parts) -> str:
+        """What all jobs have in common that this one can take something over from.
+
+        Parameters
+        ----------
+        parts : Parts
+            What its key is made of.
+
+        Returns
+        -------
+        str
+            A hash; empty if it takes nothing over.
+        """
+        if self.grows:
+            return parts.key(without=self.grows)
+        if self.units is None:
+            return ""
+        options = {name: each for name, each in parts.options.items() if name in (*self.units, MODULES)}
+        inputs = {name: each for name, each in parts.inputs.items() if name in self.units}
+        return digest(["units", {**vars(parts), "options": options, "inputs": inputs}])
 
     def ids(self) -> dict[str, JobIds]:
         """Ids of the jobs that it is made from, as exax wants them.
@@ -170,7 +201,7 @@ def request(
         options["partition"] = partition
     check_options(stage, options)
     named = () if declared.stage is None else declared.stage.modules(options)
-    imported = tuple(dict.fromkeys([*modules, *named]))
+    imported = tuple(dict.fromkeys([*modules, *named, *_for_tables(jobs)]))
     told_apart = [_inside(options, name) for name in declared.siblings]
     sibling = canonical(told_apart) if told_apart else ""
     place = Place(pipeline, stage, partition, sibling)
@@ -178,8 +209,8 @@ def request(
     if seen[place] > 1:  # nothing tells them apart but their order
         place = place._replace(sibling=f"{sibling} #{seen[place]}".strip())
     if declared.stage is not None and imported:
-        options["modules"] = list(imported)
-    return Request(stage, partition, options, jobs, place, declared.grows, imported)
+        options[MODULES] = list(imported)
+    return Request(stage, partition, options, jobs, place, declared.grows, declared.units, imported)
 
 
 def plain(value: object) -> Plain:
@@ -229,14 +260,16 @@ def _read(module: ModuleType) -> Declared:
     if stage is not None:
         fields = fields_of(stage)
         jobs = {*fields.jobs, *fields.lists, *fields.perhaps}
-        optional = {*fields.perhaps}
-        return Declared(fields.options, jobs, {*fields.lists}, optional, stage.siblings, stage.grows, stage)
+        optional, units = {*fields.perhaps}, stage.unit_fields if stage.collects else None
+        return Declared(
+            fields.options, jobs, {*fields.lists}, optional, stage.siblings, stage.grows, units, stage
+        )
     said = getattr(module, "jobs", ())
     lists = {each[0] for each in said if isinstance(each, list)}
     jobs = lists | {each for each in said if not isinstance(each, list) and each != BEFORE}
     options = dict(getattr(module, "options", {}))
     siblings, grows = getattr(module, "siblings", ()), getattr(module, "grows", "")
-    return Declared(options, jobs, lists, jobs, siblings, grows, None)
+    return Declared(options, jobs, lists, jobs, siblings, grows, None, None)
 
 
 def _traceback(error: Exception, file: Path) -> str:
@@ -274,6 +307,12 @@ def _made(stage: str, name: str, made: object, is_list: bool) -> Built | Sequenc
         expected="a list of what `run.build` gave" if is_list else "what `run.build` gave, one job",
         hint="change the build script",
     )
+
+
+def _for_tables(jobs: Jobs) -> list[str]:
+    """What reads the tables of the jobs that it is made from, which no import says."""
+    made = [one for each in jobs.values() for one in ([each] if isinstance(each, Built) else each)]
+    return libraries_of_tables() if any(each.has_tables for each in made) else []
 
 
 def _inside(options: Mapping[str, Plain], name: str) -> Plain:

@@ -14,7 +14,7 @@ from shortloop.plain import Plain
 from shortloop.report.files import FIGURES, REPORT
 from shortloop.text import one_line
 
-__all__ = ["copy_report", "print_place", "results_folder", "run_summary", "write_summary"]
+__all__ = ["copy_files", "copy_report", "print_place", "results_folder", "run_summary", "write_summary"]
 
 
 def results_folder(name: str) -> Path:
@@ -49,21 +49,35 @@ def copy_report(report: Path, folder: Path) -> list[str]:
     list of str
         Names of the files, from that folder.
     """
-    files = [report / REPORT, *sorted((report / FIGURES).iterdir())]
-    names = [str(file.relative_to(report)) for file in files]
-    (folder / FIGURES).mkdir(exist_ok=True)
-    for file, name in zip(files, names, strict=True):
-        target = folder / name
+    names = [REPORT, *(f"{FIGURES}/{file.name}" for file in sorted((report / FIGURES).iterdir()))]
+    copy_files(report, names, folder)
+    for stale in (folder / FIGURES).iterdir():
+        if f"{FIGURES}/{stale.name}" not in names:
+            stale.unlink()
+    return names
+
+
+def copy_files(source: Path, names: Sequence[str], folder: Path) -> None:
+    """Copy files of a job.
+
+    Parameters
+    ----------
+    source : Path
+        Folder of the job.
+    names : sequence of str
+        The files, by path below it.
+    folder : Path
+        Where to; what is there already is not copied again.
+    """
+    for name in names:
+        file, target = source / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
         have, want = target.stat() if target.exists() else None, file.stat()
         # A copy keeps the time of what it is a copy of.
         if have is None or (have.st_size, have.st_mtime_ns) != (want.st_size, want.st_mtime_ns):
             part = target.with_name(f".{target.name}.{os.getpid()}")
             shutil.copy2(file, part)
             part.replace(target)
-    for stale in (folder / FIGURES).iterdir():
-        if f"{FIGURES}/{stale.name}" not in names:
-            stale.unlink()
-    return names
 
 
 def run_summary(

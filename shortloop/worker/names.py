@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from shortloop.worker.records import RECORD
+from shortloop.worker.records import RECORD, ROWS
 
 __all__ = ["check_array_name", "check_file_name"]
 
 # Of exax, and of this package.
-OF_OTHERS = {"setup.json", "post.json", "method.tar.gz", "result.pickle", "manifest.json", RECORD}
+OF_OTHERS = {"setup.json", "post.json", "method.tar.gz", "result.pickle", "manifest.json", RECORD, ROWS}
 FOLDERS_OF_OTHERS = {"OUTPUT", "DS"}
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.worker.content import SIZE
 from shortloop.worker.coverage import check_coverage, indices_of
+from shortloop.worker.figures import figure_files
 from shortloop.worker.names import check_array_name, check_file_name
-from shortloop.worker.records import Array, Outside, save_array, write_record
+from shortloop.worker.records import ROWS, Array, Outside, save_array, write_record
 from shortloop.worker.results import open_result
+from shortloop.worker.rows import pack, read_rows, write_rows
 from shortloop.worker.stage import Finished, Out, Outputs, Stage
+from shortloop.worker.tables import save_table
 from shortloop.worker.task import Task, costs_of
 from shortloop.worker.threads import Pool
 
@@ -19,7 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
 
-__all__ = ["keep_unit", "lay_out", "write_output"]
+    from shortloop.worker.tables import DescribedTable, Table
+
+__all__ = ["keep_row", "keep_unit", "lay_out", "take_rows", "write_output"]
 
 Create = Callable[[str, tuple[int, ...], "DTypeLike"], "np.ndarray"]
 
@@ -59,7 +65,7 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
                 raise ValueError(f"{found}, and its output {name} has the shape {out.shape}")
     check_coverage(stage, outs, len(costs_of(stage)))
     arrays = {name: create(name, out.shape, out.dtype) for name, out in outs.items()}
-    if task.before is not None:
+    if task.before is not None and stage.grows:
         before = open_result(task.before, task.where).arrays
         for name, array in arrays.items():
             array[: stage.have] = before[name][: stage.have]
@@ -91,7 +97,7 @@ def keep_unit(
     """
     import numpy as np
 
-    said = f"unit {unit} of the stage {type(stage).__name__}"
+    said = stage.unit_name(unit)
     values = stage.compute(unit)
     if not isinstance(values, Mapping):
         raise ValueError(f"{said} gives {type(values).__name__}, not outputs by name")
@@ -116,6 +122,57 @@ def keep_unit(
         keep_file(name, content)
 
 
+def keep_row(stage: Stage, unit: int, keep: Callable[[int, bytes], None]) -> None:
+    """Compute a unit of a stage that collects, and keep what it gives.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage, opened.
+    unit : int
+        Number of the unit.
+    keep : callable
+        ``keep(unit, row)`` keeps it: the unit's key, and what it gave.
+
+    Raises
+    ------
+    InputError
+        If it gives what cannot be kept.
+    """
+    values = pack(stage.compute(unit), stage.unit_name(unit))
+    keep(unit, stage.unit_key(unit) + values)
+
+
+def take_rows(stage: Stage, task: Task, left: Iterable[int], keep: Callable[[int, bytes], None]) -> int:
+    """Take over what units of an earlier job gave, where they read the same.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage, opened, which collects.
+    task : Task
+        The job's work, which says which job that is.
+    left : iterable of int
+        Units that are still to be computed.
+    keep : callable
+        As of `keep_row`.
+
+    Returns
+    -------
+    int
+        How many were taken over.
+    """
+    if task.before is None:
+        return 0
+    known, taken = read_rows(Path(task.before, ROWS)), 0
+    for unit in left:
+        row = known.get(stage.unit_key(unit))
+        if row is not None:
+            keep(unit, row)
+            taken += 1
+    return taken
+
+
 def _can_hold(dtype: np.dtype, value: np.ndarray) -> bool:
     """Whether values stay what they are, but for the rounding of floats."""
     import numpy as np
@@ -130,7 +187,13 @@ def _can_hold(dtype: np.dtype, value: np.ndarray) -> bool:
 
 
 def write_output(
-    stage: Stage, task: Task, arrays: Mapping[str, np.ndarray], threads: Iterable[Pool]
+    stage: Stage,
+    task: Task,
+    arrays: Mapping[str, np.ndarray],
+    threads: Iterable[Pool],
+    files: Sequence[str] = (),
+    rows: Sequence[bytes] = (),
+    taken: int = 0,
 ) -> list[str]:
     """Finish a stage whose units are done: write what `Stage.finish` gives, and the record.
 
@@ -146,11 +209,17 @@ def write_output(
         What the units filled, by name.
     threads : iterable of Pool
         Thread pools, as `shortloop.worker.threads.check_single_thread` found them.
+    files : sequence of str
+        Files that units gave.
+    rows : sequence of bytes
+        What each unit gave, of a stage that collects; as of `keep_row`.
+    taken : int, default 0
+        How many of them an earlier job gave.
 
     Returns
     -------
     list of str
-        Files that `Stage.finish` gave, by path below the current folder.
+        Files beside the arrays, by path below the current folder.
 
     Raises
     ------
@@ -159,7 +228,7 @@ def write_output(
         or a name that no file of a job can have.
     """
     kind = type(stage).__name__
-    finished = stage.finish(Outputs(arrays))
+    finished = stage.finish(Outputs(arrays, [row[SIZE:] for row in rows]))
     if not isinstance(finished, Finished):
         raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
     _check_facts(kind, finished.facts)
@@ -174,15 +243,36 @@ def write_output(
         elif each.values is not None:
             save_array(name, each.values)
         described[name] = Array(each.axes, each.description, each.unit, outside)
-    for path, content in finished.files.items():
+    tables = {name: _saved(name, table) for name, table in finished.tables.items()}
+    drawn = [figure_files(name, figure) for name, figure in finished.figures.items()]
+    whole = {path: content for each in (finished.files, *drawn) for path, content in each.items()}
+    for path, content in whole.items():
         check_file_name(path)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(content)
     facts = dict(finished.facts)
     if stage.grows:
         facts[stage.grows] = task.options[stage.grows]
-    write_record(task.name, task.partition, described, facts=facts, threads=threads, versions=task.versions)
-    return list(finished.files)
+    if stage.collects:
+        write_rows(Path(ROWS), rows)
+    write_record(
+        task.name,
+        task.partition,
+        described,
+        facts=facts,
+        tables=tables,
+        figures=list(finished.figures),
+        files=[*files, *finished.files],
+        taken=taken,
+        threads=threads,
+        versions=task.versions,
+    )
+    return [*whole, *(f"{name}.parquet" for name in tables), *([ROWS] if stage.collects else [])]
+
+
+def _saved(name: str, table: Table) -> DescribedTable:
+    check_file_name(f"{name}.parquet")
+    return save_table(name, table)
 
 
 def _check_facts(kind: str, facts: Mapping[str, object]) -> None:

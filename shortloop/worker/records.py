@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from shortloop.span import Span
+    from shortloop.worker.tables import DescribedTable
     from shortloop.worker.threads import Pool
 
 __all__ = [
     "FORMAT",
     "RECORD",
+    "ROWS",
     "Array",
     "Described",
     "DescribedOutside",
@@ -38,6 +40,8 @@ __all__ = [
 ]
 
 RECORD = "record.json"
+ROWS = "units.rows"
+"""File of a job with what each unit gave, which a later job takes over for units that read the same."""
 FORMAT = 1
 """Number of the format of records and manifests. Whoever changes one of them raises it: jobs of another
 number are not used, and are built again."""
@@ -119,6 +123,10 @@ class Record(TypedDict):
     stage: str
     partition: str | None
     arrays: dict[str, Described]
+    tables: NotRequired[dict[str, DescribedTable]]
+    figures: NotRequired[list[str]]
+    files: NotRequired[list[str]]
+    taken: NotRequired[int]
     facts: dict[str, Any]
     threads: list[Pool]
     versions: dict[str, str]
@@ -188,6 +196,10 @@ def write_record(
     arrays: Mapping[str, Array],
     *,
     facts: Mapping[str, Plain] | None = None,
+    tables: Mapping[str, DescribedTable] | None = None,
+    figures: Sequence[str] = (),
+    files: Sequence[str] = (),
+    taken: int = 0,
     threads: Iterable[Pool] = (),
     versions: Mapping[str, str] | None = None,
     problem: str | None = None,
@@ -204,6 +216,12 @@ def write_record(
         What each ``.npy`` file is, and each array outside the job.
     facts : mapping, optional
         Anything else that is plain data: names, counts, notes.
+    tables : mapping of str to DescribedTable, optional
+        What each ``.parquet`` file is.
+    figures, files : sequence of str
+        Names of figures, and of files that are none of these.
+    taken : int, default 0
+        How many units an earlier job gave.
     threads : iterable of Pool
         Thread pools as `check_single_thread` found them.
     versions : mapping of str to str, optional
@@ -211,11 +229,13 @@ def write_record(
     problem : str, optional
         Why the input was rejected; there are no arrays then.
     """
+    optional = {"tables": tables, "figures": list(figures), "files": list(files), "taken": taken}
     record = {
         "format": FORMAT,
         "stage": stage,
         "partition": partition,
         "arrays": {name: _described(name, array) for name, array in arrays.items()},
+        **{name: each for name, each in optional.items() if each},
         "facts": dict(facts or {}),
         "threads": [dict(pool) for pool in threads],
         "versions": dict(versions or {}),

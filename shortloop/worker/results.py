@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from shortloop.errors import InputError, TransientError
 from shortloop.plain import Plain
 from shortloop.text import one_line
-from shortloop.worker.records import FORMAT, RECORD, Described, DescribedOutside, Record
+from shortloop.worker.records import FORMAT, RECORD, ROWS, Described, DescribedOutside, Record
+from shortloop.worker.tables import read_table, unit_frame
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
+    import pandas as pd
 
-__all__ = ["Arrays", "OtherFormat", "Result", "Setup", "Where", "open_result"]
+    from shortloop.worker.tables import DescribedTable, Table
+
+__all__ = ["Arrays", "OtherFormat", "Result", "Setup", "Tables", "Where", "open_result"]
 
 
 class OtherFormat(TransientError):
@@ -91,6 +95,28 @@ class Arrays(Mapping[str, "np.ndarray"]):
         return one_line(f"Arrays({', '.join(self._described)})")
 
 
+class Tables(Mapping[str, "Table"]):
+    """The tables of a job by name, each read when it is asked for."""
+
+    def __init__(self, folder: Path, described: Mapping[str, DescribedTable]) -> None:
+        self._folder = folder
+        self._described = described
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._described:
+            raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
+        return read_table(self._folder / f"{name}.parquet", self._described[name]["library"])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._described)
+
+    def __len__(self) -> int:
+        return len(self._described)
+
+    def __repr__(self) -> str:
+        return one_line(f"Tables({', '.join(self._described)})")
+
+
 @dataclass(frozen=True)
 class Result:
     """One finished job.
@@ -116,6 +142,61 @@ class Result:
     def arrays(self) -> Arrays:
         """Arrays by name, as read-only memory maps: of files of the job, or of those it was made from."""
         return Arrays(self.path, self.record["arrays"], self.where.files)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Tables by name, read when asked for, as frames of the library that wrote them."""
+        return Tables(self.path, self.record.get("tables", {}))
+
+    @property
+    def figures(self) -> dict[str, Path]:
+        """Figures by name: the PNG of each; a PDF lies beside it."""
+        return {name: self.path / f"{name}.png" for name in self.record.get("figures", [])}
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Other files by name."""
+        return {name: self.path / name for name in self.record.get("files", [])}
+
+    def __getitem__(self, name: str) -> Any:
+        """A result by its name, whatever it is: array, table, fact, figure or file; the last two as paths."""
+        if name in self.arrays:
+            array = self.arrays[name]
+            return array if array.ndim else array[()]
+        kinds: tuple[Mapping[str, Any], ...] = (self.tables, self.facts, self.figures, self.files)
+        for kind in kinds:
+            if name in kind:
+                return kind[name]
+        raise KeyError(f"{name}; {self.job} has {', '.join(self.names()) or 'nothing'}")
+
+    def names(self) -> list[str]:
+        """Names of all that it left: arrays, tables, facts, figures and files.
+
+        Returns
+        -------
+        list of str
+        """
+        return [*self.arrays, *self.tables, *self.facts, *self.figures, *self.files]
+
+    def frame(self) -> pd.DataFrame:
+        """What each unit gave, if a function of one unit made the job: a row for each.
+
+        Returns
+        -------
+        DataFrame
+            Of pandas. The index is the names of the units; a column for each array of one value a unit.
+
+        Raises
+        ------
+        InputError
+            If the job is not made of such units.
+        """
+        units = self.facts.get("units")
+        if not isinstance(units, list) or not (self.path / ROWS).is_file():
+            raise InputError(
+                "the job is not made of units that a function computed", found=f"{self.job} of {self.stage}"
+            )
+        return unit_frame(units, {name: each[:] for name, each in self.arrays.items() if each.ndim == 1})
 
     @property
     def stage(self) -> str:
@@ -213,7 +294,7 @@ class Result:
 
     def __repr__(self) -> str:
         who = f" of {self.partition}" if self.partition else ""
-        return one_line(f"<{self.job}: {self.stage}{who}, arrays {', '.join(self.arrays) or 'none'}>")
+        return one_line(f"<{self.job}: {self.stage}{who}, {', '.join(self.names()) or 'nothing'}>")
 
 
 def open_result(folder: str | Path, where: Where | None = None) -> Result:

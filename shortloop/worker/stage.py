@@ -17,9 +17,11 @@ from shortloop.worker.results import Result as Job
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, DTypeLike
 
     from shortloop.worker.records import Outside
+    from shortloop.worker.tables import Table
 
 __all__ = ["File", "Finished", "Index", "Job", "Out", "Outputs", "Stage", "Values"]
 
@@ -83,18 +85,33 @@ class Finished:
         Further arrays by name.
     files : mapping of str to bytes
         Files by path below the job's folder.
+    tables : mapping of str to DataFrame
+        Frames of pandas or Polars by name; each becomes a Parquet file.
+    figures : mapping of str to Figure
+        Figures of matplotlib by name; each becomes a PNG and a PDF.
     """
 
     facts: Mapping[str, Plain] = field(default_factory=dict)
     arrays: Mapping[str, Values] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
 
 
 class Outputs(Mapping[str, "np.ndarray"]):
-    """The arrays that units have filled, by name, as `Stage.finish` is given them."""
+    """The arrays that units have filled, by name, as `Stage.finish` is given them.
 
-    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        By name.
+    rows : sequence of bytes
+        What each unit gave, of a stage that collects that; as of `shortloop.worker.rows.pack`.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], rows: Sequence[bytes] = ()) -> None:
         self._arrays = arrays
+        self.rows = rows
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._arrays[name]
@@ -163,6 +180,13 @@ class Stage:
     """Name of an option, a number: every output has a row for each of it, e.g. for each permutation. A job
     with more of it takes over the rows that a job with less has left, see `have`, and leaves the same as if
     it had begun anew. Units of such a stage give no files, as those of before are not taken over."""
+
+    collects: ClassVar[bool] = False
+    """Whether what `compute` gives is kept as it is for `finish`, and fills no outputs. A job then takes over
+    what units of an earlier one gave that have the same `unit_key`."""
+    unit_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields of a stage that collects which all its units read; what the others say is in the `unit_key` of
+    each."""
 
     partition: str | None = None
     """Which part of the data; None: all."""
@@ -250,6 +274,35 @@ class Stage:
             By the name of the output, all that `index` names; bytes under another name become a file.
         """
         raise NotImplementedError
+
+    def unit_key(self, unit: int) -> bytes:
+        """All that the values of a unit hang on beside the code and `unit_fields`, of a stage that collects.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        bytes
+            A hash, as of `shortloop.worker.content.content_of`.
+        """
+        raise NotImplementedError
+
+    def unit_name(self, unit: int) -> str:
+        """What messages call a unit.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        str
+        """
+        return f"unit {unit} of the stage {type(self).__name__}"
 
     def finish(self, out: Outputs) -> Finished:
         """What is left to do when all units are done.

@@ -11,6 +11,7 @@ from typing import cast
 
 from shortloop.plain import Plain
 from shortloop.worker.fields import fields_of, typed_options
+from shortloop.worker.function import STAGE_OF
 from shortloop.worker.results import Where, open_result
 from shortloop.worker.stage import Job, Stage
 
@@ -72,7 +73,8 @@ def open_stage(task: Task) -> Stage:
     InputError
         If an option is not of its type, or the stage refuses what it is given.
     """
-    kind: type[Stage] = getattr(importlib.import_module(task.module), task.kind)
+    found = getattr(importlib.import_module(task.module), task.kind)
+    kind: type[Stage] = getattr(found, STAGE_OF, found)
     stage = kind()
     stage.partition = task.partition
     fields = fields_of(kind)
@@ -124,7 +126,7 @@ def _jobs(task: Task, name: str) -> list[Job]:
 
 def _rows_before(stage: Stage, task: Task) -> int:
     """How much of the option in which the stage grows the job before has left."""
-    if task.before is None:
+    if task.before is None or not stage.grows:
         return 0
     before = open_result(task.before, task.where)
     return min(cast("int", task.options[stage.grows]), int(before.facts[stage.grows]))

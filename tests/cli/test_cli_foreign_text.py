@@ -102,7 +102,7 @@ def test_commands_show_what_a_terminal_would_obey(project: Path, command: tuple[
 
 def test_what_python_shows_of_a_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
-    assert repr(load("main-1")) == f"<main-1: scores of {SHOWN}, arrays scores, times>"
+    assert repr(load("main-1")) == f"<main-1: scores of {SHOWN}, scores, times, files>"
 
 
 def test_cells_of_a_table_are_lines(capsys: pytest.CaptureFixture[str]) -> None:

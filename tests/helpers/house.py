@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-MODULES = sorted((ROOT / "shortloop").rglob("*.py"))
+TEMPLATES = ROOT / "shortloop" / "templates"  # what projects of one's own begin with
+MODULES = sorted(file for file in (ROOT / "shortloop").rglob("*.py") if TEMPLATES not in file.parents)
 
 
 METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.py")])

@@ -107,9 +107,12 @@ def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
         arrays = lay_out(stage, task, create_array)
         for array in arrays.values():
             array[stage.have :].reshape(-1).view(np.uint8)[...] = fill
+        given: dict[str, bytes] = {}
         for unit in range(len(costs_of(stage))):
-            keep_unit(stage, unit, arrays, keep_file)
-        write_output(stage, task, arrays, [])
+            keep_unit(stage, unit, arrays, given.__setitem__)
+        for name, content in given.items():
+            keep_file(name, content)
+        write_output(stage, task, arrays, [], sorted(given))
     return open_result(folder, task.where)
 
 
@@ -136,7 +139,7 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
             else:
                 _fork(stage, units, arrays, workers)
                 files = units.finish()
-                written = write_output(stage, task, arrays, [])
+                written = write_output(stage, task, arrays, [], files)
                 assert {*files, *written} <= {*files_of(Path())}
     return folder
 

@@ -10,6 +10,7 @@ from jobs_project import empty_project, make_job
 
 from shortloop.errors import InputError
 from shortloop.jobs.pipeline import Built, Run
+from shortloop.jobs.project import project_directory
 from shortloop.worker.inputs import File
 from shortloop.worker.records import write_record
 
@@ -31,7 +32,8 @@ class Nothing(Run):
 def test_a_run_has_a_name_and_jobs() -> None:
     run = Nothing("toy")
     assert (run.name, run.jobs) == ("toy", [])
-    assert run.file(Path("x/a.csv")) == File("a.csv", Path("x/a.csv"))
+    assert run.file(Path("/x/a.csv")) == File("a.csv", Path("/x/a.csv"))
+    assert run.file("x/a.csv") == File("a.csv", project_directory() / "x/a.csv")
 
 
 def test_a_run_is_a_planner_or_an_executor() -> None:

@@ -33,9 +33,9 @@ def pools(code: str, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("package", ["methods", "build_scripts", "dev", None])
+@pytest.mark.parametrize("package", ["shortloop.prepare", "build_scripts", "dev", None])
 def test_libraries_that_are_loaded_later_use_one_thread(tmp_path: Path, package: str | None) -> None:
-    """Setting it is what importing a package of methods does first of all."""
+    """Setting it is what the first package of methods does first of all."""
     how = (
         f"import {package}"
         if package

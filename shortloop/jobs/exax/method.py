@@ -23,7 +23,7 @@ from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
-from shortloop.worker.output import keep_unit, lay_out, write_output
+from shortloop.worker.output import keep_row, keep_unit, lay_out, take_rows, write_output
 from shortloop.worker.records import create_array, reject
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, costs_of, open_stage
@@ -31,7 +31,7 @@ from shortloop.worker.threads import Pool, check_single_thread
 
 __all__ = ["STAGE", "exax_method"]
 
-STAGE = "stage"
+STAGE = "STAGE"
 """The name that a method has for the class of its stage."""
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
@@ -66,7 +66,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
         "description": inspect.getdoc(stage) or stage.__name__,
         "depend_extra": code_of(file),
         "options": {"partition": None, "modules": [], **options},
-        "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
+        "jobs": (*jobs, *([BEFORE] if stage.grows or stage.collects else [])),
     }
     if not _has_units(stage):
         return made | {"synthesis": _all_at_once(stage, file)}
@@ -99,6 +99,8 @@ class _Work:
         """Whether what is to be computed was found not to be computable; the job says why."""
         self.at_once = True
         """Whether it is not worth to share it out."""
+        self.taken = 0
+        """How many units an earlier job gave."""
         self.units: Checkpoint | None = None
         self._or_refuse(self._begin)
 
@@ -106,9 +108,12 @@ class _Work:
         self.stage = open_stage(self.task)
         if _has_units(type(self.stage)):
             libraries: list[Plain] = [[file, *state] for file, state in self.code.watched]
-            self.units = Checkpoint(costs_of(self.stage), digest([self.code.code, libraries]), self._trusted)
+            code = digest([self.code.code, libraries])
+            self.units = Checkpoint(costs_of(self.stage), code, self._trusted, self.stage.collects)
             self.arrays = lay_out(self.stage, self.task, self.units.create_array)
-            self.at_once = len(self.units) <= 1 or self.stage.is_small()
+            if self.stage.collects:
+                self.taken = take_rows(self.stage, self.task, self.units.left(), self.units.keep_row)
+            self.at_once = len(self.units.left()) <= 1 or self.stage.is_small()
             self.units.start()
         else:
             self.arrays = lay_out(self.stage, self.task, create_array)
@@ -133,14 +138,20 @@ class _Work:
         any_drawn = False
         for unit in self.units:
             any_drawn = True
-            keep_unit(self.stage, unit, self.arrays, self.units.keep_file)
+            if self.stage.collects:
+                keep_row(self.stage, unit, self.units.keep_row)
+            else:
+                keep_unit(self.stage, unit, self.arrays, self.units.keep_file)
         return check_single_thread() if any_drawn else None
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
         """Write what is left; the files beside the arrays."""
         files = [] if self.units is None else self.units.finish()
+        rows = self.units.rows() if self.units is not None and self.stage.collects else []
         threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
-        written = self._or_refuse(lambda: write_output(self.stage, self.task, self.arrays, threads))
+        written = self._or_refuse(
+            lambda: write_output(self.stage, self.task, self.arrays, threads, files, rows, self.taken)
+        )
         if written is None:
             for file in files:
                 Path(file).unlink()

@@ -28,7 +28,7 @@ from shortloop.plain import Plain
 
 __all__ = ["announce", "forget", "import_before_forks", "modules_beside"]
 
-MADE_OF_STAGE = "shortloop.jobs.exax.method.exax_method"
+MADE_OF_STAGE = {"shortloop.jobs.exax.method.exax_method", "shortloop.stage"}
 # What every stage needs.
 ALWAYS = ("shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
 
@@ -116,7 +116,7 @@ def import_before_forks() -> None:
 def _imported(file: Path, method: str, known: Mapping[str, Path]) -> set[str]:
     """What a method imports; of one that is made of a stage, what that imports too."""
     names = {*read_source(file, method).names}
-    if MADE_OF_STAGE not in names:
+    if not MADE_OF_STAGE & names:
         return names
     stages = {name.rpartition(".")[0] for name in names} & known.keys()
     return {*names, *_imported_by(stages, known), *ALWAYS}

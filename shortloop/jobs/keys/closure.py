@@ -18,8 +18,9 @@ __all__ = ["SETTING_UP", "closure", "closure_of"]
 SETTING_UP = (
     f"{PACKAGE}.prepare",
     f"{PACKAGE}.jobs.keys.code",
-    *(f"{PACKAGE}.jobs.exax.{room}" for room in ("datasets", "loading", "method", "server")),
+    *(f"{PACKAGE}.jobs.exax.{room}" for room in ("datasets", "declare", "loading", "method", "server")),
 )
+DECLARE, FUNCTIONS = f"{PACKAGE}.jobs.exax.declare", f"{PACKAGE}.worker.function"
 SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them
 
 
@@ -66,25 +67,34 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     project = file.parents[len(parts) - (file.name != "__init__.py")]
     modules: dict[str, Path] = {}
     libraries: set[str] = set()
-    done: set[str] = set()
+    done: set[tuple[str, bool]] = set()
     packages = [".".join(parts[:depth]) for depth in range(1, len(parts))]
     above = [package for package in packages if _files_of(project, package)]
-    waiting = [*read_source(file, name).names, *above, *filter(None, more)]
+    waiting = [*_names_of(file, name), *((each, False) for each in [*above, *filter(None, more)])]
     while waiting:
-        imported = waiting.pop()
-        if imported in done or f"{imported}.".startswith(tuple(f"{room}." for room in SETTING_UP)):
+        imported, is_for_types = waiting.pop()
+        if (imported, is_for_types) in done or (imported, False) in done:
             continue
-        done.add(imported)
-        waiting += _public(imported)
+        done.add((imported, is_for_types))
+        waiting += [(each, is_for_types) for each in _behind(imported)]
+        if f"{imported}.".startswith(tuple(f"{room}." for room in SETTING_UP)):
+            continue
         found, star = _found(imported, project)
-        waiting += star
+        waiting += [(each, is_for_types) for each in star]
         if found is None:
-            libraries.add(imported.partition(".")[0])
+            if not is_for_types:  # what says only of what type something is computes nothing
+                libraries.add(imported.partition(".")[0])
             continue
         for module in found.keys() - modules.keys():
             modules[module] = found[module]
-            waiting += read_source(found[module], module).names
+            waiting += _names_of(found[module], module)
     return modules, libraries
+
+
+def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
+    """What a file imports, and whether for types alone."""
+    source = read_source(file, module)
+    return [(name, name in source.for_types) for name in source.names]
 
 
 def _found(name: str, project: Path) -> tuple[dict[str, Path] | None, list[str]]:
@@ -129,9 +139,11 @@ def _starred(name: str, found: dict[str, Path]) -> list[str]:
     return [f"{package}.{each}" for each in public]
 
 
-def _public(name: str) -> list[str]:
-    """Modules behind the names that this package looks up on first use."""
+def _behind(name: str) -> list[str]:
+    """Modules behind names that this package looks up on first use, and behind ``@stage``."""
     if name in (PACKAGE, f"{PACKAGE}.*"):  # then any of them may be used
         return list(_PUBLIC.values())
+    if f"{name}.".startswith(f"{DECLARE}."):
+        return [FUNCTIONS]
     public = name.removeprefix(f"{PACKAGE}.")
     return [_PUBLIC[public]] if public in _PUBLIC and public != name else []

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,12 +31,15 @@ class Source(NamedTuple):
     names : list of str
         Full names of what it imports: modules, or modules and what is taken from them; ``package.*`` for
         ``from package import *``.
+    for_types : list of str
+        Those of them that it imports below ``if TYPE_CHECKING:`` alone.
     public : list of str or None
         What its ``__all__`` lists, empty without one; None if it is not written down as a list.
     """
 
     text: str
     names: list[str]
+    for_types: list[str]
     public: list[str] | None
 
 
@@ -166,14 +169,34 @@ def _parser() -> list[Any]:
 
 def _parsed(data: bytes, file: Path, module: str) -> Source:
     if file.suffix != ".py":
-        return Source(f"compiled = {hashlib.sha256(data).hexdigest()!r}", [], [])
+        return Source(f"compiled = {hashlib.sha256(data).hexdigest()!r}", [], [], [])
     tree = ast.parse(data, filename=str(file))
-    names = sorted({*_imports(tree, module, file.name == "__init__.py")})
-    return Source(normalised(tree), names, _public(tree))
+    is_package = file.name == "__init__.py"
+    names = {*_imports(ast.walk(tree), module, is_package)}
+    run = {*_imports(_run(tree), module, is_package)}
+    return Source(normalised(tree), sorted(names), sorted(names - run), _public(tree))
 
 
-def _imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _run(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those below ``if TYPE_CHECKING:``."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for child in ast.iter_child_nodes(node):
+            waiting += child.orelse if _is_for_types(child) else [child]  # type: ignore[attr-defined]
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    test = getattr(node, "test", None)
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in (
+        getattr(test, "id", ""),
+        getattr(test, "attr", ""),
+    )
+
+
+def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

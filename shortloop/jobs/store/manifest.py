@@ -19,7 +19,7 @@ from shortloop.jobs.keys.file_state import plain_size
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.notes import NOTED
 from shortloop.plain import Plain
-from shortloop.worker.records import FORMAT, RECORD
+from shortloop.worker.records import FORMAT, RECORD, ROWS
 
 __all__ = [
     "MANIFEST",
@@ -38,15 +38,16 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-# exax's own notes of a job: part of what is checked, but no result.
-NOTES = ("setup.json", "post.json", "method.tar.gz")
+# Part of what is checked, but no result: exax's own notes of a job, and what its units gave, each under the
+# hash of what it read.
+NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS)
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
 OTHER_FORMAT = "is kept in another format"
 Cost = dict[str, float]
 """What a job took: a number by what it is of."""
 States = list[list[str | int]]
 """For each file its name, and what changes when the file does; as of `states_of`."""
-VOLATILE = ("versions", "threads")  # of a record: how it was made, not what it is
+VOLATILE = ("versions", "threads", "taken")  # of a record: how it was made, not what it is
 
 
 class NotOnDisk(OSError):

@@ -56,6 +56,7 @@ from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.slices import Slices, slices_configured
 from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.jobs.system_errors import if_writable
+from shortloop.worker.tables import is_table_file
 
 __all__ = ["Store"]
 
@@ -279,7 +280,8 @@ class Store:
             same = states_of(folder, [str(state[0]) for state in row.states]) == row.states != []
         except OSError:
             same = False
-        found = StoredJob(row.job, folder, row.content, row.seconds, row.rejected)
+        has_tables = any(is_table_file(str(state[0])) for state in row.states)
+        found = StoredJob(row.job, folder, row.content, row.seconds, row.rejected, has_tables)
         if not same:
             looked = self._look_again(folder, row)
             if looked is None:

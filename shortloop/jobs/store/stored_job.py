@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.jobs.store.manifest import Manifest
+from shortloop.worker.tables import is_table_file
 
 __all__ = ["StoredJob"]
 
@@ -26,6 +27,8 @@ class StoredJob:
         How long it took.
     rejected : bool
         Whether it rejected its input.
+    has_tables : bool
+        Whether it left tables.
     """
 
     job: str
@@ -33,6 +36,7 @@ class StoredJob:
     content: str
     seconds: float
     rejected: bool
+    has_tables: bool
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
@@ -49,6 +53,5 @@ class StoredJob:
         -------
         StoredJob
         """
-        return cls(
-            manifest.job, folder, manifest.content, float(manifest.cost.get("seconds", 0)), manifest.rejected
-        )
+        seconds, has_tables = float(manifest.cost.get("seconds", 0)), any(map(is_table_file, manifest.files))
+        return cls(manifest.job, folder, manifest.content, seconds, manifest.rejected, has_tables)

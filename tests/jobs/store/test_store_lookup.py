@@ -63,7 +63,7 @@ def test_load_is_what_the_package_offers(job: Path) -> None:
     assert shortloop.load("main-3").stage == "train"
     assert str(shortloop.load("main-3").job) in repr(shortloop.load("main-3"))
     with pytest.raises(AttributeError, match="no_such"):
-        shortloop.no_such  # noqa: B018
+        getattr(shortloop, "no_such")  # noqa: B009
 
 
 @pytest.mark.parametrize("below", ["workdirs/main/main-3", "studies/deep/er"])
@@ -153,7 +153,7 @@ def test_a_rejected_job_says_why(project: Path, monkeypatch: pytest.MonkeyPatch)
     assert result.problem is not None
     assert result.problem.splitlines()[0] == "no labels"
     assert "b.npz" in result.problem
-    assert "arrays none" in repr(result)
+    assert "nothing>" in repr(result)
 
 
 def test_open_result_takes_a_folder(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,133 @@
+"""A build script of one function: its settings are read for it, and what its last job leaves is put where one
+looks."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar, overload
+
+from pydantic import BaseModel
+
+from shortloop.errors import InputError
+from shortloop.jobs.exax.client import Urd
+from shortloop.jobs.executor import run_pipeline
+from shortloop.jobs.pipeline import Built, Run
+from shortloop.jobs.project import configuration, project_directory, user_directory
+from shortloop.jobs.settings_files import SettingsFile
+from shortloop.jobs.termination import say_why
+from shortloop.report.deliver import copy_files, results_folder, run_summary, write_summary
+from shortloop.settings.read import read_settings, settings_path
+from shortloop.settings.variable import SETTINGS_VARIABLE
+from shortloop.text import one_line
+from shortloop.worker.results import Result
+
+__all__ = ["pipeline"]
+
+SUMMARY = "summary.json"
+M = TypeVar("M", bound=BaseModel)
+Plain = Callable[[Run], Built]
+WithSettings = Callable[[Run, M], Built]
+Main = Callable[[Urd], int]
+Prepared = tuple[Plain, SettingsFile | None]
+
+
+@overload
+def pipeline(function: Plain) -> Main: ...
+@overload
+def pipeline(*, settings: str) -> Callable[[WithSettings[M]], Main]: ...
+def pipeline(
+    function: Plain | None = None, *, settings: str = ""
+) -> Main | Callable[[WithSettings[M]], Main]:
+    """Make a function the ``main`` of a build script.
+
+    It takes a `shortloop.jobs.pipeline.Run`, asks it for jobs, and returns the last one. Tables, figures and
+    files of that are copied into the folder of results, with a summary of all jobs.
+
+    Parameters
+    ----------
+    function : callable
+        What is decorated.
+    settings : str, optional
+        A TOML file, from the folder of the project. The function then takes what it says as a second
+        argument, in the record that this is annotated with, a subclass of ``shortloop.Settings``. ``shortloop
+        run --settings FILE`` names another file.
+
+    Returns
+    -------
+    callable
+        ``main``, as exax calls it.
+
+    Examples
+    --------
+    >>> @pipeline
+    ... def main(run):
+    ...     panel = run.build("panel", file=run.file("panel.parquet"))
+    ...     return run.build("fit", panel=panel, formula="investment ~ value")
+    """
+    if function is not None:
+        return _script(function, lambda: (function, None))
+    return lambda decorated: _script(decorated, lambda: _with_settings(decorated, settings))
+
+
+def _script(
+    function: Callable[..., Built], prepared: Callable[[], tuple[Plain, SettingsFile | None]]
+) -> Main:
+    script = function.__module__.rpartition(".")[2]
+
+    def main(urd: Urd) -> int:
+        try:
+            pipeline, settings = prepared()
+        except InputError as error:
+            say_why(error)
+            return 1
+        name = script.removeprefix("build_") if settings is None else settings.name
+        return run_pipeline(
+            urd,
+            pipeline,
+            lambda run, last, seconds: _deliver(run, last, seconds, name),
+            name=script if settings is None else f"{script} {settings.name}",
+            settings=settings,
+        )
+
+    main.__doc__ = function.__doc__
+    return main
+
+
+def _with_settings(function: WithSettings[M], file: str) -> Prepared:
+    parameter = [*inspect.signature(function).parameters][1]
+    record: type[M] = typing.get_type_hints(function)[parameter]
+    default = project_directory() / file
+    path = settings_path(SETTINGS_VARIABLE, default, base=user_directory())
+    found = read_settings(path, record, noun="settings", variable=SETTINGS_VARIABLE)
+    name = str(getattr(found, "name", path.stem))
+    return lambda run: function(run, found), SettingsFile(name, path, "settings", default)
+
+
+def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
+    """Copy what the last job left, and drop what the run before had copied and this one does not have."""
+    result, folder = last.result(), results_folder(name)
+    names = _files_of(result)
+    for stale in {*_delivered(folder)} - {*names}:
+        (folder / stale).unlink(missing_ok=True)
+    copy_files(result.path, names, folder)
+    write_summary(folder, {"pipeline": run.name, **run_summary(run.jobs, last, seconds, names)})
+    where = os.path.relpath(folder, configuration().project_directory)
+    print(one_line(f"results: {where}: {', '.join(names) or SUMMARY}"))
+
+
+def _files_of(result: Result) -> list[str]:
+    figures = [f"{name}{ending}" for name in result.figures for ending in (".png", ".pdf")]
+    return [*result.files, *figures, *(f"{name}.parquet" for name in result.tables)]
+
+
+def _delivered(folder: Path) -> list[str]:
+    try:
+        files = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in files if isinstance(name, str) and not os.path.isabs(name) and ".." not in name]

@@ -1,0 +1,250 @@
+"""Stages made of plain functions: one call for all, or one for each unit."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterable, Mapping, Sized
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from shortloop.errors import InputError
+from shortloop.plain import Plain
+from shortloop.worker.content import content_of
+from shortloop.worker.rows import stacked, unpack
+from shortloop.worker.stage import Finished, Outputs, Stage
+from shortloop.worker.tables import numbered_anew
+from shortloop.worker.values import sorted_out
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["STAGE_OF", "FunctionStage", "UnitsStage", "stage_of_function"]
+
+STAGE_OF = "shortloop_stage"
+"""Attribute of a function that a stage was made of: the stage."""
+
+UNIT, PARTITION = "unit", "partition"
+"""Parameters that are no fields: the name of the unit, and the part of the data."""
+
+Function: TypeAlias = Callable[..., object]
+
+
+class FunctionStage(Stage):
+    """A stage that calls a function once. What this returns, by name, is what the job leaves."""
+
+    function: ClassVar[Function]
+
+    def finish(self, out: Outputs) -> Finished:
+        """Call the function.
+
+        Parameters
+        ----------
+        out : Outputs
+            Nothing.
+
+        Returns
+        -------
+        Finished
+        """
+        function = type(self).function
+        return sorted_out(function(**self._values(_fields(function))), type(self).__name__)
+
+    def _values(self, fields: Iterable[str]) -> dict[str, object]:
+        return {name: getattr(self, name) for name in fields}
+
+
+class UnitsStage(FunctionStage):
+    """A stage that calls a function for each unit, with what this reads; another function gives the units."""
+
+    collects = True
+    units_of: ClassVar[Function]
+
+    def open(self) -> None:
+        """Find the units."""
+        kind = type(self)
+        pairs = _pairs(kind.units_of(**self._values(_fields(kind.units_of))), kind.__name__)
+        self._names = [_name(name) for name, _ in pairs]
+        self._reads = [numbered_anew(data) for _, data in pairs]
+        self._shared = self._values(kind.unit_fields)
+        twice = len(self._names) - len({*map(repr, self._names)})
+        if twice:
+            seen: set[str] = set()
+            name = next(each for each in self._names if repr(each) in seen or seen.add(repr(each)))  # type: ignore[func-returns-value]
+            raise InputError(
+                f"two units of {kind.__name__} have the same name",
+                found=repr(name),
+                hint=f"have {kind.units_of.__name__} give each unit a name of its own",
+            )
+
+    def units(self) -> list[float]:
+        """What each unit costs: the length of what it reads.
+
+        Returns
+        -------
+        list of float
+        """
+        return [float(len(data)) if isinstance(data, Sized) else 1.0 for data in self._reads]
+
+    def unit_key(self, unit: int) -> bytes:
+        """What the result of a unit hangs on, beside the code and the arguments that all units share.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        bytes
+            A hash of what it reads, and of its name if the function asks for that.
+        """
+        name = self._names[unit] if UNIT in inspect.signature(type(self).function).parameters else None
+        return content_of([name, self._reads[unit]])
+
+    def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
+        """Call the function.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        mapping
+        """
+        function, shared = type(self).function, self._shared
+        if UNIT in inspect.signature(function).parameters:
+            shared = {**shared, UNIT: self._names[unit]}
+        try:
+            given: Mapping[str, ArrayLike | bytes] = function(self._reads[unit], **shared)  # type: ignore[assignment]
+        except Exception as error:
+            error.add_note(f"in unit {self.unit_name(unit)}")
+            raise
+        return given
+
+    def unit_name(self, unit: int) -> str:
+        """What messages call a unit.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        str
+        """
+        return f"{self._names[unit]} of {type(self).__name__}"
+
+    def finish(self, out: Outputs) -> Finished:
+        """Put together what the units gave.
+
+        Parameters
+        ----------
+        out : Outputs
+            Has a row of each unit.
+
+        Returns
+        -------
+        Finished
+            With an array for each value, its first axis the units, and the names of these as the fact
+            ``units``.
+        """
+        arrays, tables = stacked(self._names, [unpack(row) for row in out.rows], type(self).__name__)
+        return Finished({"units": self._names}, arrays, tables=tables)
+
+
+def stage_of_function(function: Function, units: Function | None = None) -> type[FunctionStage]:
+    """A stage made of a function. Its parameters are the fields of the stage.
+
+    Parameters
+    ----------
+    function : callable
+        Every parameter has a type: ``Job``, ``list[Job]``, ``Job | None``, ``File``, or that of an option.
+        With `units`, the first is what one unit reads, and needs none.
+    units : callable, optional
+        Gives the units: pairs of a name and what the unit reads, a mapping, or what pandas gives for
+        ``groupby``. Its parameters are fields, too. Rows of a pandas frame whose index has no name are
+        numbered from 0 for each unit, so that rows of others, before them, change nothing.
+
+    Returns
+    -------
+    type of FunctionStage
+        Of the function's name.
+
+    Raises
+    ------
+    InputError
+        If a parameter has no type, or one that both functions have is not the same in both.
+    """
+    fields = _fields(function, skip_first=units is not None)
+    for name, each in (_fields(units) if units is not None else {}).items():
+        if name in fields and _said(fields[name]) != _said(each):
+            raise InputError(
+                f"{function.__name__} and {units.__name__} do not say the same of a parameter",  # type: ignore[union-attr]
+                field=name,
+                found=_said(each),
+                expected=_said(fields[name]),
+            )
+        fields.setdefault(name, each)
+    for name, each in fields.items():
+        if each.annotation is each.empty:
+            raise InputError(
+                f"a parameter of {function.__name__} has no type",
+                field=name,
+                expected="`Job` for a job, `File` for a file, else the type of the option",
+                hint=f"write e.g. `{name}: float`",
+            )
+    own = {name: each for name, each in fields.items() if name != PARTITION}
+    body: dict[str, object] = {
+        "__module__": function.__module__,
+        "__doc__": function.__doc__ or function.__name__,
+        "__annotations__": {name: each.annotation for name, each in own.items()},
+        "function": staticmethod(function),
+        **{name: each.default for name, each in own.items() if each.default is not each.empty},
+    }
+    if units is None:
+        return types.new_class(
+            function.__name__, (FunctionStage,), exec_body=lambda space: space.update(body)
+        )
+    body["units_of"] = staticmethod(units)
+    body["unit_fields"] = tuple(_fields(function, skip_first=True))
+    return types.new_class(function.__name__, (UnitsStage,), exec_body=lambda space: space.update(body))
+
+
+def _fields(function: Function, skip_first: bool = False) -> dict[str, inspect.Parameter]:
+    parameters = list(inspect.signature(function).parameters.values())
+    for each in parameters:
+        if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
+            raise InputError(
+                f"a parameter of {function.__name__} has no name that a build script could give",
+                field=str(each),
+                expected="parameters that can be given by name",
+            )
+    return {each.name: each for each in parameters[skip_first:] if each.name != UNIT}
+
+
+def _said(parameter: inspect.Parameter) -> str:
+    return str(parameter.replace(kind=parameter.KEYWORD_ONLY))
+
+
+def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
+    pairs = (
+        list(units.items() if isinstance(units, Mapping) else units) if isinstance(units, Iterable) else None
+    )
+    if pairs is None or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
+        raise InputError(
+            f"the units of {stage} are not pairs of a name and what the unit reads",
+            found=type(units).__name__ if pairs is None else repr(pairs[:1])[:200],
+            expected='e.g. a dict, or `frame.groupby("column")`',
+        )
+    return pairs
+
+
+def _name(name: Any) -> Plain:
+    """The name of a unit, as plain data."""
+    if isinstance(name, tuple):
+        return [_name(each) for each in name]
+    plain = name.item() if hasattr(name, "item") else name
+    return plain if isinstance(plain, str | int | float | bool) else str(plain)

@@ -1,0 +1,221 @@
+"""What units give, where nobody says before what that will be: kept as bytes, and put together at the end."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from shortloop.errors import InputError
+from shortloop.worker.content import SIZE
+from shortloop.worker.stage import Values
+from shortloop.worker.tables import from_bytes, is_table, joined, library_of, to_bytes
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.worker.tables import Table
+
+__all__ = ["Row", "pack", "read_rows", "stacked", "unpack", "write_rows"]
+
+LENGTH = struct.Struct("<q")
+ALIKE = "biufc"  # kinds of numbers, which one array may hold together
+KINDS = f"{ALIKE}UmM"
+
+Row = Mapping[str, "np.ndarray | Table"]
+"""What a unit gave: arrays, of no axes for single values, and tables, by name."""
+
+
+def pack(values: object, what: str) -> bytes:
+    """What a unit gives, as bytes.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Numbers, texts, times, arrays of these, and tables, by name.
+    what : str
+        Which unit it is of, for messages.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+    """
+    import numpy as np
+
+    if not isinstance(values, Mapping) or not values:
+        raise InputError(
+            f"{what} gives no values by name",
+            found=type(values).__name__ if not isinstance(values, Mapping) else "none",
+            expected='a dict, e.g. {"slope": 0.5}',
+        )
+    head, parts = [], []
+    for name, value in values.items():
+        if is_table(value):
+            data = to_bytes(cast("Table", value), f"{name} of {what}")
+            head.append([name, library_of(value), None, len(data)])
+        else:
+            array = np.asarray(value)
+            if array.dtype.kind not in KINDS:
+                raise InputError(
+                    f"{what} gives what cannot be kept",
+                    field=str(name),
+                    found=f"{type(value).__name__}: {value!r}"[:200],
+                    expected="a number, a text, a time, an array of these, or a table; nan if it is missing",
+                )
+            data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+            head.append([name, array.dtype.newbyteorder("<").str, array.shape, len(data)])
+        parts.append(data)
+    first = json.dumps(head).encode()
+    return b"".join([LENGTH.pack(len(first)), first, *parts])
+
+
+def unpack(row: bytes) -> Row:
+    """What a unit gave.
+
+    Parameters
+    ----------
+    row : bytes
+        As of `pack`.
+
+    Returns
+    -------
+    Row
+    """
+    import numpy as np
+
+    end = LENGTH.size + LENGTH.unpack_from(row)[0]
+    values: dict[str, np.ndarray | Table] = {}
+    for name, kind, shape, length in json.loads(row[LENGTH.size : end]):
+        data = row[end : end + length]
+        end += length
+        values[name] = (
+            from_bytes(data, kind) if shape is None else np.frombuffer(data, np.dtype(kind)).reshape(shape)
+        )
+    return values
+
+
+def stacked(
+    names: Sequence[object], rows: Sequence[Row], what: str
+) -> tuple[dict[str, Values], dict[str, Table]]:
+    """What all units gave, put together.
+
+    Parameters
+    ----------
+    names : sequence
+        Of the units.
+    rows : sequence of Row
+        Of each unit.
+    what : str
+        The stage, for messages.
+
+    Returns
+    -------
+    arrays : dict of str to Values
+        The first axis is the units.
+    tables : dict of str to DataFrame
+        The rows of all units, one after the other, with a column ``unit``.
+
+    Raises
+    ------
+    InputError
+        If units give different names, shapes or types.
+    """
+    arrays: dict[str, Values] = {}
+    tables: dict[str, Table] = {}
+    for unit, row in zip(names, rows, strict=True):
+        if row.keys() != rows[0].keys():
+            raise _differ(what, "values of other names", (names[0], [*rows[0]]), (unit, [*row]))
+    for name in rows[0] if rows else ():
+        column = [row[name] for row in rows]
+        if any(map(is_table, column)):
+            tables[name] = _joined(name, names, column, what)
+        else:
+            axes = "units" + " × …" * bool(cast("np.ndarray", column[0]).ndim)
+            arrays[name] = Values(
+                _stacked(name, names, cast("list[np.ndarray]", column), what), axes, "of each unit"
+            )
+    return arrays, tables
+
+
+def _joined(name: str, names: Sequence[object], column: Sequence[np.ndarray | Table], what: str) -> Table:
+    first = _columns(column[0])
+    for unit, each in zip(names, column):
+        if _columns(each) != first:
+            raise _differ(what, f"tables {name} of other columns", (names[0], first), (unit, _columns(each)))
+    return joined(names, cast("Sequence[Table]", column), f"{name} of {what}")
+
+
+def _stacked(name: str, names: Sequence[object], column: list[np.ndarray], what: str) -> np.ndarray:
+    import numpy as np
+
+    first = column[0]
+    for unit, each in zip(names, column):
+        if each.shape != first.shape:
+            raise _differ(what, f"{name} of other shapes", (names[0], first.shape), (unit, each.shape))
+        if each.dtype.kind != first.dtype.kind and not {each.dtype.kind, first.dtype.kind} <= {*ALIKE}:
+            raise _differ(what, f"{name} of other types", (names[0], first.dtype), (unit, each.dtype))
+    whole = np.stack(column)
+    for unit, each, kept in zip(names, column, whole):
+        if each.dtype.kind in "iu" and not (kept.astype(each.dtype) == each).all():
+            raise _differ(what, f"{name} too large for {whole.dtype}", (unit, each), ("all", whole.dtype))
+    return whole
+
+
+def write_rows(file: Path, rows: Sequence[bytes]) -> None:
+    """Write what units gave, each with its key.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    rows : sequence of bytes
+        Each a key and what `pack` gave.
+    """
+    with file.open("wb") as stream:
+        for row in rows:
+            stream.write(LENGTH.pack(len(row)) + row)
+
+
+def read_rows(file: Path) -> dict[bytes, bytes]:
+    """What units of another job gave.
+
+    Parameters
+    ----------
+    file : Path
+        As of `write_rows`.
+
+    Returns
+    -------
+    dict of bytes to bytes
+        The whole row, by its key.
+    """
+    data, at, found = file.read_bytes(), 0, {}
+    while at < len(data):
+        (length,) = LENGTH.unpack_from(data, at)
+        row = data[at + LENGTH.size : at + LENGTH.size + length]
+        found[row[:SIZE]] = row
+        at += LENGTH.size + length
+    return found
+
+
+def _columns(value: object) -> object:
+    if not is_table(value):
+        return "no table"
+    table = cast("Table", value)
+    return {str(name): str(table[name].dtype) for name in table.columns}
+
+
+def _differ(what: str, how: str, first: tuple[object, object], other: tuple[object, object]) -> InputError:
+    return InputError(
+        f"units of {what} give {how}",
+        found=f"{other[1]} of unit {other[0]}",
+        expected=f"{first[1]}, as of unit {first[0]}",
+        hint="have each unit give the same names, shapes and types",
+    )

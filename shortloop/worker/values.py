@@ -1,0 +1,91 @@
+"""What a function returns, sorted out: arrays, tables, figures, files and facts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from shortloop.errors import InputError
+from shortloop.plain import Plain
+from shortloop.worker.figures import is_figure
+from shortloop.worker.stage import Finished, Values
+from shortloop.worker.tables import is_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from shortloop.worker.tables import Table
+
+__all__ = ["sorted_out"]
+
+
+def sorted_out(given: object, what: str) -> Finished:
+    """Sort what a function returns by what it is.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        By name. A NumPy array is an array, a frame of pandas or Polars a table, a figure of matplotlib a
+        figure; text or bytes under a name with an ending, as ``"page.html"``, are a file; all else must be
+        plain data, and is a fact.
+    what : str
+        The stage, for messages.
+
+    Returns
+    -------
+    Finished
+
+    Raises
+    ------
+    InputError
+        If it is no mapping, or a value is nothing of these.
+    """
+    import numpy as np
+
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{what} returns no values by name",
+            found=type(given).__name__,
+            expected='a dict, e.g. {"table": frame}',
+        )
+    facts: dict[str, Plain] = {}
+    arrays: dict[str, Values] = {}
+    files: dict[str, bytes] = {}
+    tables: dict[str, Table] = {}
+    figures: dict[str, Figure] = {}
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise InputError(f"{what} returns a value whose name is no text", found=repr(name))
+        if isinstance(value, Values):
+            arrays[name] = value
+        elif isinstance(value, str | bytes) and "." in name:
+            files[name] = value.encode() if isinstance(value, str) else value
+        elif is_table(value):
+            tables[name] = cast("Table", value)
+        elif is_figure(value):
+            figures[name] = cast("Figure", value)
+        elif isinstance(value, np.ndarray | np.generic) or _is_not_finite(value):
+            arrays[name] = Values(cast("np.ndarray", value), "", "")
+        else:
+            facts[name] = _plain(value, name, what)
+    return Finished(facts, arrays, files, tables, figures)
+
+
+def _is_not_finite(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)  # JSON has no word for it
+
+
+def _plain(value: object, name: str, what: str) -> Plain:
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{what} returns what cannot be kept",
+            field=name,
+            found=f"{type(value).__name__}: {error}",
+            expected="an array, a frame, a figure, plain data, or text or bytes under a name with an ending",
+        ) from None
+    plain: Plain = json.loads(text)
+    return plain

@@ -1,0 +1,56 @@
+"""Rows that processes append are found whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from shortloop.engines.row_files import HEAD, RowFiles
+
+
+def test_what_is_kept_is_read(tmp_path: Path) -> None:
+    rows = {3: b"three", 0: b"", 7: os.urandom(100_000)}
+    files = RowFiles(tmp_path)
+    for unit, row in rows.items():
+        files.keep(unit, row)
+    assert RowFiles(tmp_path).read() == rows
+    assert RowFiles(tmp_path / "none").read() == {}
+
+
+def test_each_process_has_a_file_of_its_own(tmp_path: Path) -> None:
+    files = RowFiles(tmp_path)
+    files.keep(0, b"0")
+    for number in (1, 2):
+        child = os.fork()
+        if not child:
+            for unit in range(number, 400, 2):
+                files.keep(unit, f"{unit}".encode() * 50)
+            os._exit(0)
+    for _ in range(2):
+        assert os.wait()[1] == 0
+    files.keep(400, b"400")
+    assert files.read() == {**{unit: f"{unit}".encode() * 50 for unit in range(1, 400)}, 0: b"0", 400: b"400"}
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("cut", [1, 4, HEAD.size, HEAD.size + 2])
+def test_a_row_that_was_cut_off_is_none(tmp_path: Path, cut: int) -> None:
+    files = RowFiles(tmp_path)
+    files.keep(1, b"first")
+    files.keep(2, b"second")
+    (file,) = tmp_path.iterdir()
+    os.truncate(file, file.stat().st_size - cut)
+    assert RowFiles(tmp_path).read() == {1: b"first"}
+
+
+def test_a_row_that_was_altered_is_none(tmp_path: Path) -> None:
+    files = RowFiles(tmp_path)
+    files.keep(1, b"first")
+    files.keep(2, b"second")
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for at in range(HEAD.size + len(b"first"), len(whole)):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        assert RowFiles(tmp_path).read() == {1: b"first"}, at

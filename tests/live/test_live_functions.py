@@ -1,0 +1,295 @@
+"""Stages that are plain functions, on a real server: what they leave is read back, units that read the same
+are not
+computed again, and what comes out is what would come out anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from live_project import AX, LiveProject, served
+
+from shortloop.worker.results import Result, open_result
+
+pytestmark = pytest.mark.live
+
+PANEL = '''\
+"""Rows of a file."""
+
+from shortloop import File, stage
+
+
+@stage
+def panel(file: File):
+    import pandas as pd
+
+    return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
+'''
+FIT = '''\
+"""A line through the rows of each firm."""
+
+import os
+import time
+from pathlib import Path
+
+from shortloop import Job, stage
+
+
+def firms(panel: Job, least: int = 1):
+    for name, rows in panel["rows"].groupby("firm"):
+        if len(rows) >= least:
+            yield name, rows
+
+
+@stage(units=firms)
+def fit(rows, unit: str, degree: int = 1):
+    import numpy as np
+
+    with Path(os.environ["COMPUTED"]).open("a") as stream:
+        stream.write(unit + "\\n")
+    while Path(os.environ["COMPUTED"] + ".hold-" + unit).exists():
+        time.sleep(0.01)
+    if len(rows) == 7:
+        raise ValueError("seven rows")
+    found = np.polyfit(rows["year"], rows["x"], degree)
+    return {"line": found, "mean": rows["x"].mean(), "n": len(rows), "last": rows.tail(1), "firm": unit}
+'''
+REPORT = '''\
+"""Results of every kind."""
+
+from shortloop import Job, stage
+
+
+@stage
+def kinds(fit: Job, words: dict[str, list[int]], extra: Job | None = None):
+    import numpy as np
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots().plot(fit["mean"])
+    return {
+        "array": np.arange(6.0).reshape(2, 3), "number": np.float64(0.5), "nothing": float("nan"),
+        "pandas": fit.frame(), "polars": pl.DataFrame({"x": [1, 2]}), "means": figure,
+        "page.html": "<p>é</p>", "raw.bin": b"\\0\\1", "words": words, "text": "a", "some": [1, None, "b"],
+    }  # fmt: skip
+'''
+SCRIPT = """\
+import json
+from pathlib import Path
+
+from shortloop import pipeline
+
+ASKED = Path(__file__).parents[1] / "asked.json"
+
+
+@pipeline
+def main(run):
+    asked = json.loads(ASKED.read_text())
+    panel = run.build("panel", file=run.file("panel.csv"))
+    fit = run.build("fit", panel=panel, **asked)
+    return run.build("kinds", fit=fit, words={"a": [1, 2]})
+"""
+FIRMS = {"a": 3, "b": 4, "c": 5, "007": 6}
+
+
+class FunctionsProject(LiveProject):
+    """A panel, a fit for each of its firms, and results of every kind."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name in ("methods", "build_scripts", "dev"):
+            for file in (folder / name).glob("*.py"):
+                if file.name != "__init__.py":
+                    file.unlink()
+        for name, text in {"panel": PANEL, "fit": FIT, "kinds": REPORT}.items():
+            self.write_method(name, text)
+        (folder / "build_scripts" / "build_panel.py").write_text(SCRIPT, encoding="utf-8")
+        self.write_panel(FIRMS)
+        self.ask()
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed")}
+
+    def write_method(self, name: str, text: str) -> None:
+        (self.folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
+
+    def write_panel(self, firms: dict[str, int], **slopes: float) -> None:
+        lines = [
+            f"{firm},{year},{round(slopes.get(firm, 2.0) * year + (year % 3), 3)}"
+            for firm, years in firms.items()
+            for year in range(years)
+        ]
+        (self.folder / "panel.csv").write_text("\n".join(["firm,year,x", *lines]) + "\n", encoding="utf-8")
+
+    def ask(self, **options: Any) -> None:
+        (self.folder / "asked.json").write_text(json.dumps(options), encoding="utf-8")
+
+    def go(self) -> str:
+        """Run it, which must work; what it said."""
+        done = self.ax("run", "panel")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def computed(self) -> list[str]:
+        """Firms that were computed since this was asked last."""
+        file = self.folder / ".computed"
+        found = sorted(file.read_text().split()) if file.exists() else []
+        file.unlink(missing_ok=True)
+        return found
+
+    def last(self, stage: str) -> Result:
+        """The job of a stage in the last run."""
+        jobs = json.loads((self.folder / "results/panel/summary.json").read_text(encoding="utf-8"))["jobs"]
+        (job,) = [each["job"] for each in jobs if each["stage"] == stage]
+        return open_result(self.folder / "workdirs/main" / job)
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[FunctionsProject]:
+    with served(FunctionsProject) as made:
+        yield made
+
+
+def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
+    project.go()
+    assert project.computed() == ["007", "a", "b", "c"]
+    fit, found = project.last("fit"), project.last("kinds")
+    assert fit["firm"].tolist() == ["007", "a", "b", "c"]
+    assert fit["n"].tolist() == [6, 3, 4, 5]
+    assert fit["line"].shape == (4, 2)
+    assert fit["last"].columns.to_list() == ["unit", "firm", "year", "x"]
+    assert fit["last"]["unit"].to_list() == ["007", "a", "b", "c"]
+    assert found["array"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert found["number"] == 0.5
+    assert found["nothing"] != found["nothing"]
+    pd.testing.assert_frame_equal(found["pandas"], fit.frame())
+    assert found["polars"].to_dicts() == [{"x": 1}, {"x": 2}]
+    assert (found["words"], found["text"], found["some"]) == ({"a": [1, 2]}, "a", [1, None, "b"])
+    assert found["page.html"].read_text(encoding="utf-8") == "<p>é</p>"
+    assert found["raw.bin"].read_bytes() == b"\0\1"
+    assert found["means"].read_bytes().startswith(b"\x89PNG")
+    shown = project.shortloop("show", found.job).stdout
+    assert "pandas" in shown
+    assert "polars" in shown
+    delivered = {file.name for file in (project.folder / "results/panel").iterdir()}
+    assert delivered == {
+        "page.html", "raw.bin", "means.png", "means.pdf", "pandas.parquet", "polars.parquet", "summary.json"
+    }  # fmt: skip
+
+
+def test_libraries_that_read_tables_are_in_keys_of_what_is_made_from_them(project: FunctionsProject) -> None:
+    """`panel["rows"]` imports pandas, though the file of the fit does not."""
+    project.go()
+    project.computed()
+    versions = json.loads((project.last("fit").path / "manifest.json").read_text())["parts"]["versions"]
+    assert {"pandas", "pyarrow"} <= versions.keys()
+    versions = json.loads((project.last("panel").path / "manifest.json").read_text())["parts"]["versions"]
+    assert "matplotlib" not in versions
+    assert "polars" not in versions
+
+
+@pytest.mark.parametrize(
+    ("firms", "slopes", "computed"),
+    [
+        (FIRMS, {"b": 5.0}, ["b"]),
+        ({**FIRMS, "new": 4}, {"b": 5.0}, ["new"]),
+        ({"c": 5, "a": 2}, {}, ["a"]),
+        ({"c": 5, "d": 5}, {}, ["d"]),
+        ({**FIRMS, "b": 9}, {}, ["007", "a", "b"]),
+    ],
+)
+def test_only_units_that_read_something_else_are_computed(
+    project: FunctionsProject, firms: dict[str, int], slopes: dict[str, float], computed: list[str]
+) -> None:
+    """The order of these cases matters: each takes over from the one before."""
+    if computed == ["b"]:
+        project.write_panel(FIRMS)
+        project.go()
+        project.computed()
+    project.write_panel(firms, **slopes)
+    said = project.go()
+    assert project.computed() == computed
+    assert f"{len(computed)} of {len(firms)} units computed" in said
+    found = project.last("fit")
+    with served(FunctionsProject) as other:
+        other.write_panel(firms, **slopes)
+        other.go()
+        anew = other.last("fit")
+        for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
+            assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
+    taken = len(firms) - len(computed)
+    assert f"{taken} of {len(firms)} read the same" in " ".join(
+        project.shortloop("show", found.job).stdout.split()
+    )
+
+
+def test_what_all_units_share_computes_all_again(project: FunctionsProject) -> None:
+    project.write_panel(FIRMS)
+    project.go()
+    project.computed()
+    every = sorted(FIRMS)
+    project.ask(degree=2)
+    project.go()
+    assert project.computed() == every
+    project.write_method("fit", FIT.replace('rows["x"].mean()', 'rows["x"].max()'))
+    project.go()
+    assert project.computed() == every
+    project.ask(degree=2, least=4)  # which only says what the units are
+    project.go()
+    assert project.computed() == []
+    assert project.last("fit")["firm"].tolist() == ["007", "b", "c"]
+    project.write_method("fit", FIT)
+    project.ask()
+    project.go()
+    assert project.computed() == []
+
+
+def test_an_error_names_its_unit_and_what_is_done_is_kept(project: FunctionsProject) -> None:
+    project.write_panel({**FIRMS, "bad": 7}, a=9.0)
+    done = project.ax("run", "panel")
+    assert done.returncode != 0
+    assert "in unit bad of fit" in done.stdout + done.stderr
+    project.computed()
+    project.write_panel({**FIRMS, "bad": 8}, a=9.0)
+    project.go()
+    assert "bad" in project.computed()
+
+
+def test_a_job_that_was_killed_goes_on_where_it_was(project: FunctionsProject) -> None:
+    firms = {f"k{number}": 4 + number % 2 for number in range(40)}
+    project.write_panel(firms)
+    hold = project.folder / ".computed.hold-k6"
+    hold.touch()
+    project.computed()
+    running = subprocess.Popen(
+        [str(AX), "run", "panel"],
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    file = project.folder / ".computed"
+    deadline = time.monotonic() + 60
+    while not file.exists() or len(file.read_text().split()) < 39:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(running.pid, signal.SIGINT)
+    running.wait(60)
+    before = project.computed()
+    hold.unlink()
+    project.go()
+    again = project.computed()
+    assert "k6" in again
+    assert len(again) <= 2  # what each slice had begun
+    assert {*before, *again} == {*firms}
+    assert project.last("fit")["n"].tolist() == [firms[name] for name in sorted(firms)]

@@ -1,0 +1,180 @@
+"""Stages made of functions: their fields, their units, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shortloop.errors import InputError
+from shortloop.worker.content import SIZE
+from shortloop.worker.fields import REQUIRED, fields_of
+from shortloop.worker.function import UnitsStage, stage_of_function
+from shortloop.worker.inputs import File
+from shortloop.worker.output import keep_row, take_rows, write_output
+from shortloop.worker.results import open_result
+from shortloop.worker.stage import Job
+from shortloop.worker.task import Task
+
+
+def everything(
+    file: File, panel: Job, fits: list[Job], extra: Job | None, formula: str, digits: int = 3
+) -> dict[str, Any]:
+    """What it says."""
+    return {}
+
+
+def squares(count: int, twice: bool = False) -> Iterator[tuple[str, list[int]]]:
+    for number in range(count):
+        yield f"n{number}", [number] * (1 + twice)
+
+
+def power(read: list[int], exponent: float = 2.0) -> dict[str, Any]:
+    return {"power": sum(read) ** exponent, "terms": np.array(read[:1])}
+
+
+def named(read: int, unit: str, partition: str | None) -> dict[str, Any]:
+    return {"said": f"{unit}={read} of {partition}"}
+
+
+def test_parameters_are_fields() -> None:
+    kind = stage_of_function(everything)
+    fields = fields_of(kind)
+    assert (fields.jobs, fields.lists, fields.perhaps) == (["panel"], ["fits"], ["extra"])
+    assert fields.options == {"file": REQUIRED, "formula": REQUIRED, "digits": 3}
+    assert (kind.__name__, kind.__doc__, kind.__module__) == ("everything", "What it says.", __name__)
+
+
+def test_units_and_function_share_their_parameters() -> None:
+    kind = stage_of_function(power, squares)
+    assert issubclass(kind, UnitsStage)
+    assert fields_of(kind).options == {"count": REQUIRED, "twice": False, "exponent": 2.0}
+    assert kind.unit_fields == ("exponent",)
+
+
+def opened(function: Callable[..., Any], units: Callable[..., Any], **options: Any) -> UnitsStage:
+    stage = stage_of_function(function, units)()
+    assert isinstance(stage, UnitsStage)
+    for name, value in options.items():
+        setattr(stage, name, value)
+    stage.open()
+    return stage
+
+
+def done(stage: UnitsStage, folder: Path, before: Path | None = None) -> tuple[Any, int]:
+    """What a job leaves, and how many units it has taken over."""
+    folder.mkdir()
+    task = Task("power", "", "", stage.partition, {}, {}, None if before is None else str(before))
+    rows: dict[int, bytes] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        taken = take_rows(stage, task, range(len(stage.units())), rows.__setitem__)
+        for unit in range(len(stage.units())):
+            if unit not in rows:
+                keep_row(stage, unit, rows.__setitem__)
+        ordered = [rows[unit] for unit in sorted(rows)]
+        write_output(stage, task, {}, [], rows=ordered, taken=taken)
+    return open_result(folder), taken
+
+
+def test_units_become_arrays_and_a_frame(tmp_path: Path) -> None:
+    found, _ = done(opened(power, squares, count=4), tmp_path / "main-1")
+    assert found["power"].tolist() == [0, 1, 4, 9]
+    assert found["terms"].tolist() == [[0], [1], [2], [3]]
+    frame = found.frame()
+    assert [*frame.columns] == ["power"]  # only what has one value a unit
+    assert frame.index.to_list() == ["n0", "n1", "n2", "n3"]
+    assert found.facts["units"] == ["n0", "n1", "n2", "n3"]
+    assert found.names() == ["power", "terms", "units"]
+    with pytest.raises(KeyError, match="main-1 has power, terms, units"):
+        found["other"]
+
+
+def test_units_that_read_the_same_are_taken_over(tmp_path: Path) -> None:
+    """Wherever they stand; what comes out is what would come out anew."""
+    first, taken = done(opened(power, squares, count=4), tmp_path / "main-1")
+    assert taken == 0
+
+    def other(count: int, twice: bool = False) -> dict[str, list[int]]:
+        return {"new": [9], "n3": [3], "n1": [1], "n2": [7]}
+
+    stage = opened(power, other, count=4)
+    again, taken = done(stage, tmp_path / "main-2", first.path)
+    anew, _ = done(stage, tmp_path / "main-3")
+    assert taken == 2
+    assert again["power"].tolist() == anew["power"].tolist() == [81, 9, 1, 49]
+    for name in ("power.npy", "terms.npy", "units.rows"):
+        assert (again.path / name).read_bytes() == (anew.path / name).read_bytes()
+
+
+def test_a_function_that_asks_for_the_name_of_its_unit_hangs_on_it(tmp_path: Path) -> None:
+    one = opened(named, lambda: {"a": 1, "b": 1}, partition="S01")
+    assert one.unit_key(0) != one.unit_key(1)
+    found, _ = done(one, tmp_path / "main-1")
+    assert found["said"].tolist() == ["a=1 of S01", "b=1 of S01"]
+    without = opened(lambda read: {"x": read}, lambda: {"a": 1, "b": 1})
+    assert without.unit_key(0) == without.unit_key(1)
+    assert len(without.unit_key(0)) == SIZE
+
+
+def test_groups_of_pandas_are_units() -> None:
+    frame = pd.DataFrame({"f": ["b", "a", "b"], "k": [1, 2, 1], "x": [1.0, 2, 3]})
+    one = opened(lambda rows: {"sum": rows["x"].sum()}, lambda: frame.groupby("f"))
+    assert one.units() == [1, 2]  # larger ones first are drawn by what they cost
+    assert [one.compute(unit)["sum"] for unit in range(2)] == [2, 4]
+    two = opened(lambda rows: {"sum": rows["x"].sum()}, lambda: frame.groupby(["f", "k"]))
+    assert [two.unit_name(unit) for unit in range(2)] == ["['a', 2] of <lambda>", "['b', 1] of <lambda>"]
+
+
+def test_an_error_names_its_unit() -> None:
+    def fails(read: list[int]) -> dict[str, Any]:
+        raise ZeroDivisionError("no")
+
+    stage = opened(fails, squares, count=2)
+    with pytest.raises(ZeroDivisionError) as caught:
+        stage.compute(1)
+    assert caught.value.__notes__ == ["in unit n1 of fails"]
+
+
+@pytest.mark.parametrize(
+    ("units", "said"),
+    [
+        (lambda: [("a", 1), ("a", 2)], "two units of power have the same name"),
+        (lambda: [1, 2], "not pairs of a name"),
+        (lambda: 3, "not pairs of a name"),
+        (lambda: None, "not pairs of a name"),
+    ],
+)
+def test_units_that_are_none_are_refused(units: Callable[..., Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        opened(power, units)
+
+
+def no_type(rows, formula): ...  # type: ignore[no-untyped-def]
+
+
+def several(*files: File) -> None: ...
+
+
+def any_names(**options: int) -> None: ...
+
+
+def other_type(read: list[int], count: float) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "units", "said"),
+    [
+        (no_type, None, "a parameter of no_type has no type"),
+        (several, None, "has no name that a build script could give"),
+        (any_names, None, "has no name that a build script could give"),
+        (other_type, squares, "other_type and squares do not say the same of a parameter"),
+    ],
+)
+def test_functions_that_make_no_stage_are_refused(function: Any, units: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        stage_of_function(function, units)

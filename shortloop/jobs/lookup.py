@@ -66,7 +66,7 @@ class Lookup:
             None if there is none, or if its key is not known yet, as something that it is made from is still
             to be built.
         """
-        if not all(parts.inputs.values()):  # what is unknown is empty
+        if not all(job.content for job in wanted.above()):
             return None
         found = self.store.find(parts.key())
         if found is None:

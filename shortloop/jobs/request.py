@@ -136,6 +136,16 @@ class Request:
         inputs = {name: each for name, each in parts.inputs.items() if name in self.units}
         return digest(["units", {**vars(parts), "options": options, "inputs": inputs}])
 
+    def above(self) -> list[Built]:
+        """The jobs that it is made from.
+
+        Returns
+        -------
+        list of Built
+        """
+        every = self.jobs.values()
+        return [one for made in every for one in ([made] if isinstance(made, Built) else made)]
+
     def ids(self) -> dict[str, JobIds]:
         """Ids of the jobs that it is made from, as exax wants them.
 

@@ -76,3 +76,11 @@ def test_the_same_job_twice_has_two_places(lookup: Lookup) -> None:
         wanted = asked(lookup, number=1)
         lookup.find(wanted, wanted.parts())
     assert list(lookup.places.values()) == ["main-0", "main-0"]
+
+
+def test_a_job_that_is_made_from_none_of_a_list_is_there(package: Path) -> None:
+    write(package, "methods/a_many.py", METHOD.replace("'first',", "['every'],"))
+    runs = Runs(package)
+    for built in (1, 0):
+        run = runs.run(lambda run: run.build("many", every=[], number=1))
+        assert sum(job.fresh for job in run.jobs) == built

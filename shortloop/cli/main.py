@@ -52,6 +52,18 @@ SettingsFile = Annotated[
 SettingsName = Annotated[
     str | None, typer.Option("--settings", "--study", help="Only jobs of the settings of this name.")
 ]
+Until = Annotated[
+    str | None,
+    typer.Option(metavar="STAGE", help="Only jobs of this stage, and what they are made from."),
+]
+Only = Annotated[str | None, typer.Option(metavar="STAGE", help="Only the jobs of this stage.")]
+Partition = Annotated[
+    str | None, typer.Option(help="With --until or --only: of the stage, only the jobs of this partition.")
+]
+Force = Annotated[
+    list[str] | None,
+    typer.Option(metavar="JOB", help="Build a job, or those of a stage, though it is there. Repeatable."),
+]
 Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.g. 12h, 30d, 2w.")]
 
 
@@ -107,6 +119,10 @@ def _add_commands_of_analyses() -> None:
 def run(
     script: Script = "build_pipeline",
     settings: SettingsFile = None,
+    until: Until = None,
+    only: Only = None,
+    partition: Partition = None,
+    force: Force = None,
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Even if another settings file has the name of this one.")
     ] = False,
@@ -115,16 +131,19 @@ def run(
     from shortloop.jobs.exax.parent_death import ends_with_this
     from shortloop.jobs.exax.server import running_server
     from shortloop.jobs.project import configuration_file
+    from shortloop.jobs.selection import Selection
     from shortloop.jobs.settings_files import TAKE_OVER
     from shortloop.jobs.store.locks import HELD, only_run
     from shortloop.jobs.termination import need_room
     from shortloop.settings.variable import SETTINGS_VARIABLE
 
+    selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
     need_files(FEWEST_FILES)
     need_room()
     environ = {"USER": _user(), **os.environ}  # exax signs its lists of jobs with it
     if settings is not None:
         environ[SETTINGS_VARIABLE] = str(settings.absolute())
+    selection.into(environ)
     if take_over:
         environ[TAKE_OVER] = "1"
     # Nobody else begins to run while a server that goes with this run is there.
@@ -166,14 +185,20 @@ def _wait(run: subprocess.Popen[bytes]) -> int:
 def plan(
     script: Script = "build_pipeline",
     settings: SettingsFile = None,
+    until: Until = None,
+    only: Only = None,
+    partition: Partition = None,
+    force: Force = None,
     every: Annotated[bool, typer.Option("--all", help="List each job.")] = False,
 ) -> None:
     """What a run would build and reuse, why, and how long that would take. Runs nothing."""
     from shortloop.cli.plan import print_plan
+    from shortloop.jobs.selection import Selection
     from shortloop.settings.variable import SETTINGS_VARIABLE
 
     if settings is not None:
         os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
+    Selection(until or "", only or "", partition or "", tuple(force or ())).into(os.environ)
     print_plan(script, every)
 
 

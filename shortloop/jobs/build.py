@@ -57,6 +57,8 @@ class Order:
         The job in its place before; empty if there was none.
     modules : tuple of str
         Modules that it imports by a name that its code does not say.
+    anew : bool
+        Whether it is made even if it is there.
     """
 
     method: str
@@ -70,6 +72,7 @@ class Order:
     reason: str = ""
     previous: str = ""
     modules: tuple[str, ...] = ()
+    anew: bool = False
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +116,7 @@ def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tu
     InputError
         As `client.build`, and if it has loaded code that its key does not see.
     """
-    force = order.key in store.damaged
+    force = order.anew or order.key in store.damaged
     meter = meter or Meter()
     client.load_as_now(order.method)
     before = order.code()

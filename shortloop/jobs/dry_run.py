@@ -11,9 +11,11 @@ from shortloop.errors import InputError, place_of
 from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.part import choose
 from shortloop.jobs.pipeline import Pipeline
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.store import Store
 
@@ -44,6 +46,7 @@ class DryRun:
         with Store(slices_now) as store:
             plan = Planner(Lookup(store, name))
             pipeline(plan)
+            plan.jobs[:] = choose(Selection.given(), plan, store.index).plan
             if settings is not None:
                 plan.note = _said_of(store, settings)
             self.seconds = store.index.seconds()

@@ -18,13 +18,16 @@ from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.datasets import prepare_script
 from shortloop.jobs.exax.listener import answers, slices_now, watched
 from shortloop.jobs.exax.loading import load_from_source
+from shortloop.jobs.explain.outcome import outcome
 from shortloop.jobs.keys.key import Parts, find_method
 from shortloop.jobs.lookup import Lookup, reused
+from shortloop.jobs.part import ASKED, Part, choose, lacking
 from shortloop.jobs.pipeline import Built, Pipeline, Run
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import configuration, configuration_file
 from shortloop.jobs.request import Request
+from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.inputs import register
 from shortloop.jobs.store.locks import only_run
@@ -53,23 +56,46 @@ class Executor(Run):
         Is told what happens; see `shortloop.jobs.events`.
     meter : Meter, optional
         Measures what jobs cost.
+    part : Part, optional
+        Which jobs to build; others are only looked up. Default: all.
     """
 
-    def __init__(self, lookup: Lookup, urd: Urd, tell: Listener, meter: Meter | None = None) -> None:
+    def __init__(
+        self,
+        lookup: Lookup,
+        urd: Urd,
+        tell: Listener,
+        meter: Meter | None = None,
+        part: Part | None = None,
+    ) -> None:
         super().__init__(lookup.pipeline)
+        self.done: list[Built] = []
+        """Its jobs that are there, without those that are only looked up."""
         self._lookup = lookup
         self._urd = urd
         self._tell = tell
         self._meter = meter or Meter()
+        self._part = part or Part()
 
     def build(
         self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: object
     ) -> Built:
         """Find a job, or have it built; see `Run.build`."""
+        number = len(self.jobs)
+        wanted = self._lookup.request(stage, partition, modules, arguments)
+        if not self._part.has(number, stage, partition):
+            self.jobs.append(self._lookup.look(wanted))
+            self._lookup.places.pop(wanted.place, None)  # which stays as it was
+            return self.jobs[-1]
+        if self._part.selection.only:
+            lacking(self._part.selection, wanted.above())
         self._tell(Started(stage, partition))
-        built = self._found_or_made(self._lookup.request(stage, partition, modules, arguments))
+        built, said = self._found_or_made(wanted, number in self._part.forced)
         self.jobs.append(built)
+        self.done.append(built)
         self._tell(Ended(built))
+        if said:
+            print(one_line(said), flush=True)
         if built.rejected:
             raise InputError(str(built.result().problem))
         return built
@@ -79,14 +105,15 @@ class Executor(Run):
         found = register(paths, lambda *how_far: self._tell(Reading(*how_far)))
         return [File(content, path) for content, path in zip(found, paths, strict=True)]
 
-    def _found_or_made(self, wanted: Request) -> Built:
+    def _found_or_made(self, wanted: Request, forced: bool) -> tuple[Built, str]:
+        """The job, and how it came out if it was there and is built anew."""
         for _ in range(ATTEMPTS):
             parts = wanted.parts()
             found = self._lookup.find(wanted, parts)
-            if found is not None:
-                return found
+            if found is not None and not forced:
+                return found, ""
             preload.announce(wanted.stage, wanted.modules)
-            order = self._order(wanted, parts)
+            order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             if made is not None and wanted.parts() != parts:
                 print(
@@ -96,21 +123,29 @@ class Executor(Run):
             elif made is not None:
                 job, fresh = made
                 self._lookup.places[wanted.place] = job.job
-                found = replace(
-                    reused(job, wanted), fresh=fresh, plan="", reason=order.reason if fresh else ""
-                )
-                return _with_units(found) if BEFORE in order.jobs and wanted.units is not None else found
+                reason = order.reason if fresh else ""
+                built = replace(reused(job, wanted), fresh=fresh, plan="", reason=reason)
+                if BEFORE in order.jobs and wanted.units is not None:
+                    built = _with_units(built)
+                return built, "" if found is None else self._outcome(found.job, job.job)
         raise InputError(
             "the code goes on changing while a job runs",
             file=find_method(wanted.stage)[1],
             hint="run again when it is as it should be; if nobody edits it, restart the server",
         )
 
-    def _order(self, wanted: Request, parts: Parts) -> Order:
+    def _outcome(self, before: str, now: str) -> str:
+        store = self._lookup.store
+        store.written()
+        old, new = store.manifest_of(before), store.manifest_of(now)
+        return "" if old is None or new is None else outcome(old, new)
+
+    def _order(self, wanted: Request, parts: Parts, anew: bool) -> Order:
         ids, base = wanted.ids(), wanted.base(parts)
         before = self._lookup.before(wanted)
         store = self._lookup.store
-        alike = [each.job for each in store.find_alike(base) if not each.rejected] if base else []
+        takes = base and not anew  # else it would take over what it is to compute
+        alike = [each.job for each in store.find_alike(base) if not each.rejected] if takes else []
         if alike and wanted.grows:
             ids[BEFORE] = max(alike, key=lambda job: self._amount(job, wanted.grows))
         elif alike:
@@ -124,9 +159,10 @@ class Executor(Run):
             base=base,
             partition=wanted.partition,
             pipeline=self.name,
-            reason=self._lookup.reason(wanted, parts),
+            reason=ASKED if anew else self._lookup.reason(wanted, parts),
             previous="" if before is None else before.job,
             modules=wanted.modules,
+            anew=anew,
         )
 
     def _amount(self, job: str, grows: str) -> float:
@@ -185,11 +221,14 @@ def run_pipeline(
             store.index.begun(name, settings.name if settings else "")
             plan = Planner(Lookup(store, name))
             pipeline(plan)
+            part = choose(Selection.given(), plan, store.index)
             if settings is not None:
                 settings.note(store.index)
-            run, last = _execute(urd, pipeline, store, plan)
-            if finish is not None:
+            run, last = _execute(urd, pipeline, store, name, part)
+            if finish is not None and any(job is last for job in run.done):
                 finish(run, last, time.time() - started)
+            elif finish is not None:
+                print(f"{last.stage} is not part of this run, so no results are delivered")
             fresh = sum(job.fresh for job in run.jobs)
         seconds = time.time() - started
         print(f"{fresh} jobs built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
@@ -228,14 +267,16 @@ def _begin(store: Store, settings: SettingsFile | None) -> None:
         print(one_line(taken))
 
 
-def _execute(urd: Urd, pipeline: Pipeline, store: Store, plan: Planner) -> tuple[Executor, Built]:
-    lookup, meter = Lookup(store, plan.name), Meter()
-    with Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress:
-        run = Executor(lookup, urd, progress.on, meter)
+def _execute(urd: Urd, pipeline: Pipeline, store: Store, name: str, part: Part) -> tuple[Executor, Built]:
+    lookup, meter = Lookup(store, name), Meter()
+    with Progress(part.plan, store.index.seconds(), meter.fraction) as progress:
+        run = Executor(lookup, urd, progress.on, meter, part)
         try:
             last = pipeline(run)
         finally:
             preload.forget()
             store.index.put_in_places(lookup.places)
-        store.index.ended(plan.name, lookup.places)
+        if part.is_whole:
+            store.index.ended(name, lookup.places)
+    run.jobs[:] = run.done  # what others see of this run
     return run, last

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shortloop.jobs.explain.reasons import reason_to_build
+from shortloop.jobs.explain.reasons import reason_to_build, reason_to_wait
 from shortloop.jobs.keys.key import Parts
-from shortloop.jobs.pipeline import REUSE, Built
+from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.jobs.request import Request, request
 from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.places import Place
@@ -73,6 +73,33 @@ class Lookup:
             return None
         self.places[wanted.place] = found.job
         return reused(found, wanted)
+
+    def look(self, wanted: Request) -> Built:
+        """A job as a plan says it: the one that is there, or what would be done.
+
+        Parameters
+        ----------
+        wanted : Request
+            The job.
+
+        Returns
+        -------
+        Built
+        """
+        parts = wanted.parts()
+        found = self.find(wanted, parts)
+        if found is not None:
+            return found
+        before = self.before(wanted)
+        perhaps = reason_to_wait(parts, before, wanted.jobs)
+        return Built(
+            "",
+            wanted.stage,
+            wanted.partition,
+            seconds=0.0 if before is None else float(before.cost.get("seconds", 0)),
+            plan=PERHAPS if perhaps else BUILD,
+            reason=perhaps or self.reason(wanted, parts),
+        )
 
     def before(self, wanted: Request) -> Manifest | None:
         """The job that was in the same place when the pipeline was last run.

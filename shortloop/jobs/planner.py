@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from shortloop.jobs.explain.reasons import reason_to_wait
 from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.pipeline import BUILD, PERHAPS, Built, Run
+from shortloop.jobs.pipeline import Built, Run
 from shortloop.jobs.request import Request
 from shortloop.jobs.store.inputs import known_content
 from shortloop.worker.inputs import File
@@ -27,6 +26,8 @@ class Planner(Run):
     def __init__(self, lookup: Lookup) -> None:
         super().__init__(lookup.pipeline)
         self._lookup = lookup
+        self.requests: list[Request] = []
+        """What was asked for, of each of its jobs."""
         self.unread = 0
         """How many input files are new or changed, so that their content is not known yet."""
         self.note = ""
@@ -37,9 +38,9 @@ class Planner(Run):
     ) -> Built:
         """Look whether a job is there, and note what would be done; see `Run.build`."""
         wanted = self._lookup.request(stage, partition, modules, arguments)
-        parts = wanted.parts()
-        job = self._lookup.find(wanted, parts) or self._planned(wanted)
+        job = self._lookup.look(wanted)
         self.jobs.append(job)
+        self.requests.append(wanted)
         return job
 
     def files(self, paths: Sequence[Path]) -> list[File]:
@@ -47,15 +48,3 @@ class Planner(Run):
         found = known_content(paths)
         self.unread += found.count("")
         return [File(content, path) for content, path in zip(found, paths, strict=True)]
-
-    def _planned(self, wanted: Request) -> Built:
-        parts, before = wanted.parts(), self._lookup.before(wanted)
-        perhaps = reason_to_wait(parts, before, wanted.jobs)
-        return Built(
-            "",
-            wanted.stage,
-            wanted.partition,
-            seconds=0.0 if before is None else float(before.cost.get("seconds", 0)),
-            plan=PERHAPS if perhaps else BUILD,
-            reason=perhaps or self._lookup.reason(wanted, parts),
-        )

@@ -178,6 +178,10 @@ class Store:
         self._whole[manifest.key] = found
         return found
 
+    def written(self) -> None:
+        """Wait until the manifests of all jobs that were added are written."""
+        self._waiting.join()
+
     def note(self, folder: Path, manifest: Manifest) -> StoredJob:
         """Find a job that is recorded, and known to be whole, from now on.
 
@@ -331,6 +335,8 @@ class Store:
                 self._failed.append(error)
                 if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
                     (folder / FINISHED).replace(folder / SET_ASIDE)
+            finally:
+                self._waiting.task_done()
 
 
 def _is_same_job(folder: Path, row: Row) -> bool:

@@ -1,0 +1,46 @@
+"""Whether a job that was built once more came out the same, and else which of its arrays and files differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shortloop.jobs.explain.phrases import short_list
+from shortloop.jobs.store.manifest import NOTES, Manifest
+from shortloop.worker.records import RECORD
+
+__all__ = ["outcome"]
+
+NAMED = 6  # in a line
+
+
+def outcome(before: Manifest, now: Manifest) -> str:
+    """How a job came out, against the one with the same key that was there before.
+
+    Parameters
+    ----------
+    before, now : Manifest
+        Of the two jobs.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    if before.content == now.content:
+        return f"{now.job} came out the same as {before.job}"
+    differ = [
+        name
+        for name in sorted({*before.files, *now.files})
+        if before.files.get(name) != now.files.get(name) and name not in NOTES
+    ]
+    # The record differs whenever an array does, or the versions in it: it is worth a word only by itself.
+    named = [_word(name) for name in differ if name != RECORD] or ["what its record says"]
+    stage = now.parts.method.rpartition(".")[2]
+    return (
+        f"{now.job} came out different from {before.job}, though nothing that the key of {stage} holds "
+        f"changed: {short_list(named, NAMED)}. See that a seed of its own decides what it draws"
+    )
+
+
+def _word(file: str) -> str:
+    return f"array {Path(file).stem}" if file.endswith(".npy") else f"file {file}"

@@ -1,0 +1,78 @@
+"""The example of CONTRIBUTING.md, two stages, as a project; and commands as the README has them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from live_project import ROOT, LiveProject
+
+BUILT = re.compile(r"\] built (\S+) +([AB]?) +(main-\d+) +[\d.]+ s  (.*)")
+
+
+def documented_files() -> dict[str, str]:
+    """Files that CONTRIBUTING.md gives in full, by their paths."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^`(\w+/\w+\.py)`:\n\n```python\n(.*?)^```$", text, re.M | re.S))
+
+
+def documented_commands(heading: str) -> list[list[str]]:
+    """Commands of `shortloop` in a section of the README, without its name."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\.venv/bin/shortloop (.*)$", section, re.M)
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+class BootstrapProject(LiveProject):
+    """Means of A and of B, and a table of both."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name in ("methods", "build_scripts", "dev"):
+            for file in (folder / name).glob("*.py"):
+                if file.name != "__init__.py":
+                    file.unlink()
+        for name, text in documented_files().items():
+            (folder / name).write_text(text, encoding="utf-8")
+        self.method = folder / "methods" / "a_bootstrap.py"
+        for name, first in (("A", 1), ("B", 30)):
+            numbers = "".join(f"{first + each}\n" for each in range(40))
+            (folder / "data" / f"{name}.txt").write_text(numbers, encoding="utf-8")
+
+    def edit(self, old: str, new: str) -> None:
+        """Change the code of the first stage."""
+        text = self.method.read_text(encoding="utf-8")
+        assert old in text
+        self.method.write_text(text.replace(old, new), encoding="utf-8")
+
+    def go(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A command of `shortloop` that must work."""
+        done = self.shortloop(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def built(self, *arguments: str) -> dict[str, str]:
+        """Run it; why each job was built, by stage and partition."""
+        said = self.go("run", "bootstrap", *arguments).stdout
+        return {f"{stage} {who}".strip(): why for stage, who, _, why in BUILT.findall(said)}
+
+    def refused(self, *arguments: str) -> str:
+        """What a command says that is refused."""
+        done = self.shortloop(*arguments)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "Traceback" not in done.stdout + done.stderr
+        return done.stdout + done.stderr  # what a run says passes through exax
+
+    def in_places(self) -> dict[str, str]:
+        """The job in each place."""
+        code = (
+            "from shortloop.jobs.store.store import Store\nfor p, j in Store().index.places().items():"
+            "\n    print(f'{p.stage} {p.partition or str()}'.strip(), j, sep=':')"
+        )
+        done = self.shell(sys.executable, "-c", code)
+        assert done.returncode == 0, done.stderr
+        return dict(line.split(":") for line in done.stdout.splitlines())

@@ -1,0 +1,115 @@
+"""Parts of a pipeline: up to a stage, one stage alone, and jobs that are built once more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from bootstrap_project import BootstrapProject, documented_commands
+from live_project import served
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def project() -> Iterator[BootstrapProject]:
+    with served(BootstrapProject) as made:
+        yield made
+
+
+def test_the_commands_of_the_readme(project: BootstrapProject) -> None:
+    commands = documented_commands("A part of a pipeline")
+    assert len(commands) >= 4
+    said = {" ".join(command[1:]): project.go(*command).stdout for command in commands}
+    assert "1 jobs built, 0 reused" in said["bootstrap --until bootstrap --partition A"]
+    assert "2 × bootstrap" not in said["bootstrap --until bootstrap --partition A"]
+    assert "came out the same as main-" in said["bootstrap --force bootstrap"]
+
+
+def test_what_is_left_out_stays_as_it_was(project: BootstrapProject) -> None:
+    assert list(project.built()) == ["bootstrap A", "bootstrap B", "intervals"]
+    before = project.in_places()
+    project.edit("np.mean(", "1 + np.mean(")
+    assert list(project.built("--until", "bootstrap", "--partition", "A")) == ["bootstrap A"]
+    after = project.in_places()
+    assert {name for name in before if before[name] != after[name]} == {"bootstrap A"}
+    said = project.go("jobs", "--state", "superseded").stdout
+    assert "0 jobs" in said  # the interval's job still rests on what A was before
+    assert list(project.built()) == ["bootstrap B", "intervals"]
+
+
+def test_only_needs_what_is_above(project: BootstrapProject) -> None:
+    said = project.refused("run", "bootstrap", "--only", "intervals")
+    assert "missing: bootstrap A, bootstrap B" in said
+    assert "`--until intervals`" in said
+    assert project.in_places() == {}
+    project.built("--until", "bootstrap", "--partition", "A")
+    assert "missing: bootstrap B\n" in project.refused("plan", "bootstrap", "--only", "intervals")
+    said = project.go("run", "bootstrap", "--until", "bootstrap").stdout
+    assert "intervals is not part of this run, so no results are delivered" in said
+    assert " to " not in said
+    file = project.folder / "data" / "A.txt"
+    file.write_text(
+        file.read_text(encoding="utf-8"), encoding="utf-8"
+    )  # a plan, which reads none, cannot tell
+    said = project.go("run", "bootstrap", "--only", "intervals").stdout
+    assert "1 jobs built, 0 reused" in said
+    assert said.count(" to ") == 2  # results
+    file.write_text("1\n2\n", encoding="utf-8")
+    assert "missing: bootstrap A\n" in project.refused("run", "bootstrap", "--only", "intervals")
+
+
+def test_a_job_that_is_built_once_more(project: BootstrapProject) -> None:
+    said = project.go("plan", "bootstrap", "--all", "--until", "bootstrap", "--partition", "B").stdout
+    assert "intervals" not in said
+    assert "1 job would be built" in said
+    project.built()
+    said = project.go("plan", "bootstrap", "--force", "bootstrap").stdout
+    assert "2 × bootstrap: you asked for it" in said
+    assert "perhaps 1 × intervals: if bootstrap comes out different" in said
+    job = project.in_places()["bootstrap B"]
+    said = project.go("run", "bootstrap", "--force", job).stdout
+    assert "you asked for it" in said
+    assert f"came out the same as {job}" in said
+    assert "1 jobs built, 2 reused" in said
+    manifest = project.folder / "workdirs/main" / project.in_places()["bootstrap B"] / "manifest.json"
+    assert json.loads(manifest.read_text(encoding="utf-8"))["reason"] == "you asked for it"
+    assert project.built() == {}
+    assert "all are as they were recorded" in project.go("verify").stdout
+
+
+def test_a_stage_that_is_not_deterministic_is_found_out(project: BootstrapProject) -> None:
+    project.edit('seed_for(self.seed, "bootstrap", str(self.partition), unit)', "None")
+    project.built()
+    said = project.go("run", "bootstrap", "--force", "bootstrap").stdout
+    assert "came out different from main-" in said
+    assert "array interval, array means" in said
+    assert "3 jobs built, 0 reused" in said  # what is below is built, as it is made from other numbers
+    assert project.built() == {}
+
+
+def test_what_there_is_not_is_named(project: BootstrapProject) -> None:
+    project.built()
+    job = project.in_places()["intervals"]
+    for arguments, words in {
+        ("--until", "train"): ("no such stage", "bootstrap, intervals"),
+        ("--only", "bootstrap", "--partition", "C"): ("no job of this partition", "A, B"),
+        ("--only", "intervals", "--partition", "A"): ("none, as its jobs are for all of the data",),
+        ("--force", "main-99"): ("no such job or stage", job, "bootstrap, intervals"),
+        ("--until", "bootstrap", "--force", job): ("not part of this run",),
+        ("--partition", "A"): ("--until or with --only",),
+        ("--until", "bootstrap", "--only", "intervals"): ("give one of the two",),
+    }.items():
+        said = project.refused("plan", "bootstrap", *arguments)
+        assert all(word in said for word in words), said
+    assert "bootstrap, intervals" in project.refused("run", "bootstrap", "--until", "train")
+
+
+def test_exax_itself_runs_a_part(project: BootstrapProject) -> None:
+    asked = json.dumps({"until": "bootstrap", "only": "", "partition": "A", "force": []})
+    done = project.ax("run", "bootstrap", SHORTLOOP_SELECTION=asked)
+    assert "1 jobs built, 0 reused" in done.stdout
+    done = project.ax("run", "bootstrap", SHORTLOOP_SELECTION="bootstrap")
+    assert done.returncode == 1
+    assert "unset SHORTLOOP_SELECTION" in done.stdout + done.stderr

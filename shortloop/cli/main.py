@@ -203,6 +203,26 @@ def plan(
 
 
 @app.command()
+def harmless(
+    stage: Annotated[str, typer.Argument(help="A stage, e.g. train.")],
+    why: Annotated[
+        str, typer.Argument(help="Why what changed cannot change its results; kept with the jobs.")
+    ],
+    script: Script = "build_pipeline",
+    settings: SettingsFile = None,
+) -> None:
+    """Take the jobs of a stage for current, though code or libraries changed, and do not build them again."""
+    from shortloop.cli.harmless import print_harmless
+    from shortloop.jobs.selection import Selection
+    from shortloop.settings.variable import SETTINGS_VARIABLE
+
+    if settings is not None:
+        os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
+    Selection().into(os.environ)
+    print_harmless(script, stage, why)
+
+
+@app.command()
 def why(
     job: Annotated[str, typer.Argument(help="Job id, e.g. main-12, or a stage, e.g. train.")],
     settings: SettingsName = None,

@@ -11,6 +11,8 @@ from shortloop.jobs.planner import Planner
 
 __all__ = ["print_plan"]
 
+BEGINS = {PERHAPS: "perhaps ", REUSE: "reused "}
+
 
 def print_plan(script: str, every: bool) -> None:
     """Print what a run of a build script would do. Nothing is run, and no server is needed.
@@ -49,11 +51,11 @@ def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
         rows.append((stage, *counts, _expected(jobs, means)))
     columns = ("reuse", "build", "perhaps", "expected")
     print_table(("stage", *columns), rows, right=columns)
-    reasons = Counter((job.stage, job.plan, job.reason) for job in plan.jobs if job.plan != REUSE)
+    reasons = Counter((job.stage, job.plan, job.reason) for job in plan.jobs if job.reason)
     print_lines(
         "",
         *(
-            f"{'perhaps ' if what == PERHAPS else ''}{number} × {stage}: {reason}"
+            f"{BEGINS.get(what, '')}{number} × {stage}: {reason}"
             for (stage, what, reason), number in reasons.items()
         ),
         _summary(plan.jobs, means),

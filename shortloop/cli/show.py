@@ -130,6 +130,10 @@ def _made_by(setup: Setup, manifest: Manifest | None, folder: Path) -> Rows:
         parts = manifest.parts
         yield "key", f"{manifest.key}, of {len(parts.code)} modules and {len(parts.versions)} versions"
         yield "content", manifest.content
+        for each in manifest.harmless:
+            yield "harmless", each.line
+            for name, (old, new) in [*each.code.items(), *each.versions.items()]:
+                yield "", f"{name}: {old or 'none'} → {new or 'none'}"
         if manifest.opened:
             yield "has read", f"{', '.join(manifest.opened)}, which its key does not see"
     yield "folder", str(folder)

@@ -90,6 +90,8 @@ class _Printer:
         else:
             print_lines(f"{len(group)} × {stage}: {', '.join(_of_whom(each) for each in group)}")
         print_lines(f"  built for {manifest.pipeline}: {manifest.reason}")
+        declared = dict.fromkeys(harmless.line for each in group for harmless in each.manifest.harmless)
+        print_lines(*(f"  since then {line}" for line in declared))
         if not first.before:
             print_lines("  there is no older job of its kind to compare it with")
             return

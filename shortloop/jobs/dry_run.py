@@ -23,9 +23,16 @@ __all__ = ["DryRun", "dry_run"]
 
 
 class DryRun:
-    """Given to a build script in place of exax's ``urd``: a pipeline that is run with it is only planned."""
+    """Given to a build script in place of exax's ``urd``: a pipeline that is run with it is only planned.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    planner : type of Planner, optional
+        What plans it.
+    """
+
+    def __init__(self, planner: type[Planner] = Planner) -> None:
+        self._planner = planner
         self.plans: list[Planner] = []
         self.seconds: dict[str, float] = {}
         """How long a job of each method takes, by its name."""
@@ -44,7 +51,7 @@ class DryRun:
             Exit status, 0.
         """
         with Store(slices_now) as store:
-            plan = Planner(Lookup(store, name))
+            plan = self._planner(Lookup(store, name))
             pipeline(plan)
             plan.jobs[:] = choose(Selection.given(), plan, store.index).plan
             if settings is not None:
@@ -61,13 +68,15 @@ class DryRun:
         )
 
 
-def dry_run(script: str) -> DryRun:
+def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
     """What a build script would do.
 
     Parameters
     ----------
     script : str
         Its name, as ``ax run`` takes it.
+    planner : type of Planner, optional
+        What plans its pipelines.
 
     Returns
     -------
@@ -102,7 +111,7 @@ def dry_run(script: str) -> DryRun:
             found=f"{type(error).__name__}: {error}",
             hint="mend it",
         ) from error
-    dry_run = DryRun()
+    dry_run = DryRun(planner)
     status = main(**dict.fromkeys(inspect.signature(main).parameters, dry_run))
     if status:
         raise SystemExit(status)

@@ -29,6 +29,7 @@ from shortloop.jobs.project import configuration, configuration_file
 from shortloop.jobs.request import Request
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
+from shortloop.jobs.store.declarations import withdraw
 from shortloop.jobs.store.inputs import register
 from shortloop.jobs.store.locks import only_run
 from shortloop.jobs.store.store import Store
@@ -127,18 +128,22 @@ class Executor(Run):
                 built = replace(reused(job, wanted), fresh=fresh, plan="", reason=reason)
                 if BEFORE in order.jobs and wanted.units is not None:
                     built = _with_units(built)
-                return built, "" if found is None else self._outcome(found.job, job.job)
+                return built, "" if found is None else self._outcome(found.job, job.job, order.key)
         raise InputError(
             "the code goes on changing while a job runs",
             file=find_method(wanted.stage)[1],
             hint="run again when it is as it should be; if nobody edits it, restart the server",
         )
 
-    def _outcome(self, before: str, now: str) -> str:
+    def _outcome(self, before: str, now: str, key: str) -> str:
         store = self._lookup.store
         store.written()
         old, new = store.manifest_of(before), store.manifest_of(now)
-        return "" if old is None or new is None else outcome(old, new)
+        if old is None or new is None:
+            return ""
+        if old.content != new.content and withdraw(store, before, key):
+            return f"{outcome(old, new, declared=True)}; that declaration is withdrawn"
+        return outcome(old, new)
 
     def _order(self, wanted: Request, parts: Parts, anew: bool) -> Order:
         ids, base = wanted.ids(), wanted.base(parts)

@@ -158,4 +158,5 @@ def reused(found: StoredJob, wanted: Request) -> Built:
         rejected=found.rejected,
         has_tables=found.has_tables,
         plan=REUSE,
+        reason=f"declared harmless: {found.harmless}" if found.harmless else "",
     )

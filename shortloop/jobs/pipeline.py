@@ -46,7 +46,7 @@ class Built:
     plan : {"", "reuse", "build", "perhaps"}
         In a plan, what would be done; perhaps: if a job above comes out different.
     reason : str
-        Why it was or would be built.
+        Why it was or would be built, or why it is used though its code changed.
     """
 
     job: str

@@ -81,6 +81,7 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
     [
         ("run", ("--settings", "--study", "--until", "--only", "--partition", "--force", "build_pipeline")),
         ("plan", ("--settings", "--study", "--all", "--until", "--force", "build_pipeline")),
+        ("harmless", ("STAGE", "WHY", "SCRIPT", "--settings")),
         ("why", ("JOB", "--full")),
         ("show", ("JOB", "main-12")),
         ("compare", ("FIRST", "SECOND", "--figure")),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 from shortloop.jobs.explain.code_changes import changed_names, kept_code, text_diff
-from shortloop.jobs.explain.differences import Difference, differences
+from shortloop.jobs.explain.differences import Difference, differences, nearest
 from shortloop.jobs.explain.phrases import code_words, file_words, given_words, value_words
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.manifest import Manifest
@@ -120,7 +120,9 @@ def explain(store: Store, job: str, against: str = "") -> Explained:
         before = _most_similar(store, manifest)
     if before is None:
         return Explained(manifest)
-    causes = [_cause(store, manifest, before, each) for each in differences(before.parts, manifest.parts)]
+    # Where two jobs are named, what they were really made of.
+    made_of = before.parts if against else nearest(before, manifest.parts)
+    causes = [_cause(store, manifest, before, each) for each in differences(made_of, manifest.parts)]
     return Explained(manifest, before.job, bool(against) or before.job == manifest.previous, causes)
 
 
@@ -146,17 +148,20 @@ def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference)
     if each.kind == "file":
         return Cause(each, file_words(each))
     if each.kind == "code":
-        return _code_cause(_folder(store, before), _folder(store, manifest), each)
+        declared = each.old != before.parts.code.get(each.name)
+        return _code_cause(_folder(store, before), _folder(store, manifest), each, declared)
     if each.kind == "input":
         return _input_cause(store, manifest, before, each)
     return Cause(each, value_words(each, full=True))
 
 
-def _code_cause(before: Path, folder: Path, each: Difference) -> Cause:
+def _code_cause(before: Path, folder: Path, each: Difference, declared: bool) -> Cause:
     old, new = kept_code(before).get(each.name), kept_code(folder).get(each.name)
     if old is None or new is None:
         return Cause(each, code_words(each, ()))
     diff = text_diff(old, new, f"{before.name}: {each.name}", f"{folder.name}: {each.name}")
+    if declared:  # of that, no text is kept
+        return Cause(each, f"{code_words(each, ())}, with what was declared harmless before", diff)
     return Cause(each, code_words(each, changed_names(old, new)), diff)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.plain import Plain
 
-__all__ = ["Difference", "differences", "option_rows"]
+__all__ = ["Difference", "differences", "nearest", "option_rows"]
 
 UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
 CONTENT = re.compile(r"[0-9a-f]{64}")
@@ -66,6 +67,24 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
         *_compare("version", old.versions, new.versions),
         *_compare("input", old.inputs, new.inputs),
     ]
+
+
+def nearest(before: Manifest, parts: Parts) -> Parts:
+    """What a job was made of, or counts as since a change was declared harmless: what is more alike.
+
+    Parameters
+    ----------
+    before : Manifest
+        Of the job.
+    parts : Parts
+        What to compare it with.
+
+    Returns
+    -------
+    Parts
+    """
+    states = [*(each.applied(before.parts) for each in reversed(before.harmless)), before.parts]
+    return min(states, key=lambda each: len(differences(each, parts))) if before.harmless else before.parts
 
 
 def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tuple[str, Plain]]:

@@ -13,13 +13,15 @@ __all__ = ["outcome"]
 NAMED = 6  # in a line
 
 
-def outcome(before: Manifest, now: Manifest) -> str:
+def outcome(before: Manifest, now: Manifest, declared: bool = False) -> str:
     """How a job came out, against the one with the same key that was there before.
 
     Parameters
     ----------
     before, now : Manifest
         Of the two jobs.
+    declared : bool, default False
+        Whether their code differs, and that was declared harmless.
 
     Returns
     -------
@@ -35,11 +37,10 @@ def outcome(before: Manifest, now: Manifest) -> str:
     ]
     # The record differs whenever an array does, or the versions in it: it is worth a word only by itself.
     named = [_word(name) for name in differ if name != RECORD] or ["what its record says"]
-    stage = now.parts.method.rpartition(".")[2]
-    return (
-        f"{now.job} came out different from {before.job}, though nothing that the key of {stage} holds "
-        f"changed: {short_list(named, NAMED)}. See that a seed of its own decides what it draws"
-    )
+    words = f"{now.job} came out different from {before.job}: {short_list(named, NAMED)}"
+    if declared:
+        return f"{words}; the change between the two was declared harmless"
+    return f"{words}; nothing that its key holds changed, so see that what it draws has a seed of its own"
 
 
 def _word(file: str) -> str:

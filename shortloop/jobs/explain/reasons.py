@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from shortloop.jobs.explain.code_changes import changed_names, code_now, kept_code
-from shortloop.jobs.explain.differences import Difference, differences
+from shortloop.jobs.explain.differences import Difference, differences, nearest
 from shortloop.jobs.explain.phrases import code_words, file_words, given_words, short_list, value_words
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.project import DELETED
@@ -77,12 +77,13 @@ def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sourc
     if previous is None:
         return NEW
     folder = store.folder(previous.job)
-    if folder is not None and previous.key == key and (folder / DELETED).exists():
+    keys = [previous.key, *(of for of, _, _ in previous.declared())]
+    if folder is not None and key in keys and (folder / DELETED).exists():
         return f"{previous.job} was deleted"
-    found = [each for each in differences(previous.parts, parts) if each.known]
+    found = [each for each in differences(nearest(previous, parts), parts) if each.known]
     if not found:
         return "its result is gone"
-    words = [_words(each, parts, folder, sources) for each in found[:2]]
+    words = [_words(each, previous, parts, sources, folder) for each in found[:2]]
     return short_list([*words, *[""] * (len(found) - 2)], separator="; ")
 
 
@@ -99,7 +100,7 @@ def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Sources) ->
     str
         One line; empty if the job is built, whatever that will be.
     """
-    found = [] if previous is None else differences(previous.parts, parts)
+    found = [] if previous is None else differences(nearest(previous, parts), parts)
     if previous is None or any(each.known for each in found):
         return ""
     if any(each.kind == "file" for each in found):
@@ -108,9 +109,10 @@ def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Sources) ->
     return f"if {' or '.join(stages)} comes out different" if stages else ""
 
 
-def _words(each: Difference, new: Parts, folder: Path | None, sources: Sources) -> str:
-    if each.kind == "code":
-        return code_words(each, _changed(each, new.method, folder))
+def _words(each: Difference, previous: Manifest, new: Parts, sources: Sources, folder: Path | None) -> str:
+    if each.kind == "code":  # of what was declared harmless, no text is kept
+        has_text = each.old == previous.parts.code.get(each.name)
+        return code_words(each, _changed(each, new.method, folder) if has_text else [])
     if each.kind == "file":
         return file_words(each)
     if each.kind == "input":

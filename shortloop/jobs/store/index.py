@@ -38,11 +38,15 @@ create table if not exists pipelines (
     project text, name text, settings text, ended integer, primary key (project, name)
 );
 create view if not exists {OF_FORMAT} as select * from jobs;
+create table if not exists declared (job text, key text, base text, primary key (job, key));
+create index if not exists by_declared_key on declared (key);
+create index if not exists by_declared_base on declared (base);
 create table if not exists outdated (job text primary key);
 create table if not exists settings_files (project text, name text, file text, primary key (project, name));
 """
 PROBES = (
     f"select job, key, base, content, pipeline, project, states from {OF_FORMAT} limit 1",
+    "select job, key, base from declared limit 1",
     "select job from outdated limit 1",
     "select project, pipeline, stage, partition, sibling, job from places limit 1",
     "select project, name, settings, ended from pipelines limit 1",
@@ -54,6 +58,7 @@ insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do u
     partition = excluded.partition, pipeline = excluded.pipeline, project = excluded.project,
     seconds = excluded.seconds, rejected = excluded.rejected, states = excluded.states
 """
+DECLARED = "insert or replace into declared values (?, ?, ?)"
 OUTDATED = "insert or ignore into outdated values (?)"
 RECENT = """
 select method, avg(seconds) from (
@@ -102,16 +107,17 @@ class Index(Places):
         self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
     ) -> None:
         def fill(name: str) -> list[tuple[str, Iterable[Values]]]:
-            jobs, settings_of, outdated = [], {}, []
+            jobs, declared, settings_of, outdated = [], list[Values](), {}, []
             for each in manifests(name):
                 if isinstance(each, str):
                     outdated.append((each,))
                     continue
                 jobs.append(_row(each, []))
+                declared += _declared_rows(each)
                 if each.settings:
                     settings_of[each.project, each.pipeline] = each.settings
             pipelines = [(*pipeline, settings) for pipeline, settings in settings_of.items()]
-            return [(INSERT, jobs), (BEGUN, pipelines), (OUTDATED, outdated)]
+            return [(INSERT, jobs), (DECLARED, declared), (BEGUN, pipelines), (OUTDATED, outdated)]
 
         files = {
             name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
@@ -155,7 +161,21 @@ class Index(Places):
         -------
         list of Row
         """
-        return self._rows("base = ?", base)
+        return self._rows("base = ?1 or job in (select job from declared where base = ?1)", base)
+
+    def by_declared(self, key: str) -> list[Row]:
+        """Jobs that count as made of what a key holds, as somebody has declared; the newest first.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Returns
+        -------
+        list of Row
+        """
+        return self._rows("job in (select job from declared where key = ?)", key)
 
     def insert(self, manifest: Manifest, states: States) -> None:
         """Note a job; one that is known is replaced.
@@ -167,7 +187,10 @@ class Index(Places):
         states : States
             States of its files; empty if it is not known whether they are right.
         """
-        self._files[manifest.job.rpartition("-")[0]].write(INSERT, [_row(manifest, states)])
+        file = self._files[manifest.job.rpartition("-")[0]]
+        file.write(INSERT, [_row(manifest, states)])
+        if manifest.harmless:
+            file.write(DECLARED, _declared_rows(manifest))
 
     def forget(self, job: str) -> None:
         """Drop a job.
@@ -179,6 +202,18 @@ class Index(Places):
         """
         for file in self._files.values():
             file.write("delete from jobs where job = ?", [(job,)])
+        self.forget_declared(job)
+
+    def forget_declared(self, job: str) -> None:
+        """Drop what was declared of a job.
+
+        Parameters
+        ----------
+        job : str
+            Job id.
+        """
+        for file in self._files.values():
+            file.write("delete from declared where job = ?", [(job,)])
 
     def note_outdated(self, job: str) -> None:
         """Drop a job that is of another format, and note that.
@@ -276,6 +311,10 @@ def _row(manifest: Manifest, states: States) -> Values:
         manifest.rejected,
         json.dumps(states),
     )
+
+
+def _declared_rows(manifest: Manifest) -> list[Values]:
+    return [(manifest.job, key, base) for key, base, _ in manifest.declared()]
 
 
 def _loaded(states: str) -> States:

@@ -17,6 +17,7 @@ from pathlib import Path
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import plain_size
 from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.store.harmless import Change, Harmless
 from shortloop.jobs.store.notes import NOTED
 from shortloop.plain import Plain
 from shortloop.worker.records import FORMAT, RECORD, ROWS
@@ -90,6 +91,8 @@ class Manifest:
         Files of the project or its input that it read, and that its key does not know.
     project : str
         The project that it was built for, as its workdir calls it; empty if that is not known.
+    harmless : list of Harmless
+        Changes since then for which it is not built again, as somebody has declared.
     """
 
     job: str
@@ -107,6 +110,25 @@ class Manifest:
     cost: Cost = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
     project: str = ""
+    harmless: list[Harmless] = field(default_factory=list)
+
+    @property
+    def grows(self) -> str:
+        """The option in which it can grow; empty if there is none."""
+        names = self.parts.options if self.base else ()
+        return next((name for name in names if self.parts.key(without=name) == self.base), "")
+
+    def declared(self) -> list[tuple[str, str, Harmless]]:
+        """What it counts as, beside what it was made of.
+
+        Returns
+        -------
+        list of (str, str, Harmless)
+            Of each declaration its key then, that without the option in which it can grow, and itself.
+        """
+        states = [(each.applied(self.parts), each) for each in self.harmless]
+        grows = self.grows if states else ""
+        return [(parts.key(), parts.key(without=grows) if grows else "", each) for parts, each in states]
 
 
 def output_files(folder: Path) -> list[str]:
@@ -237,6 +259,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     except OSError as error:
         raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
     plain = {"format": FORMAT, **asdict(manifest)}
+    if not manifest.harmless:  # versions of Shortloop that do not know of it can then read all others
+        del plain["harmless"]
     part = folder / f".{MANIFEST}.{os.getpid()}"
     with part.open("w", encoding="utf-8") as stream:
         json.dump({**plain, "hash": digest(plain)}, stream, indent=1)
@@ -293,7 +317,9 @@ def _read(folder: Path) -> Manifest | str:
             return OTHER_FORMAT
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
+        plain["harmless"] = [_harmless(**each) for each in plain.pop("harmless", [])]
         manifest = Manifest(**plain)
+        manifest.declared()  # which fails of another job's
         key = manifest.parts.key()
         if not (whole and _is_well_formed(manifest)):
             return f"{MANIFEST} is damaged"
@@ -308,6 +334,17 @@ def _read(folder: Path) -> Manifest | str:
         if manifest.key == key
         else f"{MANIFEST} has another key than what it says the job was made of"
     )
+
+
+def _harmless(why: str, when: float, what: str, code: Change, versions: Change) -> Harmless:
+    """One as it was read, if it is well-formed."""
+    pairs = [pair for given in (code, versions) for pair in given.values()]
+    hashes = [each for pair in pairs for each in pair if each is not None]
+    if not all(isinstance(each, str) for each in (why, what, *hashes)) or not isinstance(when, int | float):
+        raise TypeError
+    if not all(isinstance(pair, list) for pair in pairs):
+        raise TypeError
+    return Harmless(why, when, what, code, versions)
 
 
 def _is_well_formed(manifest: Manifest) -> bool:

@@ -22,6 +22,7 @@ manifest of another key                    noted by that key       the same, and
 manifest or record of another format       forgotten, told once    another version may use it
 folder gone                                forgotten, forced       exax may think that it still has it
 post.deleted.json                          forgotten               `shortloop gc` deleted it
+key is one that was declared of a job      used like one of its    somebody knows that the change is harmless
 files by slice, of another number          not used                right again when that number is back
 wrong, and may not be written              not used                who only looks changes nothing
 not recorded: its files are not on disk    set aside; run ends     the system may have lost them
@@ -133,11 +134,11 @@ class Store:
         StoredJob or None
         """
         if key not in self._whole:
-            for row in self.index.by_key(key):
-                found = self._check(row)
-                if found is not None:
-                    self._whole[key] = found
-                    break
+            rows = self.index.by_key(key)
+            found = next((job for row in rows if (job := self._check(row)) is not None), None)
+            found = found or self._declared(key)
+            if found is not None:
+                self._whole[key] = found
         return self._whole.get(key)
 
     def find_alike(self, base: str) -> list[StoredJob]:
@@ -275,6 +276,22 @@ class Store:
                     yield manifest
                 elif is_outdated(folder):
                     yield folder.name
+
+    def _declared(self, key: str) -> StoredJob | None:
+        """A whole job that has a key as somebody declared its changes harmless."""
+        for row in self.index.by_declared(key):
+            manifest = self.manifest_of(row.job)
+            why = [each.why for of, _, each in (manifest.declared() if manifest else ()) if of == key]
+            if not why:  # it is another job by now
+                continue
+            found = self._check(row)
+            if found is not None:
+                return replace(found, harmless=why[-1])
+            if row.key in self.damaged:
+                self.damaged[key] = self.damaged[row.key]
+            if row.key in self.slices.others:
+                self.slices.others[key] = self.slices.others[row.key]
+        return None
 
     def _check(self, row: Row) -> StoredJob | None:
         folder = self.folder(row.job)

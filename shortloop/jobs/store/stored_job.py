@@ -29,6 +29,8 @@ class StoredJob:
         Whether it rejected its input.
     has_tables : bool
         Whether it left tables.
+    harmless : str
+        Why it is used though its code or versions changed, as somebody has declared; empty: they did not.
     """
 
     job: str
@@ -37,6 +39,7 @@ class StoredJob:
     seconds: float
     rejected: bool
     has_tables: bool
+    harmless: str = ""
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:

@@ -1,0 +1,151 @@
+"""Declaring a change of code or versions harmless: jobs that it would build again are taken for current."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.dry_run import dry_run
+from shortloop.jobs.exax.listener import slices_now
+from shortloop.jobs.explain.differences import Difference, differences
+from shortloop.jobs.explain.phrases import file_words, given_words, short_list, value_words
+from shortloop.jobs.explain.reasons import reason_to_build
+from shortloop.jobs.pipeline import REUSE, Built
+from shortloop.jobs.planner import Planner
+from shortloop.jobs.request import Request
+from shortloop.jobs.store.declarations import declare
+from shortloop.jobs.store.harmless import Harmless
+from shortloop.jobs.store.inputs import register
+from shortloop.jobs.store.locks import only_run
+from shortloop.jobs.store.store import Store
+from shortloop.jobs.store.stored_job import StoredJob
+from shortloop.worker.inputs import File
+
+__all__ = ["Declared", "declare_harmless"]
+
+LISTED = 6  # jobs in a message
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a declaration did.
+
+    Parameters
+    ----------
+    jobs : list of (str, Harmless)
+        Jobs that are taken for current, and what is kept with each.
+    there : int
+        How many jobs of the stage were current before.
+    left : list of str
+        Jobs that a run still builds, and why.
+    """
+
+    jobs: list[tuple[str, Harmless]] = field(default_factory=list)
+    there: int = 0
+    left: list[str] = field(default_factory=list)
+
+
+class _Reader(Planner):
+    """A plan for which files are read, so that it is known what they hold."""
+
+    def files(self, paths: Sequence[Path]) -> list[File]:
+        return [File(content, path) for content, path in zip(register(paths), paths, strict=True)]
+
+
+def declare_harmless(script: str, stage: str, why: str) -> Declared:
+    """Take jobs of a stage for current that a run would build again for their code or versions alone.
+
+    Parameters
+    ----------
+    script : str
+        The build script whose jobs these are.
+    stage : str
+        Their stage.
+    why : str
+        Why the change cannot change what they leave.
+
+    Returns
+    -------
+    Declared
+
+    Raises
+    ------
+    InputError
+        If the options or the inputs of one of them changed as well, or there is nothing to declare.
+    """
+    if not why.strip():
+        raise InputError("a declaration says why", found=repr(why), hint="give a few words after the stage")
+    with only_run("declaring a change harmless", wait=False):
+        asked = _of_stage(stage, dry_run(script, _Reader).plans)
+        with Store(slices_now) as store:
+            if not store.index.kept:
+                raise InputError(
+                    "nothing can be declared, as the project may not be written",
+                    hint="do it as the owner of the project",
+                )
+            return _declare(store, stage, asked, " ".join(why.split()))
+
+
+def _of_stage(stage: str, plans: Sequence[Planner]) -> list[tuple[Built, Request]]:
+    every = [each for plan in plans for each in zip(plan.jobs, plan.requests, strict=True)]
+    found = [each for each in every if each[0].stage == stage]
+    if not found:
+        stages = dict.fromkeys(job.stage for job, _ in every)
+        raise InputError("the pipeline has no such stage", found=stage, expected=", ".join(stages))
+    return found
+
+
+def _declare(store: Store, stage: str, asked: Sequence[tuple[Built, Request]], why: str) -> Declared:
+    done = Declared(there=sum(job.plan == REUSE for job, _ in asked))
+    refused: list[str] = []
+    meant: list[tuple[StoredJob, Harmless]] = []
+    for job, wanted in asked:
+        if job.plan == REUSE:
+            continue
+        name = f"{stage} {wanted.partition or ''}".strip()
+        parts, before = wanted.parts(), store.manifest_of(store.index.in_place(wanted.place))
+        if before is None:
+            done.left.append(f"{name}: no earlier job of it is known")
+            continue
+        others = [each for each in differences(before.parts, parts) if each.kind not in ("code", "version")]
+        if others:
+            refused.append(f"{name}: {short_list([_words(each, wanted) for each in others])}")
+            continue
+        found = store.find(before.key)
+        what = reason_to_build(store, parts, before, wanted.jobs)
+        if found is None:
+            gone = store.damaged.get(before.key)
+            done.left.append(f"{name}: {before.job} {f'was damaged: {gone[1]}' if gone else 'is gone'}")
+            continue
+        meant.append((found, Harmless.between(before.parts, parts, why, what)))
+    if refused:
+        raise InputError(
+            "more than code and versions changed, so that these jobs are others",
+            found=short_list(refused, LISTED, separator="; "),
+            expected="jobs with the same options, made from the same",
+            hint="build these first, e.g. with `shortloop run --until STAGE --partition PARTITION`; of "
+            "several stages, declare the one above first",
+        )
+    if not meant:
+        raise InputError(
+            f"no job of {stage} would be built for a change of code or versions",
+            found="; ".join([f"{done.there} are there", *done.left]),
+            hint="`shortloop plan` says what would be built, and why",
+        )
+    for found, harmless in meant:
+        declare(store, found, harmless)
+        done.jobs.append((found.job, harmless))
+    return done
+
+
+def _words(each: Difference, wanted: Request) -> str:
+    if each.kind == "file":
+        return file_words(each)
+    if each.kind == "option":
+        return value_words(each)
+    if each.old is None or each.new is None:
+        return given_words(each)
+    waits = dict.fromkeys(job.stage for job in wanted.above() if not job.content)
+    return f"{' and '.join(waits)} would be built first" if waits else f"{each.name} came out different"

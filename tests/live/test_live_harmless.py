@@ -1,0 +1,92 @@
+"""A change of code that is declared harmless, from the shell: nothing is built, and one is told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from bootstrap_project import BootstrapProject, documented_commands
+from live_project import served
+
+pytestmark = pytest.mark.live
+
+WHY = "only a new name"
+
+
+@pytest.fixture
+def project() -> Iterator[BootstrapProject]:
+    with served(BootstrapProject) as made:
+        made.built()
+        yield made
+
+
+def test_the_commands_of_the_readme(project: BootstrapProject) -> None:
+    project.edit("rng = np", "random = np")
+    project.edit("rng.choice", "random.choice")
+    (declare, *_), *others = commands = documented_commands("A change that is harmless")
+    assert declare == "harmless"
+    assert {each[0] for each in others} >= {"plan", "show", "why"}
+    (why,) = [word for word in commands[0] if " " in word]
+    for command in commands:
+        assert why in project.go(*command).stdout or command[0] == "harmless", command
+    assert project.built() == {}
+
+
+def test_it_is_said_wherever_one_asks(project: BootstrapProject) -> None:
+    before = project.in_places()
+    project.edit("rng = np", "random = np")
+    project.edit("rng.choice", "random.choice")
+    said = project.go("harmless", "bootstrap", WHY, "bootstrap").stdout
+    assert "2 × bootstrap: code of a_bootstrap.Bootstrap.compute (methods/a_bootstrap.py)" in said
+    assert f"reused 2 × bootstrap: declared harmless: {WHY}" in project.go("plan", "bootstrap").stdout
+    assert project.built() == {}
+    assert project.in_places() == before
+    for command in (("show", before["bootstrap A"]), ("why", before["bootstrap A"]), ("why", "bootstrap")):
+        said = project.go(*command).stdout
+        assert "declared harmless on" in said
+        assert WHY in said
+    assert "methods.a_bootstrap: " in project.go("show", before["bootstrap A"]).stdout
+    assert "all are as they were recorded" in project.go("verify").stdout
+    assert "0 of " in project.go("gc").stdout
+    assert "made of the same" in project.go("compare", before["bootstrap A"], before["bootstrap A"]).stdout
+
+
+def test_the_next_edit_is_one(project: BootstrapProject) -> None:
+    old = project.in_places()["bootstrap A"]
+    project.edit("rng = np", "random = np")
+    project.edit("rng.choice", "random.choice")
+    project.go("harmless", "bootstrap", WHY, "bootstrap")
+    project.edit("[0.025, 0.975]", "[0.05, 0.95]")
+    assert project.built() == {
+        "bootstrap A": "code of a_bootstrap (methods/a_bootstrap.py)",
+        "bootstrap B": "code of a_bootstrap (methods/a_bootstrap.py)",
+        "intervals": "2 of 2 bootstrap jobs came out different",
+    }
+    said = project.go("why", "bootstrap").stdout
+    assert "with what was declared harmless before" in said
+    assert "+        ends = np.quantile" in said
+    project.edit("[0.05, 0.95]", "[0.025, 0.975]")
+    assert project.built() == {}
+    assert project.in_places()["bootstrap A"] == old
+
+
+def test_what_is_no_change_of_code_is_refused(project: BootstrapProject) -> None:
+    with (project.folder / "data" / "A.txt").open("a", encoding="utf-8") as file:
+        file.write("1\n")
+    project.edit("rng = np", "random = np")
+    said = project.refused("harmless", "bootstrap", WHY, "bootstrap")
+    assert "bootstrap A: file A.txt was changed" in said
+    said = project.refused("harmless", "train", WHY, "bootstrap")
+    assert "bootstrap, intervals" in said
+
+
+def test_while_a_run_is_in_progress(project: BootstrapProject) -> None:
+    code = (
+        "from shortloop.jobs.store.locks import only_run\nimport subprocess, sys\nwith only_run('a run'):"
+        "\n    c = [sys.executable, '-m', 'shortloop', 'harmless', 'bootstrap', 'x', 'bootstrap']"
+        "\n    sys.exit(subprocess.run(c).returncode)"
+    )
+    done = project.shell(sys.executable, "-c", code)
+    assert done.returncode == 1
+    assert "a run is in progress" in done.stderr

@@ -277,6 +277,32 @@ def jobs(
 
 
 @app.command()
+def runs(
+    number: Annotated[int | None, typer.Argument(help="A run, to see it in full.")] = None,
+    settings_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--settings-to", metavar="FILE", help="Write its settings, as they were, to a new file."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List all runs, not only the last.")] = False,
+) -> None:
+    """Runs of this project: when, what for, how many jobs were built and reused, how they ended."""
+    from shortloop.cli.runs import print_run, print_runs, write_settings
+
+    if settings_to is not None:
+        if number is None:
+            raise InputError(
+                "settings are those of a run", hint="give its number: `shortloop runs` lists them"
+            )
+        write_settings(number, settings_to)
+    elif number is not None:
+        print_run(number)
+    else:
+        print_runs(every)
+
+
+@app.command()
 def verify(
     set_aside: Annotated[
         bool, typer.Option("--set-aside", help="Take damaged jobs out of use; their files stay.")

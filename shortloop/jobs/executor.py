@@ -27,6 +27,7 @@ from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import configuration, configuration_file
 from shortloop.jobs.request import Request
+from shortloop.jobs.runs import Recorder, recorded
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.declarations import withdraw
@@ -221,15 +222,23 @@ def run_pipeline(
     load_from_source()
     prepare_script()
     try:
-        with explained(), signals_raise(), only_run(name), watched(), Store(slices_now) as store:
+        selection = Selection.given()
+        with (
+            recorded(name, settings, selection.words) as record,
+            explained(),
+            signals_raise(),
+            only_run(name),
+            watched(),
+            Store(slices_now) as store,
+        ):
             _begin(store, settings)
             store.index.begun(name, settings.name if settings else "")
             plan = Planner(Lookup(store, name))
             pipeline(plan)
-            part = choose(Selection.given(), plan, store.index)
+            part = choose(selection, plan, store.index)
             if settings is not None:
                 settings.note(store.index)
-            run, last = _execute(urd, pipeline, store, name, part)
+            run, last = _execute(urd, pipeline, store, name, part, record)
             if finish is not None and any(job is last for job in run.done):
                 finish(run, last, time.time() - started)
             elif finish is not None:
@@ -272,10 +281,13 @@ def _begin(store: Store, settings: SettingsFile | None) -> None:
         print(one_line(taken))
 
 
-def _execute(urd: Urd, pipeline: Pipeline, store: Store, name: str, part: Part) -> tuple[Executor, Built]:
+def _execute(
+    urd: Urd, pipeline: Pipeline, store: Store, name: str, part: Part, record: Recorder
+) -> tuple[Executor, Built]:
     lookup, meter = Lookup(store, name), Meter()
     with Progress(part.plan, store.index.seconds(), meter.fraction) as progress:
         run = Executor(lookup, urd, progress.on, meter, part)
+        record.jobs = run.done
         try:
             last = pipeline(run)
         finally:

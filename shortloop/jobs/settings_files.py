@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.errors import InputError
@@ -40,6 +41,13 @@ class SettingsFile:
     file: Path
     noun: str
     embedded: Path
+    text: str = field(init=False, default="", repr=False)
+    """What was in the file, with surrogates for what is no text."""
+
+    def __post_init__(self) -> None:
+        with suppress(OSError):
+            text = self.file.read_bytes().decode("utf-8", "surrogateescape")
+            object.__setattr__(self, "text", text)
 
     def take_over(self, places: Places, environ: Mapping[str, str] = os.environ) -> str | None:
         """Whether a run from this file may begin.

@@ -86,6 +86,7 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
         ("show", ("JOB", "main-12")),
         ("compare", ("FIRST", "SECOND", "--figure")),
         ("jobs", ("--stage", "--older", "--larger")),
+        ("runs", ("NUMBER", "--settings-to", "--all")),
         ("verify", ("--set-aside",)),
         ("gc", ("--delete", "--older", "--to", "--forget")),
     ],

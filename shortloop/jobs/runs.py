@@ -1,0 +1,348 @@
+"""The runs of this project, each in a small file of its own: nothing else tells of them once they ended.
+
+A run holds a lock on its file until it ends, which the system lets go of however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from shortloop.errors import InputError
+from shortloop.jobs.pipeline import Built
+from shortloop.jobs.project import project_directory
+from shortloop.jobs.settings_files import SettingsFile
+from shortloop.jobs.store.setup import setup_of
+from shortloop.text import printable
+
+__all__ = [
+    "CUT_OFF",
+    "RUNNING",
+    "JobOfRun",
+    "Recorder",
+    "RunRecord",
+    "read_run",
+    "read_runs",
+    "recorded",
+    "run_numbers",
+]
+
+FOLDER = "workdirs/.runs"
+CUT_OFF, RUNNING = "cut off", "running"
+FORMAT = 1
+
+
+class JobOfRun(NamedTuple):
+    """A job that a run has built or reused.
+
+    Parameters
+    ----------
+    stage : str
+        Its stage.
+    partition : str or None
+        Which part of the data; None: all.
+    job : str
+        Job id.
+    built : bool
+        Whether the run built it.
+    reason : str
+        Why.
+    """
+
+    stage: str
+    partition: str | None
+    job: str
+    built: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run of a pipeline.
+
+    Parameters
+    ----------
+    script : str
+        Its build script.
+    pipeline : str
+        Name of the pipeline.
+    settings : str
+        Name of its settings; empty if they have none.
+    file : str
+        The file that these were read from.
+    text : str
+        What was in that file.
+    part : str
+        Which part of the pipeline was asked for, as on the command line; empty: all.
+    began : float
+        Seconds since 1970.
+    script_job : str
+        The job of the build script.
+    exit : int or None
+        Exit status; None if it has not ended, or was cut off.
+    seconds : float
+        How long it took.
+    error : str
+        What ended it.
+    jobs : list of JobOfRun
+        What it built and reused.
+    """
+
+    script: str
+    pipeline: str
+    settings: str
+    file: str
+    text: str
+    part: str
+    began: float
+    script_job: str = ""
+    exit: int | None = None
+    seconds: float = 0.0
+    error: str = ""
+    jobs: list[JobOfRun] = field(default_factory=list)
+
+    @property
+    def built(self) -> int:
+        """How many jobs it built."""
+        return sum(job.built for job in self.jobs)
+
+
+class Recorder:
+    """Keeps what a run does, until its record is completed.
+
+    Parameters
+    ----------
+    record : RunRecord
+        As it begins.
+    """
+
+    def __init__(self, record: RunRecord) -> None:
+        self.record = record
+        self.jobs: Sequence[Built] = ()
+        """What it has built and reused so far; the list that grows."""
+
+    def complete(self, status: int, error: str = "") -> RunRecord:
+        """The record of the run, as it ends.
+
+        Parameters
+        ----------
+        status : int
+            Exit status.
+        error : str, default ""
+            What ended it.
+
+        Returns
+        -------
+        RunRecord
+        """
+        jobs = [JobOfRun(job.stage, job.partition, job.job, job.fresh, job.reason) for job in self.jobs]
+        seconds = round(time.time() - self.record.began, 3)
+        return replace(self.record, exit=status, seconds=seconds, error=error, jobs=jobs)
+
+
+@contextmanager
+def recorded(pipeline: str, settings: SettingsFile | None, part: str) -> Iterator[Recorder]:
+    """Keep a record of a run, if that may be written here.
+
+    Parameters
+    ----------
+    pipeline : str
+        Name of the pipeline.
+    settings : SettingsFile or None
+        The file of its settings.
+    part : str
+        Which part of the pipeline was asked for, as on the command line.
+
+    Yields
+    ------
+    Recorder
+        To be told what is built.
+    """
+    folder = Path.cwd()  # that of the job of the build script
+    setup = setup_of(folder)
+    known = (settings.name, str(settings.file), settings.text) if settings else ("", "", "")
+    recorder = Recorder(
+        RunRecord(
+            str(setup.get("method", "")).rpartition(".")[2] or pipeline,
+            pipeline,
+            *known,
+            part,
+            round(time.time(), 3),
+            folder.name if setup else "",
+        )
+    )
+    file, lock = _begin(recorder.record)
+    try:
+        status, error = 0, ""
+        try:
+            yield recorder
+        except BaseException as reason:
+            status, error = _status(reason)
+            raise
+        finally:
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    _replace(file, recorder.complete(status, error))
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def run_numbers() -> list[int]:
+    """Numbers of the runs of this project, in their order.
+
+    Returns
+    -------
+    list of int
+    """
+    try:
+        names = os.listdir(project_directory() / FOLDER)
+    except OSError:
+        return []
+    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+    return sorted(int(stem) for stem in stems if stem.isdecimal())
+
+
+def read_runs(numbers: Sequence[int]) -> list[tuple[int, RunRecord, str]]:
+    """Some runs, without those whose file cannot be read.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Their numbers.
+
+    Returns
+    -------
+    list of (int, RunRecord, str)
+        Number, record, and how it ended: its exit status, `CUT_OFF` or `RUNNING`.
+    """
+    found = []
+    for number in numbers:
+        with contextlib.suppress(InputError):
+            found.append((number, *read_run(number)))
+    return found
+
+
+def read_run(number: int) -> tuple[RunRecord, str]:
+    """One run.
+
+    Parameters
+    ----------
+    number : int
+        Its number.
+
+    Returns
+    -------
+    record : RunRecord
+    end : str
+        How it ended: its exit status, `CUT_OFF` or `RUNNING`.
+
+    Raises
+    ------
+    InputError
+        If there is none of this number, or its file cannot be read.
+    """
+    file = _file(number)
+    try:
+        record = _read(file)
+        if record.exit is None and _is_locked(file):
+            return record, RUNNING
+        if record.exit is None:  # it may have ended just now
+            record = _read(file)
+    except FileNotFoundError:
+        known = run_numbers()
+        raise InputError(
+            "there is no such run",
+            found=number,
+            expected=f"a number from {known[0]} to {known[-1]}" if known else "none was run yet",
+            hint="`shortloop runs --all` lists them",
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError("the record of a run cannot be read", file=file, found=error) from None
+    return record, CUT_OFF if record.exit is None else str(record.exit)
+
+
+def _begin(record: RunRecord) -> tuple[Path | None, int | None]:
+    """Write the record of a run that begins, under the next number, and hold its lock."""
+    lock = None
+    try:
+        folder = project_directory() / FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        part = folder / f".begins.{os.getpid()}"
+        _write(part, record)
+        lock = os.open(part, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        file = _claim(part)
+        part.unlink(missing_ok=True)
+        return file, lock
+    except OSError:
+        if lock is not None:
+            os.close(lock)
+        return None, None
+
+
+def _claim(part: Path) -> Path:
+    while True:
+        file = _file((run_numbers() or [0])[-1] + 1)
+        try:
+            os.link(part, file)
+            return file
+        except FileExistsError:  # another one has begun just now
+            continue
+        except OSError:  # a disk without links
+            part.rename(file)
+            return file
+
+
+def _file(number: int) -> Path:
+    return project_directory() / FOLDER / f"{number:05d}.json"
+
+
+def _replace(file: Path, record: RunRecord) -> None:
+    """In one step, and so that it outlives a power cut."""
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    _write(part, record)
+    with part.open("rb") as stream:
+        os.fsync(stream.fileno())
+    part.replace(file)
+
+
+def _write(file: Path, record: RunRecord) -> None:
+    # Of what is no text in a file of settings there are surrogates, which are escaped.
+    file.write_text(json.dumps({"format": FORMAT, **vars(record)}), encoding="ascii")
+
+
+def _read(file: Path) -> RunRecord:
+    plain = json.loads(file.read_text(encoding="ascii"))
+    if plain.pop("format") != FORMAT:
+        raise ValueError("another version of Shortloop wrote it")
+    plain["jobs"] = [JobOfRun(*each) for each in plain["jobs"]]
+    return RunRecord(**plain)
+
+
+def _is_locked(file: Path) -> bool:
+    with file.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _status(reason: BaseException) -> tuple[int, str]:
+    if isinstance(reason, InputError):
+        return 1, reason.message
+    if isinstance(reason, KeyboardInterrupt):
+        return 130, "interrupted"
+    if isinstance(reason, SystemExit):
+        return reason.code if isinstance(reason.code, int) else 1, f"ended with {reason.code}"
+    said = getattr(reason, "format_msg", None)  # of exax's error of a job, with its traceback
+    return 1, printable(said()) if said else f"{type(reason).__name__}: {reason}"

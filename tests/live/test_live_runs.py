@@ -1,0 +1,100 @@
+"""The table of runs: what each run of a project built, reused and said, and its settings to go back to."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from bootstrap_project import BootstrapProject, documented_commands
+from live_project import AX, STUDY, LiveProject, served
+from toy_project import wait_for
+
+pytestmark = pytest.mark.live
+
+COLUMNS = ["run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit"]
+
+
+@pytest.fixture
+def project() -> Iterator[BootstrapProject]:
+    with served(BootstrapProject) as made:
+        yield made
+
+
+def table(project: LiveProject) -> list[list[str]]:
+    done = project.shortloop("runs")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == COLUMNS
+    return [re.split(r"  +", line.strip()) for line in lines[1:-1]]
+
+
+def test_each_run_has_a_line(project: BootstrapProject) -> None:
+    project.built()
+    project.built("--until", "bootstrap", "--partition", "A")
+    assert project.ax("run", "bootstrap").returncode == 0
+    (project.folder / "data" / "A.txt").write_text("no number\n", encoding="utf-8")
+    project.shortloop("run", "bootstrap")
+    rows = [[row[0], *row[2:-2], row[-1]] for row in table(project)]
+    assert rows[:3] == [
+        ["1", "build_bootstrap", "3", "0", "0"],
+        ["2", "build_bootstrap", "--until bootstrap --partition A", "0", "1", "0"],
+        ["3", "build_bootstrap", "0", "3", "0"],
+    ]
+    assert rows[3][0] == "4"
+    assert rows[3][-1] == "1"
+    first = project.go("runs", "1").stdout
+    assert re.search(r"bootstrap +A +main-1 +built +new", first)
+    assert re.search(r"intervals +main-3 +built +new", first)
+    assert "job main-0" in first
+    assert "3 jobs built, 0 reused" in first
+    assert "0 jobs built, 3 reused" in project.go("runs", "3").stdout
+    assert "could not convert string 'no'" in project.go("runs", "4").stdout
+    assert "no file of settings" in project.refused("runs", "1", "--settings-to", "x.toml")
+    assert "a number from 1 to 4" in project.refused("runs", "5")
+
+
+def test_runs_that_did_not_end(project: BootstrapProject) -> None:
+    project.edit('"""One draw."""', "import time; time.sleep(0.05)")
+    for end, exit_ in ((signal.SIGKILL, "cut off"), (signal.SIGINT, "130"), (signal.SIGTERM, "143")):
+        running = subprocess.Popen(
+            [str(AX), "run", "bootstrap"],
+            cwd=project.folder,
+            env=project.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        number = len(table(project))
+        wait_for(lambda number=number: table(project)[number:] and table(project)[-1][-1] == "running")
+        running.send_signal(end)
+        running.wait(timeout=60)
+        wait_for(lambda: table(project)[-1][-1] != "running")
+        assert table(project)[-1][-1] == exit_
+
+
+def test_the_settings_of_a_run_to_go_back_to() -> None:
+    """The commands of the README, on a study that was edited since."""
+    with served(LiveProject) as project:
+        project.write_study(STUDY.replace("bins = 4", "bins = 2"))
+        built = project.run()
+        assert built
+        project.edit_study("bins = 2", "bins = 3")
+        refused = project.ax("run", "build_pipeline", STUDY=str(project.folder / "none.toml"))
+        assert refused.returncode == 1  # which is no run
+        said = {}
+        for command in documented_commands("The table of runs"):
+            done = project.shortloop(*command)
+            assert done.returncode == 0, done.stderr
+            said[" ".join(command)] = done.stdout
+        assert re.search(r"1 +\S+ \S+ +build_pipeline +live +13 +0 +\S+ +0", said["runs"])
+        assert "  bins = 2\n" in said["runs 1"]
+        back = project.folder / "again.toml"
+        assert back.read_text(encoding="utf-8") == STUDY.replace("bins = 4", "bins = 2")
+        assert "relative paths" not in said["runs 1 --settings-to again.toml"]
+        back.rename(project.folder / "study.toml")
+        assert project.run() == {}
+        assert "a file already" in project.shortloop("runs", "1", "--settings-to", "study.toml").stderr
+        away = project.shortloop("runs", "1", "--settings-to", "data/study.toml").stdout
+        assert "relative paths in it now start from another folder" in away

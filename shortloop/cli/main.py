@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -128,12 +128,9 @@ def run(
     ] = False,
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
-    from shortloop.jobs.exax.parent_death import ends_with_this
-    from shortloop.jobs.exax.server import running_server
-    from shortloop.jobs.project import configuration_file
     from shortloop.jobs.selection import Selection
     from shortloop.jobs.settings_files import TAKE_OVER
-    from shortloop.jobs.store.locks import HELD, only_run
+    from shortloop.jobs.store.locks import only_run
     from shortloop.jobs.termination import need_room
     from shortloop.settings.variable import SETTINGS_VARIABLE
 
@@ -147,7 +144,28 @@ def run(
     if take_over:
         environ[TAKE_OVER] = "1"
     # Nobody else begins to run while a server that goes with this run is there.
-    with only_run(script), running_server() as fresh:
+    with only_run(script):
+        if selection.words:
+            _check_part(script, environ)
+        status = _run(script, environ)
+    raise typer.Exit(status if status >= 0 else 128 - status)
+
+
+def _check_part(script: str, environ: Mapping[str, str]) -> None:
+    """At once, and by a plan: a script that runs no pipeline would not know of it, and build everything."""
+    from shortloop.jobs.dry_run import dry_run
+
+    os.environ.update(environ)
+    dry_run(script)
+
+
+def _run(script: str, environ: dict[str, str]) -> int:
+    from shortloop.jobs.exax.parent_death import ends_with_this
+    from shortloop.jobs.exax.server import running_server
+    from shortloop.jobs.project import configuration_file
+    from shortloop.jobs.store.locks import HELD
+
+    with running_server() as fresh:
         environ[HELD] = str(os.getpid())
         # From another folder, the project is the one that this code is part of.
         ax = [sys.executable, "-P", "-c", AX, "--config", str(configuration_file())]
@@ -156,8 +174,7 @@ def run(
         # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
         signal.signal(signal.SIGINT, lambda number, frame: None)
         begin = partial(_begin, ends_with_this())
-        status = _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=begin))
-    raise typer.Exit(status if status >= 0 else 128 - status)
+        return _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=begin))
 
 
 def _user() -> str:

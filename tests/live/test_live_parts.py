@@ -113,3 +113,11 @@ def test_exax_itself_runs_a_part(project: BootstrapProject) -> None:
     done = project.ax("run", "bootstrap", SHORTLOOP_SELECTION="bootstrap")
     assert done.returncode == 1
     assert "unset SHORTLOOP_SELECTION" in done.stdout + done.stderr
+
+
+def test_a_script_that_has_no_parts_builds_nothing(project: BootstrapProject) -> None:
+    script = project.folder / "build_scripts" / "build_by_itself.py"
+    script.write_text("def main(urd):\n    urd.build('bootstrap', file='', draws=3)\n", encoding="utf-8")
+    said = project.refused("run", "by_itself", "--until", "bootstrap")
+    assert "asks exax itself" in said
+    assert not list((project.folder / "workdirs/main").glob("main-*"))

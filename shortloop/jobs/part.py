@@ -117,7 +117,7 @@ def choose(selection: Selection, plan: Planner, places: Places) -> Part:
 
 
 def lacking(selection: Selection, above: Iterable[Built]) -> None:
-    """Refuse to build jobs alone if something that they are made from is not there.
+    """Refuse to build jobs alone if something that they are made from is not there, or is only a message.
 
     Parameters
     ----------
@@ -129,8 +129,12 @@ def lacking(selection: Selection, above: Iterable[Built]) -> None:
     Raises
     ------
     InputError
-        Which names what is missing.
+        Which names what is missing, or says why a job rejected its input.
     """
+    above = list(above)
+    for job in above:
+        if job.rejected:
+            raise InputError(str(job.result().problem))
     missing = [_name(job.stage, job.partition) for job in above if not job.content]
     if missing:
         raise InputError(

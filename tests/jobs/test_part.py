@@ -161,6 +161,16 @@ def test_a_run_that_finds_something_missing_says_so(graph: Graph) -> None:
         graph.run(part)
 
 
+def test_nothing_is_made_from_a_job_that_rejected_its_input(graph: Graph) -> None:
+    graph.exax.problems = {"read B": "no such numbers"}
+    with pytest.raises(InputError, match="no such numbers"):
+        graph.run(graph.choose())
+    for stage in ("fit", "check"):
+        with pytest.raises(InputError, match="no such numbers"):
+            graph.choose(only=stage)
+    assert graph.run(graph.choose(only="fit", partition="A")) == [2]
+
+
 def test_a_pipeline_that_asks_for_others_than_planned(graph: Graph) -> None:
     part = graph.choose(until="fit")
     graph.nodes = DIAMOND[1:]

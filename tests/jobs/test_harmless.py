@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import random
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.executor import Executor
 from shortloop.jobs.explain.causes import explain
 from shortloop.jobs.harmless import Declared, declare_harmless
+from shortloop.jobs.keys import code, own_code
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.lookup import Lookup
@@ -106,7 +109,7 @@ class Chain:
         return self.folder / "workdirs/main" / job
 
     def forget_index(self) -> None:
-        shutil.rmtree(self.folder / "workdirs/main/.shortloop")
+        shutil.rmtree(self.folder / "workdirs/main/.shortloop", ignore_errors=True)
 
 
 @pytest.fixture
@@ -312,6 +315,86 @@ def test_jobs_grow_from_it(chain: Chain) -> None:
     assert chain.runs.exax.asked[-2][2]["before"] == old
     chain.run(chain.job("second", "A"))
     assert "before" not in chain.runs.exax.asked[-1][2]
+
+
+def test_another_version_of_a_library(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(chain.folder, FIRST, "import numpy\n")
+    assert len(chain.run()) == 2
+    monkeypatch.setattr(code, "version_of", lambda library: own_code.Version("9.9", [], []))
+    monkeypatch.setattr(code, "_known", {})
+    assert chain.plan()[0][1].startswith("version numpy: ")
+    ((_, kept), _) = chain.declare().jobs
+    assert kept.code == {}
+    assert kept.versions["numpy"][1] == "9.9"
+    assert chain.run() == {}
+
+
+class Model:
+    """What must be there of one partition: jobs, what each was made of, and what was declared of it."""
+
+    def __init__(self) -> None:
+        self.jobs: list[dict[str, Any]] = []
+        self.place: dict[str, Any] | None = None
+
+    def find(self, state: int) -> dict[str, Any] | None:
+        whole = [job for job in reversed(self.jobs) if job["whole"]]
+        made = [job for job in whole if job["made"] == state]
+        return next(iter(made + [job for job in whole if state in job["declared"]]), None)
+
+    def run(self, state: int, job: str) -> bool:
+        self.place = self.find(state)
+        if self.place is None:
+            self.place = {"id": job, "made": state, "declared": set(), "whole": True}
+            self.jobs.append(self.place)
+        return self.place["id"] == job
+
+    def declare(self, state: int) -> bool:
+        if self.find(state) is not None or self.place is None:
+            return False
+        found = self.find(self.place["made"])
+        if found is None:
+            return False
+        found["declared"].add(state)
+        return True
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_done_in_whatever_order(chain: Chain, seed: int) -> None:
+    """A job is taken for current only if its code is as it is now, or that very change was declared of it."""
+    rng = random.Random(seed)
+    models = {name: Model() for name in "AB"}
+    state = 1
+    chain.edit(state)
+    for name, model in models.items():
+        model.run(state, chain.job("first", name))
+    for _ in range(40):
+        what = rng.choice(["edit", "edit", "declare", "declare", "run", "run", "damage", "forget"])
+        if what == "edit":
+            state = rng.randrange(1, 4)
+            chain.edit(state)
+        elif what == "declare":
+            expected = [name for name, model in models.items() if model.declare(state)]
+            with contextlib.suppress(InputError):
+                assert len(chain.declare().jobs) == len(expected)
+                continue
+            assert expected == []
+        elif what == "damage":
+            name = rng.choice("AB")
+            job = rng.choice(models[name].jobs)
+            job["whole"] = False
+            (chain.folder_of(job["id"]) / "record.json").write_text("{}", encoding="utf-8")
+        elif what == "forget":
+            chain.forget_index()
+            for model in models.values():
+                model.place = None
+        else:
+            built = chain.run()
+            for name, model in models.items():
+                before = len(model.jobs)
+                model.run(state, chain.job("first", name))
+                assert (f"first {name}" in built) == (len(model.jobs) > before)
+                assert model.place is not None
+                assert model.place["id"] == chain.job("first", name)
 
 
 def test_a_declaration_of_another_job_is_damage(chain: Chain) -> None:

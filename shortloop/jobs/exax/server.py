@@ -14,6 +14,7 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
+from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, see_ends
 from shortloop.jobs.exax.listener import PATIENCE, answers, socket_file
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.exax.parent_death import ends_with_this, forks_end_with_this
@@ -46,6 +47,7 @@ def prepare_server() -> None:
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
     one_at_a_time()
+    look_often_for_end()
     forget_other_slices(cfg.slices)
     own(workdirs)
     answer_this_user_only()
@@ -67,6 +69,8 @@ def prepare_runner() -> None:
     if runs_jobs():
         load_from_source()
         forks_end_with_this()
+        see_ends()
+        leave_pipe_of_job()
         import_before_forks()
         watch_jobs()
         refuse_other_slices()

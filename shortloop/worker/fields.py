@@ -19,7 +19,7 @@ from shortloop.worker.stage import Job, Stage
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["BEFORE", "REQUIRED", "Fields", "fields_of", "typed_options", "warm_up"]
+__all__ = ["BEFORE", "REQUIRED", "Fields", "fields_of", "make_ready", "typed_options", "warm_up"]
 
 BEFORE = "before"
 """The name that methods have for the job which a job grows from."""
@@ -29,6 +29,8 @@ REQUIRED = inspect.Parameter.empty
 ONE = ("Job", Job)
 MANY = ("list[Job]", list[Job])
 PERHAPS = ("Job | None", Job | None)
+
+_ready: dict[type[Stage], dict[str, TypeAdapter[object]]] = {}  # what validates each option, by its name
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,17 @@ def typed_options(
     return typed
 
 
+def make_ready(stage: type[Stage]) -> None:
+    """Have ready what checks options of a stage, so that processes forked later share it.
+
+    Parameters
+    ----------
+    stage : type of Stage
+        Its class.
+    """
+    _adapters(stage)
+
+
 def warm_up() -> None:
     """Import what all stages need, so that processes forked later share it."""
     from pydantic import TypeAdapter
@@ -169,8 +182,10 @@ def _adapters(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:
     """What validates each option, by its name."""
     from pydantic import TypeAdapter
 
-    hints = typing.get_type_hints(stage, localns=_Deferred(stage), include_extras=True)
-    return {name: TypeAdapter(hints[name]) for name in fields_of(stage).options}
+    if stage not in _ready:
+        hints = typing.get_type_hints(stage, localns=_Deferred(stage), include_extras=True)
+        _ready[stage] = {name: TypeAdapter(hints[name]) for name in fields_of(stage).options}
+    return _ready[stage]
 
 
 class _Deferred(dict[str, object]):

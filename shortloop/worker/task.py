@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import operator
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -108,8 +108,9 @@ def costs_of(stage: Stage) -> list[float]:
         If that is no number of units, or a cost is none.
     """
     units = stage.units()
-    if isinstance(units, Sized):
-        count, costs = len(units), [float(each) for each in units]
+    if hasattr(units, "__len__"):  # to ask for `Sized` costs a fork more
+        costs = [float(each) for each in cast("Sequence[float]", units)]
+        count = len(costs)
     else:
         count = operator.index(units)
         costs = [1.0] * count

@@ -14,12 +14,14 @@ import contextlib
 import importlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.exax.loading import Loaded, loaded_modules
 from shortloop.jobs.keys.code import code_file, code_state
+from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.key import find_method
 from shortloop.jobs.keys.source import read_source
@@ -36,6 +38,8 @@ ALWAYS = ("shortloop.worker.fields", "shortloop.worker.output", "shortloop.worke
 # Modules that jobs of a method need beside those that it imports, by the method and the modules that an
 # option of the job names.
 _beside: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+# What this process has announced last: most jobs are of the method of the job before.
+_last: tuple[str, tuple[str, ...]] | None = None
 
 
 def announce(method: str, modules: Sequence[str] = ()) -> None:
@@ -49,6 +53,9 @@ def announce(method: str, modules: Sequence[str] = ()) -> None:
     modules : sequence of str
         Modules that it imports by a name that is an option.
     """
+    global _last
+    if _last == (method, tuple(modules)):
+        return
     package, file = find_method(method)
     if code_file(file).is_file():
         known, own = code_state(file, modules).modules, code_state(file).modules
@@ -57,6 +64,7 @@ def announce(method: str, modules: Sequence[str] = ()) -> None:
         note: dict[str, Plain] = {"pid": os.getpid(), "method": method, "named": list(modules)}
         note |= {"modules": sorted(imported), "beside": sorted(known.keys() - own.keys())}
         write_atomically(_note(), json.dumps(note))
+        _last = method, tuple(modules)
 
 
 def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
@@ -88,18 +96,22 @@ def _is_as_loaded(module: Loaded) -> bool:
 
 def forget() -> None:
     """The run is over."""
+    global _last
+    _last = None
     _note().unlink(missing_ok=True)
 
 
 def import_before_forks() -> None:
     """From now on, before this process forks, it imports what the run in progress has announced."""
-    forks_jobs = os.getpid()  # and jobs themselves, which inherit this, don't
+    forks_jobs, file = os.getpid(), _note()  # jobs themselves, which inherit this, don't
     imported: set[str] = set()
+    seen: list[State] = []
 
     def import_announced() -> None:
-        if os.getpid() != forks_jobs:
+        nonlocal seen
+        if os.getpid() != forks_jobs or seen == (seen := states_of_files([str(file)])):
             return
-        note = _announced()
+        note = _announced(file)
         for name in note.get("modules", []):
             if name not in imported:
                 imported.add(name)
@@ -108,9 +120,21 @@ def import_before_forks() -> None:
         if note and (of := (note["method"], tuple(note["named"]))) not in _beside:
             _beside[of] = note["beside"]
             with contextlib.suppress(Exception):
-                code_state(find_method(of[0])[1], of[1])  # each job asks for it
+                _make_ready(*of)
 
     os.register_at_fork(before=import_announced)
+
+
+def _make_ready(method: str, modules: tuple[str, ...]) -> None:
+    """Find out once what each job of a method asks for."""
+    from shortloop.jobs.exax.method import STAGE
+    from shortloop.worker.fields import make_ready
+
+    package, file = find_method(method)
+    code_state(file, modules)
+    stage = getattr(sys.modules.get(f"{package}.{file.stem}"), STAGE, None)
+    if stage is not None:  # the method is made of one
+        make_ready(stage)
 
 
 def _imported(file: Path, method: str, known: Mapping[str, Path]) -> set[str]:
@@ -136,9 +160,9 @@ def _import(name: str) -> None:
         module.warm_up()
 
 
-def _announced() -> dict[str, Any]:
+def _announced(file: Path) -> dict[str, Any]:
     try:
-        note: dict[str, Any] = json.loads(_note().read_text(encoding="utf-8"))
+        note: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         os.kill(note["pid"], 0)  # a run that was killed left its note behind
     except (OSError, ValueError, KeyError):
         return {}

@@ -15,7 +15,7 @@ import os
 import sys
 from importlib import machinery
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 from zipimport import zipimporter
 
@@ -26,6 +26,8 @@ from shortloop.jobs.store.notes import note
 __all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules"]
 
 CHECK = hashlib.sha256().digest_size  # bytes
+
+_forgotten: list[ModuleType] = []  # kept, as to take them apart costs a fork more than all else here
 
 
 class Loaded(NamedTuple):
@@ -93,6 +95,8 @@ def forget_modules(names: set[str]) -> None:
     """
     for name in names:
         module = sys.modules.pop(name, None)
+        if module is not None:
+            _forgotten.append(module)
         above, _, last = name.rpartition(".")
         if getattr(sys.modules.get(above), last, None) is module:
             delattr(sys.modules[above], last)

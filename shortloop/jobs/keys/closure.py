@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -22,6 +24,7 @@ SETTING_UP = (
 )
 DECLARE, FUNCTIONS = f"{PACKAGE}.jobs.exax.declare", f"{PACKAGE}.worker.function"
 SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them
+NamesIn = Callable[[str], frozenset[str]]
 
 
 def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
@@ -68,8 +71,9 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     modules: dict[str, Path] = {}
     libraries: set[str] = set()
     done: set[tuple[str, bool]] = set()
+    names_in = cache(_names_in)  # most names are asked for many times
     packages = [".".join(parts[:depth]) for depth in range(1, len(parts))]
-    above = [package for package in packages if _files_of(project, package)]
+    above = [package for package in packages if _files_of(project, package, names_in)]
     waiting = [*_names_of(file, name), *((each, False) for each in [*above, *filter(None, more)])]
     while waiting:
         imported, is_for_types = waiting.pop()
@@ -79,7 +83,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
         waiting += [(each, is_for_types) for each in _behind(imported)]
         if f"{imported}.".startswith(tuple(f"{room}." for room in SETTING_UP)):
             continue
-        found, star = _found(imported, project)
+        found, star = _found(imported, project, names_in)
         waiting += [(each, is_for_types) for each in star]
         if found is None:
             if not is_for_types:  # what says only of what type something is computes nothing
@@ -97,11 +101,11 @@ def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
     return [(name, name in source.for_types) for name in source.names]
 
 
-def _found(name: str, project: Path) -> tuple[dict[str, Path] | None, list[str]]:
+def _found(name: str, project: Path, names_in: NamesIn) -> tuple[dict[str, Path] | None, list[str]]:
     """Modules along a name, and what `import *` brings with it; None in place of them for a library."""
     top = name.partition(".")[0]
     root = ROOT if top == PACKAGE else project
-    found = _files_of(root, name)
+    found = _files_of(root, name, names_in)
     if found:
         return found, _starred(name, found)
     if top in sys.stdlib_module_names or top == "accelerator" or top == PACKAGE:
@@ -109,21 +113,31 @@ def _found(name: str, project: Path) -> tuple[dict[str, Path] | None, list[str]]
     return whole_package(top), []
 
 
-def _files_of(root: Path, name: str) -> dict[str, Path]:
+def _files_of(root: Path, name: str, names_in: NamesIn) -> dict[str, Path]:
     """Modules along a dotted name below a folder; its last part may be a function or class of one."""
     parts = name.split(".")
     found = {}
-    for depth in range(1, len(parts) + 1):
-        path = root.joinpath(*parts[:depth])
+    path = str(root)
+    for depth, part in enumerate(parts, 1):
+        beside, path = names_in(path), f"{path}/{part}"
+        inside = names_in(path) if part in beside else frozenset[str]()
         for suffix in SUFFIXES:
-            candidate = Path(f"{path}{suffix}")
-            if candidate.is_file():
-                found[".".join(parts[:depth])] = candidate
+            is_there = suffix[1:] in inside if suffix[0] == "/" else f"{part}{suffix}" in beside
+            if is_there and os.path.isfile(f"{path}{suffix}"):
+                found[".".join(parts[:depth])] = Path(f"{path}{suffix}")
                 break
         else:
-            if not path.is_dir():
+            if part not in beside or not os.path.isdir(path):
                 break
     return found
+
+
+def _names_in(folder: str) -> frozenset[str]:
+    """What lies in a folder; nothing in what is none."""
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
 
 
 def _starred(name: str, found: dict[str, Path]) -> list[str]:

@@ -76,8 +76,7 @@ def project_directory() -> Path:
         here = Path.cwd()
     except FileNotFoundError as error:
         raise system_error(error) or error from None
-    code = Path(__file__).resolve().parents[2]
-    for folder in (*_paths_of_exax(), here, *here.parents, *map(Path, sys.path[:1]), code):
+    for folder in _possible_folders(here):
         if (folder / CONFIGURATION).is_file():
             return folder.absolute()
     raise InputError(
@@ -266,6 +265,15 @@ def write_atomically(file: Path, text: str) -> None:
     part = file.with_name(f".{file.name}.{os.getpid()}")
     part.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")  # names of files
     part.replace(file)
+
+
+def _possible_folders(here: Path) -> Iterator[Path]:
+    """Made one after the other, as this is asked for job by job, and the first is mostly right."""
+    yield from _paths_of_exax()
+    yield here
+    yield from here.parents
+    yield from map(Path, sys.path[:1])
+    yield Path(__file__).resolve().parents[2]
 
 
 def _paths_of_exax() -> list[Path]:

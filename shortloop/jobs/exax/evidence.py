@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -113,14 +113,14 @@ def evidence_of(folder: Path, parts: Parts, before: Code) -> Evidence:
     seen: set[str] = set()  # files of modules that were loaded
     for line in notes:
         for name, (file, content) in line.get("loaded", {}).items():
-            seen |= {file, os.path.realpath(file)}
+            seen.add(file)
             _check_module(evidence, _name_of(file, names) or name, file, said_by(content), parts.code)
         if "located" in line:
             known.add(line["located"])
             if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
                 evidence.changed = f"the file {line['located']} changed"
     method = before.modules.get(_module_of(parts.method))
-    if method is not None and is_own(str(method)) and os.path.realpath(method) not in seen:
+    if method is not None and is_own(str(method)) and not _is_among(str(method), seen):
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
     known |= seen
@@ -153,6 +153,11 @@ def _name_of(file: str, names: Mapping[str, str]) -> str | None:
         return names[file]
     real = os.path.realpath(file)
     return next((name for each, name in names.items() if os.path.realpath(each) == real), None)
+
+
+def _is_among(file: str, others: Collection[str]) -> bool:
+    """Whether a file is one of others, also by another path to it."""
+    return file in others or os.path.realpath(file) in map(os.path.realpath, others)
 
 
 def _module_of(method: str) -> str:

@@ -117,8 +117,9 @@ def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     nodes = toy.new_chains()
     store = toy.folder / "shortloop/jobs/store/store.py"
     text = store.read_text(encoding="utf-8")
-    assert "                write_manifest(folder, manifest)\n" in text
-    store.write_text(text.replace("write_manifest(folder, manifest)", "continue"), encoding="utf-8")
+    begin, end = "self._disk.submit(write_manifest, folder, manifest)", "written.result()"
+    assert text.count(begin) == text.count(end) == 1
+    store.write_text(text.replace(begin, "Future()").replace(end, "continue"), encoding="utf-8")
     before = toy.go()
     store.write_text(text, encoding="utf-8")
     toy.kill_server()

@@ -36,6 +36,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,6 +62,8 @@ from shortloop.worker.tables import is_table_file
 
 __all__ = ["Store"]
 
+WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
+
 
 class Store:
     """The finished jobs of the project's workdirs, whichever project made them; a context manager, as
@@ -78,8 +81,9 @@ class Store:
         """By key: a job that was set aside, and what was wrong with it."""
         self.slices = Slices(slices)
         self._whole: dict[str, StoredJob] = {}
-        self._waiting: queue.Queue[tuple[Path, Manifest] | None] = queue.Queue()
+        self._waiting: queue.Queue[tuple[Path, Manifest, Future[None]] | None] = queue.Queue()
         self._failed: list[Exception] = []
+        self._disk = ThreadPoolExecutor(WRITERS)  # which starts its threads when they are needed
         self._writer: threading.Thread | None = None
         self.index = Index(self._workdirs, self._manifests)
 
@@ -101,6 +105,7 @@ class Store:
             self._waiting.put(None)
             self._writer.join()
             self._writer = None
+        self._disk.shutdown()
         self.index.close()
         if self._failed:
             raise self._failed[0]
@@ -174,7 +179,7 @@ class Store:
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, daemon=True)
             self._writer.start()
-        self._waiting.put((folder, manifest))
+        self._waiting.put((folder, manifest, self._disk.submit(write_manifest, folder, manifest)))
         found = StoredJob.from_manifest(folder, manifest)
         self._whole[manifest.key] = found
         return found
@@ -344,9 +349,9 @@ class Store:
 
     def _write(self) -> None:
         while (item := self._waiting.get()) is not None:
-            folder, manifest = item
+            folder, manifest, written = item
             try:
-                write_manifest(folder, manifest)
+                written.result()  # the index has jobs in their order
                 self.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
             except (OSError, sqlite3.Error) as error:
                 self._failed.append(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 from shortloop.jobs.explain.reasons import reason_to_build
 from shortloop.jobs.project import FINISHED, SET_ASIDE
 from shortloop.jobs.store import store as room
-from shortloop.jobs.store.manifest import MANIFEST, read_manifest, write_manifest
+from shortloop.jobs.store.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from shortloop.jobs.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -205,6 +206,28 @@ def test_jobs_are_found_at_once_and_recorded_in_the_background(project: Path) ->
             assert found.path == folder
     assert all(read_manifest(folder) is not None for folder in folders)
     assert [find(each.key()) for each in parts] == [folder.name for folder in folders]
+
+
+def test_several_are_put_on_disk_at_a_time_and_the_index_has_them_in_their_order(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [finished_job(project, f"main-{number}") for number in (1, 2)]
+    second_is_written = threading.Event()
+
+    def write(folder: Path, manifest: Manifest) -> None:
+        if folder.name == "main-1":
+            assert second_is_written.wait(60)
+        write_manifest(folder, manifest)
+        if folder.name == "main-2":
+            second_is_written.set()
+
+    monkeypatch.setattr(room, "write_manifest", write)
+    with Store() as store:
+        for folder in folders:
+            store.add(folder, manifest_for(folder, ONE))
+    assert find() == "main-2"  # the newest
+    (folders[1] / MANIFEST).unlink()
+    assert find() == "main-1"
 
 
 def test_a_manifest_that_cannot_be_written_is_an_error(project: Path) -> None:

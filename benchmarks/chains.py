@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.chains_exax import NO_SERVER, ExaxChain, ShortloopChain
 from benchmarks.chains_install import install
+from benchmarks.chains_parts import measure_parts, table_of_parts
 from benchmarks.chains_project import CASES, Chain, ChainProject
 from benchmarks.chains_tools import TOOLS, Tool
 from benchmarks.measure import interleaved, ratio, spread
@@ -37,7 +38,8 @@ def run(options: Options) -> dict[str, Any]:
     -------
     dict
         ``versions`` of the tools, ``left_out`` with the reason, ``sizes``: by length of the chain, tool and
-        case the spread of its ``seconds`` and of their ratio ``over_ours``; ``tables``.
+        case the spread of its ``seconds`` and of their ratio ``over_ours``; ``parts`` of one of our jobs, in
+        ms; ``tables``.
     """
     environment = options.folder / "peers"
     installed, failed = install(environment, [tool.package for tool in TOOLS.values()])
@@ -57,7 +59,8 @@ def run(options: Options) -> dict[str, Any]:
     versions = {EXAX: version("accelerator")}
     for name, tool in tools.items():
         versions[name] = installed[tool.package.partition("==")[0]]
-    result = {"versions": versions, "left_out": left_out, "sizes": sizes}
+    parts = measure_parts(options.runs, QUICK[0]) if options.quick else measure_parts(options.runs)
+    result = {"versions": versions, "left_out": left_out, "sizes": sizes, "parts": parts}
     return {**result, "tables": _tables(result)}
 
 
@@ -119,6 +122,7 @@ def _tables(result: dict[str, Any]) -> list[dict[str, Any]]:
         }
         for size, tools in result["sizes"].items()
     ] + [
+        table_of_parts(result["parts"]),
         {
             "title": "The tools",
             "columns": ["tool", "version"],
@@ -127,7 +131,7 @@ def _tables(result: dict[str, Any]) -> list[dict[str, Any]]:
                 *([name, f"left out: {reason}"] for name, reason in result["left_out"].items()),
             ],
             "note": f"{DEEP:,} jobs and more are for those that take them in minutes.",
-        }
+        },
     ]
 
 

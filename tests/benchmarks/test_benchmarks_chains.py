@@ -16,6 +16,7 @@ import pytest
 from benchmarks import chains
 from benchmarks.__main__ import main
 from benchmarks.chains_exax import EXAX_BUILD, EXAX_TOY, NO_SERVER, OUR_BUILD, OUR_TOY
+from benchmarks.chains_parts import PARTS, measure_parts, table_of_parts
 from benchmarks.chains_project import CASES, ChainProject
 from benchmarks.chains_tools import JOBLIB, TOOLS, Tool
 
@@ -35,6 +36,16 @@ def test_a_tool_is_measured_in_every_case() -> None:
     for each in found["joblib.Memory"].values():
         assert len(each["seconds"]["values"]) == 2
         assert each["seconds"]["min"] > 0
+
+
+def test_the_parts_of_a_job_are_measured_and_leave_a_rest() -> None:
+    measured = measure_parts(1, 4)
+    assert measured["jobs"] == 4
+    assert tuple(measured["ms"]) == tuple(PARTS)
+    assert all(len(runs) == 1 for runs in measured["ms"].values())
+    assert all(measured["ms"][part][0] > 0 for part in PARTS)
+    rows = table_of_parts(measured)["rows"]
+    assert [part for part, _, _ in rows] == list(PARTS)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ from shortloop.jobs.exax import client
 from shortloop.jobs.exax.client import JobIds, Urd
 from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
-from shortloop.jobs.keys.code import CODE_BESIDE, Code, code_beside, code_state
+from shortloop.jobs.keys.code import CODE_BESIDE, Code, code_beside, code_state, says_code
 from shortloop.jobs.keys.file_state import CHANGED
-from shortloop.jobs.keys.key import Parts, find_method
+from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.project import FINISHED, SET_ASIDE, write_atomically
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.manifest import MANIFEST, Cost, Manifest, content_of_job, hash_files, output_files
@@ -175,9 +176,9 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
 
 def _manifest(order: Order, folder: Path, cost: Cost, evidence: Evidence) -> Manifest:
     clear_checkpoint(folder)
-    if order.modules:
-        text = code_beside(find_method(order.method)[1], order.modules, order.parts.code)
-        write_atomically(folder / CODE_BESIDE, text)
+    method = find_method(order.method)[1]
+    if order.modules or not says_code(method):
+        write_atomically(folder / CODE_BESIDE, code_beside(method, order.modules, order.parts.code))
     files = hash_files(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
     seconds = round(_post(folder)["exectime"]["total"], 6)

@@ -19,7 +19,8 @@ from shortloop.jobs.exax.datasets import prepare_script
 from shortloop.jobs.exax.listener import answers, slices_now, watched
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.explain.outcome import outcome
-from shortloop.jobs.keys.key import Parts, find_method
+from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.lookup import Lookup, reused
 from shortloop.jobs.part import ASKED, Part, choose, lacking
 from shortloop.jobs.pipeline import Built, Pipeline, Run

@@ -16,7 +16,8 @@ from shortloop.errors import InputError
 from shortloop.jobs.exax.method import STAGE
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.digest import canonical, digest
-from shortloop.jobs.keys.key import Parts, find_method, parts_of
+from shortloop.jobs.keys.key import Parts, parts_of
+from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.pipeline import Built, Jobs
 from shortloop.jobs.store.places import Place

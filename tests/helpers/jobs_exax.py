@@ -12,7 +12,7 @@ from typing import Any
 from jobs_project import make_job
 
 from shortloop.jobs.keys.code import code_state, code_text
-from shortloop.jobs.keys.key import find_method
+from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.store.notes import NOTED
 from shortloop.worker.records import FORMAT
 

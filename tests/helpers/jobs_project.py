@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from shortloop.jobs.exax.evidence import watchers
-from shortloop.jobs.keys import closure, code, key, source
+from shortloop.jobs.keys import closure, code, methods, source
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -102,8 +102,8 @@ def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     of it. Its methods can be imported; what they import of that package, only in their functions."""
     watchers()  # of the real package, once for all
     monkeypatch.setattr(closure, "ROOT", project)
-    monkeypatch.setattr(key, "_methods", {})
-    monkeypatch.setattr(key, "_packages", lambda: [("methods", project / "methods")])
+    monkeypatch.setattr(methods, "_methods", {})
+    monkeypatch.setattr(methods, "_packages", lambda: [("methods", project / "methods")])
     forget_sources(monkeypatch)
     write(project, "shortloop/__init__.py", "")
     with _own_methods(project / "methods"):

@@ -68,12 +68,13 @@ def toy(package: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     return Toy(package)
 
 
-def test_code_that_is_imported_by_name_is_kept_with_the_job(toy: Toy) -> None:
+def test_code_that_exax_does_not_keep_is_kept_with_the_job(toy: Toy) -> None:
     write(toy.project, "shortloop/named.py", "import shortloop.a, shortloop.below  # a comment\n")
     write(toy.project, "shortloop/below.py", "def low(x):\n    return x\n")
     with_them, without = toy.build(modules=["shortloop.named"]), toy.build()
-    assert kept_code(without.path) == {}
-    assert kept_code(with_them.path) == {
+    its_own = kept_code(without.path)  # it does not say its code, with `code_of`
+    assert its_own.keys() == {"methods.a_toy", "shortloop.a"}
+    assert kept_code(with_them.path) == its_own | {
         "shortloop.below": "def low(x):\n    return x",
         "shortloop.named": "import shortloop.a, shortloop.below",
     }

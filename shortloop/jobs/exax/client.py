@@ -18,9 +18,9 @@ from typing import Any, Protocol
 from shortloop.errors import InputError
 from shortloop.jobs.exax.cost import runner
 from shortloop.jobs.exax.listener import ask
-from shortloop.jobs.keys.code import code_file, code_state, code_text
+from shortloop.jobs.keys.code import code_file, code_state, code_text, says_code
 from shortloop.jobs.keys.file_state import CHANGED, State
-from shortloop.jobs.keys.key import find_method
+from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.system_errors import system_error_in
 from shortloop.plain import Plain
@@ -188,7 +188,7 @@ def load_as_now(method: str) -> None:
     """
     file = find_method(method)[1]
     loaded = code_file(file)
-    if loaded.is_file() and loaded.read_text(encoding="utf-8") != code_text(file):
+    if says_code(file) and loaded.is_file() and loaded.read_text(encoding="utf-8") != code_text(file):
         reload_methods()
         return
     watched = code_state(file).watched

@@ -163,7 +163,7 @@ def _is_among(file: str, others: Collection[str]) -> bool:
 def _module_of(method: str) -> str:
     """Name of the module of ``"methods.train"``, as of `Code`."""
     package, _, name = method.rpartition(".")
-    return f"{package.rpartition('.')[2]}.a_{name}"
+    return f"{package}.a_{name}"
 
 
 def _is_source(file: str) -> bool:

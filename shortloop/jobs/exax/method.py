@@ -19,6 +19,7 @@ from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.keys.code import code_of, code_state, versions_of
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.keys.methods import module_of
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
@@ -82,7 +83,8 @@ class _Work:
         options = dict(g.options)
         method = Path(file).resolve()
         self.code = code_state(method, options.pop("modules"))
-        self.method = f"{method.parent.name}.{method.stem.removeprefix('a_')}"
+        package, _, stem = module_of(method).rpartition(".")
+        self.method = f"{package}.{stem.removeprefix('a_')}"
         jobs = {name: _folders(each) for name, each in g.jobs.items()}
         self.task = Task(
             Path(file).stem.removeprefix("a_"),

@@ -20,17 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.jobs.exax.loading import Loaded, loaded_modules
-from shortloop.jobs.keys.code import code_file, code_state
+from shortloop.jobs.keys.code import MADE_OF_STAGE, code_state, says_code
 from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.hashing import hash_file
-from shortloop.jobs.keys.key import find_method
+from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.keys.source import read_source
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.plain import Plain
 
 __all__ = ["announce", "forget", "import_before_forks", "modules_beside"]
 
-MADE_OF_STAGE = {"shortloop.jobs.exax.method.exax_method", "shortloop.stage"}
 # What every stage needs.
 ALWAYS = ("shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
 
@@ -57,7 +56,7 @@ def announce(method: str, modules: Sequence[str] = ()) -> None:
     if _last == (method, tuple(modules)):
         return
     package, file = find_method(method)
-    if code_file(file).is_file():
+    if says_code(file):
         known, own = code_state(file, modules).modules, code_state(file).modules
         imported = _imported(file, f"{package}.{file.stem}", own)
         imported |= {*modules, *_imported_by(modules, known)}

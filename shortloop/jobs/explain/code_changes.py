@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.code import CODE_BESIDE
-from shortloop.jobs.keys.key import find_method
+from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.keys.source import NOTHING, normalised, read_source
 
 __all__ = ["changed_names", "code_now", "kept_code", "text_diff"]

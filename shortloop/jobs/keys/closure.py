@@ -10,8 +10,10 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from shortloop import _PUBLIC
-from shortloop.jobs.keys.own_code import PACKAGE, ROOT, whole_package
+from shortloop.jobs.keys.methods import module_of
+from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.jobs.keys.source import read_source
+from shortloop.jobs.project import project_directory
 
 __all__ = ["SETTING_UP", "closure", "closure_of"]
 
@@ -33,7 +35,7 @@ def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], se
     Parameters
     ----------
     method : Path
-        The method, in one of the project's packages.
+        The method, in one of the packages of the configuration.
     more : iterable of str
         Modules that it imports by a name that its code does not say.
 
@@ -44,9 +46,9 @@ def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], se
         hold them are among them, as importing runs them too.
     libraries : set of str
         Top-level names of the other packages that these modules and the file import, but for the
-        standard library.
+        standard library and exax; the package of a method that was installed is among them.
     """
-    return closure_of(f"{method.parent.name}.{method.stem}", method, more)
+    return closure_of(module_of(method), method, more)
 
 
 def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
@@ -67,13 +69,16 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
         As of `closure`.
     """
     parts = name.split(".")
-    project = file.parents[len(parts) - (file.name != "__init__.py")]
+    above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
+    names_in = cache(_names_in)  # most names are asked for many times
+    if is_own(str(file)):
+        project = file.parents[len(parts) - (file.name != "__init__.py")]
+        above = [package for package in above if _files_of(project, package, names_in)]
+    else:  # it counts by the version of what it was installed with
+        project, above = project_directory(), above[:1]
     modules: dict[str, Path] = {}
     libraries: set[str] = set()
     done: set[tuple[str, bool]] = set()
-    names_in = cache(_names_in)  # most names are asked for many times
-    packages = [".".join(parts[:depth]) for depth in range(1, len(parts))]
-    above = [package for package in packages if _files_of(project, package, names_in)]
     waiting = [*_names_of(file, name), *((each, False) for each in [*above, *filter(None, more)])]
     while waiting:
         imported, is_for_types = waiting.pop()

@@ -9,6 +9,7 @@ process that loads methods for exax writes that file, so that it says what exax 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,12 +19,14 @@ from shortloop.errors import InputError
 from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.declared import declared_files
 from shortloop.jobs.keys.file_state import State, file_state, states_of_files
-from shortloop.jobs.keys.own_code import is_own, version_of
+from shortloop.jobs.keys.methods import module_of
+from shortloop.jobs.keys.own_code import PACKAGE, is_own, version_of
 from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.jobs.project import cache_directory, runs_jobs, write_atomically
 
 __all__ = [
     "CODE_BESIDE",
+    "MADE_OF_STAGE",
     "Code",
     "code_beside",
     "code_file",
@@ -31,11 +34,16 @@ __all__ = [
     "code_state",
     "code_text",
     "modules_as_loaded",
+    "says_code",
     "versions_of",
 ]
 
 CODE_BESIDE = ".modules.txt"
-"""File of a job with the code of modules that it imports by a name which its method's code does not say."""
+"""File of a job with the code of modules that exax keeps no copy of: of those that it imports by a name which
+its method's code does not say, and of a method that does not say its code, with `code_of`."""
+MADE_OF_STAGE = {f"{PACKAGE}.jobs.exax.method.exax_method", f"{PACKAGE}.stage"}
+"""What a method imports that is made of a stage."""
+CODE_OF = f"{PACKAGE}.jobs.keys.code.code_of"
 
 
 class Code(NamedTuple):
@@ -99,6 +107,21 @@ def code_of(method_file: str) -> list[str]:
     return [str(file)]
 
 
+def says_code(method: Path) -> bool:
+    """Whether a method says its code, with `code_of` or as it is made of a stage; those of others don't.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+
+    Returns
+    -------
+    bool
+    """
+    return not {CODE_OF, *MADE_OF_STAGE}.isdisjoint(read_source(method, module_of(method)).names)
+
+
 def code_file(method: Path) -> Path:
     """Where `code_of` writes.
 
@@ -111,7 +134,7 @@ def code_file(method: Path) -> Path:
     -------
     Path
     """
-    return cache_directory("code") / f"{method.parent.name}.{method.stem}.txt"
+    return cache_directory("code") / f"{module_of(method)}.txt"
 
 
 def code_text(method: Path) -> str:
@@ -147,7 +170,7 @@ def versions_of(method: Path) -> dict[str, str]:
 
 
 def code_beside(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
-    """The code of modules that a job has beside those that `code_text` has.
+    """The code of modules that a job has beside those that exax keeps with it.
 
     Parameters
     ----------
@@ -163,7 +186,8 @@ def code_beside(method: Path, more: Sequence[str], code: Mapping[str, str]) -> s
     str
         As of `code_text`.
     """
-    modules, said = _look(method, tuple(more)).code.modules, _look(method, ()).code.modules
+    modules = _look(method, tuple(more)).code.modules
+    said = _look(method, ()).code.modules if says_code(method) else {}
     texts = {name: read_source(modules[name], name).text for name in sorted(modules.keys() - said.keys())}
     return _texts({name: text for name, text in texts.items() if hash_of(text) == code.get(name)})
 
@@ -212,7 +236,12 @@ def code_state(method: Path, more: Sequence[str] = ()) -> Code:
             found=(error.text or "").strip(),
             hint="mend it and run again",
         ) from None
-    declared = declared_files(method, code_file)
+    modules = {*map(os.path.normpath, known.code.modules.values())}  # which count by what they say
+    declared = {
+        name: found
+        for name, found in declared_files(method, code_file).items()
+        if os.path.normpath(found[0]) not in modules
+    }
     if not declared:
         return known.code
     files = [file for file, _ in declared.values()]
@@ -227,8 +256,9 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     if known is not None and known.settled and known.states == states_of_files(known.files):
         return known
     modules, libraries = closure(method, more)
-    modules[f"{method.parent.name}.{method.stem}"] = method
-    if not is_own(str(method)):
+    if is_own(str(method)):
+        modules[module_of(method)] = method
+    if MADE_OF_STAGE.isdisjoint(read_source(method, module_of(method)).names):  # it is given what exax reads
         libraries.add("accelerator")
     versions, evidence = _versions(libraries)
     files = [*map(str, modules.values()), *evidence]

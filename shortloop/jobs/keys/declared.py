@@ -11,10 +11,12 @@ from types import ModuleType
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys.file_state import file_state
+from shortloop.jobs.keys.methods import module_of
 
 __all__ = ["declared_files"]
 
-OURS = "code_of(__file__)"
+NAME = "depend_extra"
+OURS = f"{NAME} = code_of(__file__)"
 
 # By method: its state, and the files that it declares; by file: its state, and a hash of its bytes.
 _lists: dict[Path, tuple[list[int], list[Path]]] = {}
@@ -54,20 +56,24 @@ def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tupl
 
 
 def _listed(method: Path) -> list[Path]:
-    values = [
-        node.value
-        for node in ast.parse(method.read_bytes()).body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        and "depend_extra" in ast.unparse(node).partition("=")[0]
-    ]
-    if all(value is None or ast.unparse(value) == OURS for value in values):
+    if not any(map(_may_declare, ast.parse(method.read_bytes()).body)):
         return []
-    return [_file_of(each, method) for each in getattr(_loaded(method), "depend_extra", ())]
+    listed = getattr(_loaded(method), "depend_extra", ())
+    if isinstance(listed, str):  # exax would take each letter for a file
+        raise _no_file(listed, method)
+    return [_file_of(each, method) for each in listed]
+
+
+def _may_declare(statement: ast.stmt) -> bool:
+    """Whether a statement of a method may declare something, in whatever way."""
+    if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+        return True
+    return NAME in ast.unparse(statement) and ast.unparse(statement) != OURS
 
 
 def _loaded(method: Path) -> ModuleType:
     """The method as a module of its own, as what it declares may be computed."""
-    spec = importlib.util.spec_from_file_location(f"{method.parent.name}.{method.stem}", method)
+    spec = importlib.util.spec_from_file_location(module_of(method), method)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     try:
@@ -86,14 +92,19 @@ def _file_of(each: object, method: Path) -> Path:
     """As exax takes it: a module, or a path that may be relative to the method."""
     path = getattr(each, "__file__", None) if isinstance(each, ModuleType) else each
     if not isinstance(path, str | Path):
-        raise InputError(
-            "depend_extra of a method holds what is no file",
-            file=method,
-            field="depend_extra",
-            found=repr(each),
-            expected="paths and modules",
-        )
+        raise _no_file(each, method)
     return method.parent / path
+
+
+def _no_file(found: object, method: Path) -> InputError:
+    return InputError(
+        "depend_extra of a method holds what is no file",
+        file=method,
+        field=NAME,
+        found=repr(found),
+        expected="a list of paths and modules",
+        hint="mend it and run again",
+    )
 
 
 def _hash(file: Path, method: Path) -> str:
@@ -106,7 +117,7 @@ def _hash(file: Path, method: Path) -> str:
         raise InputError(
             "a file that a method declares cannot be read",
             file=file,
-            field=f"depend_extra of {method.name}",
+            field=f"{NAME} of {method.name}",
             found=error.strerror,
             hint="put it there, or take it out of depend_extra",
         ) from None

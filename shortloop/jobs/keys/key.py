@@ -6,26 +6,19 @@ came out the same changes no key below it (early cut-off).
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
-from shortloop.errors import InputError
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.digest import canonical, digest
-from shortloop.jobs.project import configuration
+from shortloop.jobs.keys.methods import find_method
 from shortloop.plain import Plain
 
-__all__ = ["Contents", "Parts", "find_method", "parts_of"]
+__all__ = ["Contents", "Parts", "parts_of"]
 
 Contents = str | list[str]
 """Content of a job that another is made from, or of each of some."""
-
-_methods: dict[str, tuple[str, Path]] = {}
 
 
 @dataclass(frozen=True)
@@ -101,47 +94,3 @@ def parts_of(
     code = code_state(file, modules)
     plain = json.loads(canonical(dict(options)))  # tuples become lists, as they do in exax's own record
     return Parts(f"{package}.{method}", code.code, code.versions, plain, dict(inputs))
-
-
-def find_method(method: str) -> tuple[str, Path]:
-    """The package and the file of an exax method.
-
-    Parameters
-    ----------
-    method : str
-        Its name.
-
-    Returns
-    -------
-    package : str
-    file : Path
-
-    Raises
-    ------
-    InputError
-        If no package of the configuration has it.
-    """
-    known = _methods.get(method)
-    if known is not None and os.path.isfile(known[1]):
-        return known
-    for package, folder in _packages():
-        file = folder / f"a_{method}.py"
-        if file.is_file():
-            _methods[method] = package, file
-            return package, file
-    raise InputError(
-        "there is no such method",
-        found=method,
-        expected=f"a file a_{method}.py in {', '.join(name for name, _ in _packages())}",
-        hint="check its spelling in the build script, and `method packages` in accelerator.conf",
-    )
-
-
-@cache
-def _packages() -> list[tuple[str, Path]]:
-    packages = []
-    for name in configuration().method_directories:
-        spec = importlib.util.find_spec(name)
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
-            packages.append((str(name), Path(folder)))
-    return packages

@@ -62,6 +62,7 @@ def test_a_module_may_be_declared(package: Path) -> None:
     [
         ('depend_extra = ["gone.txt"]', "gone.txt"),
         ("depend_extra = [3]", "3"),
+        ('depend_extra = "more.txt"', "a list"),
         ("import no_such_module\ndepend_extra = [no_such_module]", "no_such_module"),
     ],
 )
@@ -78,3 +79,43 @@ def test_what_code_of_writes_does_not_count_twice(package: Path) -> None:
     assert set(before) == {"methods.a_one", "file more.txt"}
     more.write_text("two", encoding="utf-8")
     assert key(method) != before
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "depend_extra = []\ndepend_extra += ['more.txt']",
+        "depend_extra = []\ndepend_extra.append('more.txt')",
+        "if True:\n    depend_extra = ['more.txt']",
+        "from methods.lists import *",
+        "from methods.lists import depend_extra",
+        "from methods.lists import more\ndepend_extra = more()",
+        "globals()['depend_' 'extra'] = ['more.txt']",
+    ],
+)
+def test_however_it_is_declared(package: Path, listed: str) -> None:
+    file = write(package, "methods/more.txt", "one")
+    write(
+        package, "methods/lists.py", "depend_extra = ['more.txt']\n\ndef more():\n    return depend_extra\n"
+    )
+    method = write(package, "methods/a_one.py", f"{listed}\n")
+    before = key(method)
+    file.write_text("two", encoding="utf-8")
+    assert key(method) != before
+
+
+def test_a_declared_module_that_is_imported_counts_by_what_it_says(package: Path) -> None:
+    """Declared by its file or by itself, beside what is no code, above the method's folder."""
+    file = write(package, "more.txt", "one")
+    write(package, "methods/__init__.py", "")
+    theirs = write(package, "methods/theirs.py", "x = 1\n")
+    listed = "from . import theirs\ndepend_extra = [theirs, 'theirs.py', '../more.txt']\n"
+    method = write(package, "methods/a_one.py", listed)
+    before = key(method)
+    assert set(before) == {"methods.a_one", "methods.theirs", "file ../more.txt"}
+    theirs.write_text("x = 1  # a remark\n", encoding="utf-8")
+    assert key(method) == before
+    for each in (theirs, file):
+        each.write_text("x = 2\n", encoding="utf-8")
+        assert key(method) != before
+        before = key(method)

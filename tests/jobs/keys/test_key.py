@@ -17,7 +17,8 @@ from jobs_recorded import parts_with
 from shortloop.errors import InputError
 from shortloop.jobs.keys import code
 from shortloop.jobs.keys.digest import canonical, digest
-from shortloop.jobs.keys.key import find_method, parts_of
+from shortloop.jobs.keys.key import parts_of
+from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.keys.own_code import Version
 
 project = pytest.fixture(empty_project)

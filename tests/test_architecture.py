@@ -135,7 +135,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/eeg/decoding/batched/scores.py",
         "shortloop/eeg/decoding/estimators/sklearn.py",
         "shortloop/jobs/exax/preload.py",
-        "shortloop/jobs/request.py",
+        "shortloop/jobs/signature.py",
         "shortloop/settings/tagged.py",
         "shortloop/worker/fields.py",
         "shortloop/worker/tables.py",

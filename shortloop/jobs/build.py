@@ -39,7 +39,7 @@ class Order:
     method : str
         Name of the exax method.
     options : dict
-        Its options.
+        Its options, as exax is given them.
     jobs : dict of str to (str or list of str)
         Ids of the jobs it is made from, by the names that the method gives them.
     caption : str
@@ -60,6 +60,8 @@ class Order:
         Modules that it imports by a name that its code does not say.
     anew : bool
         Whether it is made even if it is there.
+    datasets : dict of str to (str or list of str)
+        As `jobs`, of the datasets that it is made from: with their own names, ``"main-12/default"``.
     """
 
     method: str
@@ -74,6 +76,7 @@ class Order:
     previous: str = ""
     modules: tuple[str, ...] = ()
     anew: bool = False
+    datasets: Mapping[str, JobIds] = field(default_factory=dict)
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -145,7 +148,13 @@ def _build(urd: Urd, order: Order, force: bool, meter: Meter) -> tuple[Path, boo
     before = time.time()
     with meter.measure() as cost:
         folder = client.build(
-            urd, order.method, options=order.options, jobs=order.jobs, caption=order.caption, force=force
+            urd,
+            order.method,
+            options=order.options,
+            jobs=order.jobs,
+            datasets=order.datasets,
+            caption=order.caption,
+            force=force,
         )
     (folder / PROGRESS).unlink(missing_ok=True)
     # A server that was running when a job was set aside or deleted still thinks that it has it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,11 +81,17 @@ class Executor(Run):
         self._part = part or Part()
 
     def build(
-        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: object
+        self,
+        stage: str,
+        *,
+        partition: str | None = None,
+        modules: Sequence[str] = (),
+        datasets: Mapping[str, object] | None = None,
+        **arguments: object,
     ) -> Built:
         """Find a job, or have it built; see `Run.build`."""
         number = len(self.jobs)
-        wanted = self._lookup.request(stage, partition, modules, arguments)
+        wanted = self._lookup.request(stage, partition, modules, arguments, datasets)
         if not self._part.has(number, stage, partition):
             self.jobs.append(self._lookup.look(wanted))
             self._lookup.places.pop(wanted.place, None)  # which stays as it was
@@ -159,8 +165,9 @@ class Executor(Run):
             ids[BEFORE] = before.job if before is not None and before.job in alike else alike[0]
         return Order(
             method=wanted.stage,
-            options=wanted.options,
+            options=wanted.sent,
             jobs=ids,
+            datasets=wanted.dataset_ids(),
             caption=one_line(" ".join(filter(None, (wanted.stage, wanted.partition)))),
             parts=parts,
             base=base,

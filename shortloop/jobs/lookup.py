@@ -35,20 +35,25 @@ class Lookup:
         self._seen: dict[Place, int] = {}
 
     def request(
-        self, stage: str, partition: str | None, modules: Sequence[str], arguments: Mapping[str, object]
+        self,
+        stage: str,
+        partition: str | None,
+        modules: Sequence[str],
+        arguments: Mapping[str, object],
+        datasets: Mapping[str, object] | None = None,
     ) -> Request:
         """Sort out what the pipeline asks for; see `shortloop.jobs.pipeline.Run.build`.
 
         Parameters
         ----------
-        stage, partition, modules, arguments
+        stage, partition, modules, arguments, datasets
             As given to `build`.
 
         Returns
         -------
         Request
         """
-        return request(self.pipeline, stage, partition, arguments, modules, self._seen)
+        return request(self.pipeline, stage, partition, arguments, modules, self._seen, datasets)
 
     def find(self, wanted: Request, parts: Parts) -> Built | None:
         """A whole job with the key of a request.
@@ -91,7 +96,7 @@ class Lookup:
         if found is not None:
             return found
         before = self.before(wanted)
-        perhaps = reason_to_wait(parts, before, wanted.jobs)
+        perhaps = reason_to_wait(parts, before, wanted.sources)
         return Built(
             "",
             wanted.stage,
@@ -131,7 +136,7 @@ class Lookup:
         str
             One line.
         """
-        return reason_to_build(self.store, parts, self.before(wanted), wanted.jobs)
+        return reason_to_build(self.store, parts, self.before(wanted), wanted.sources)
 
 
 def reused(found: StoredJob, wanted: Request) -> Built:

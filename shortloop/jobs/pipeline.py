@@ -13,8 +13,10 @@ from shortloop.jobs.store.lookup import open_job
 from shortloop.worker.inputs import File
 from shortloop.worker.results import Result
 
-__all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "Jobs", "Pipeline", "Run"]
+__all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "BuiltDataset", "Jobs", "Pipeline", "Run"]
 
+DEFAULT = "default"
+"""The name that exax gives to a dataset without one."""
 NO_RESULT = Path()  # the folder of a job that is only planned
 BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
 
@@ -71,8 +73,46 @@ class Built:
         return open_job(self.path)
 
 
-Jobs = Mapping[str, Built | Sequence[Built]]
-"""Jobs, or lists of them, by the name that a stage has for them."""
+@dataclass(frozen=True)
+class BuiltDataset:
+    """A dataset that a job has left.
+
+    Parameters
+    ----------
+    made : Built
+        The job.
+    name : str
+        The dataset's name in it.
+    """
+
+    made: Built
+    name: str = DEFAULT
+
+    @property
+    def job(self) -> str:
+        """As exax names it: the job's id, and its own name; empty in a plan if the job is to be built."""
+        return f"{self.made.job}/{self.name}" if self.made.job else ""
+
+    @property
+    def content(self) -> str:
+        """Hash of what the job left, and its own name; empty if that is not known yet."""
+        content = self.made.content
+        return f"{content}/{self.name}" if content and self.name != DEFAULT else content
+
+    @property
+    def stage(self) -> str:
+        """The job's stage."""
+        return self.made.stage
+
+    @property
+    def partition(self) -> str | None:
+        """Which part of the data the job is for; None: all."""
+        return self.made.partition
+
+
+Made = Built | BuiltDataset
+Jobs = Mapping[str, Made | Sequence[Made]]
+"""Jobs or datasets, or lists of them, by the name that a stage has for them."""
 
 
 class Run(ABC):
@@ -92,7 +132,13 @@ class Run(ABC):
 
     @abstractmethod
     def build(
-        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: object
+        self,
+        stage: str,
+        *,
+        partition: str | None = None,
+        modules: Sequence[str] = (),
+        datasets: Mapping[str, object] | None = None,
+        **arguments: object,
     ) -> Built:
         """Ask for a job. It is built if none with the same key is there.
 
@@ -104,10 +150,13 @@ class Run(ABC):
             Which part of the data it is for. Default: all.
         modules : sequence of str, optional
             Modules that the stage imports by a name that is not in its code, beside those of `Stage.modules`.
+        datasets : mapping, optional
+            Datasets by the names that the stage has for them: a job, which stands for its default dataset, or
+            ``(job, "name of the dataset")``, or a list of these where the stage takes a list.
         **arguments
-            Options, and jobs that it is made from, as the stage names them. An option is plain data (None,
-            bool, int, finite float, str, and lists, tuples and dicts of these), a settings record, or a file
-            of `file`. A path is refused: a job must depend on what is in a file.
+            Options, and jobs and datasets that it is made from, as the stage names them. An option is plain
+            data (None, bool, int, finite float, str, and lists, tuples and dicts of these), a settings
+            record, or a file of `file`. A path is refused: a job must depend on what is in a file.
 
         Returns
         -------

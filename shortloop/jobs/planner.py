@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shortloop.jobs.lookup import Lookup
@@ -34,10 +34,16 @@ class Planner(Run):
         """What a run would say before it begins; empty: nothing."""
 
     def build(
-        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: object
+        self,
+        stage: str,
+        *,
+        partition: str | None = None,
+        modules: Sequence[str] = (),
+        datasets: Mapping[str, object] | None = None,
+        **arguments: object,
     ) -> Built:
         """Look whether a job is there, and note what would be done; see `Run.build`."""
-        wanted = self._lookup.request(stage, partition, modules, arguments)
+        wanted = self._lookup.request(stage, partition, modules, arguments, datasets)
         job = self._lookup.look(wanted)
         self.jobs.append(job)
         self.requests.append(wanted)

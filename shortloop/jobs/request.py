@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.errors import InputError
-from shortloop.jobs.exax.method import STAGE
-from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.digest import canonical, digest
 from shortloop.jobs.keys.key import Parts, parts_of
-from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.keys.options import check_options
-from shortloop.jobs.pipeline import Built, Jobs
+from shortloop.jobs.method_options import options_given
+from shortloop.jobs.pipeline import Built, BuiltDataset, Jobs, Made
+from shortloop.jobs.signature import Inputs, Signature, signature_of
 from shortloop.jobs.store.places import Place
 from shortloop.plain import Plain
-from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
+from shortloop.worker.fields import REQUIRED
 from shortloop.worker.inputs import File
-from shortloop.worker.stage import Stage
 from shortloop.worker.tables import libraries_of_tables
 
 if TYPE_CHECKING:
@@ -34,40 +27,6 @@ __all__ = ["Request", "request"]
 
 MODULES = "modules"
 """The option that the frame adds for modules which no code names."""
-
-
-@dataclass(frozen=True)
-class Declared:
-    """What a method takes.
-
-    Parameters
-    ----------
-    options : dict of str to object
-        Default of each option, or `REQUIRED`.
-    jobs : set of str
-        Names of the jobs that it is made from, and of lists of them.
-    lists : set of str
-        Names of lists of jobs.
-    optional : set of str
-        Names of jobs that need not be given.
-    siblings : tuple of str
-        Options that tell its jobs of one partition apart.
-    grows : str
-        Option in which its jobs grow; empty: none.
-    units : tuple of str or None
-        Fields that all units read, of a stage that takes over what units of an earlier job gave; else None.
-    stage : type of Stage or None
-        None of a plain exax method.
-    """
-
-    options: dict[str, object]
-    jobs: set[str]
-    lists: set[str]
-    optional: set[str]
-    siblings: tuple[str, ...]
-    grows: str
-    units: tuple[str, ...] | None
-    stage: type[Stage] | None
 
 
 @dataclass(frozen=True)
@@ -89,9 +48,15 @@ class Request:
     grows : str
         Option in which it can grow; empty: none.
     units : tuple of str or None
-        As of `Declared`.
+        As of `shortloop.jobs.signature.Signature`.
     modules : tuple of str
         Modules that it imports by a name that is not in its code.
+    sent : dict
+        The options as exax is given them; of files their paths.
+    datasets : mapping of str to BuiltDataset, or to a sequence of them
+        What it is made from.
+    files : mapping of str to a sequence of Built
+        Jobs whose files are options, by the name of the option.
     """
 
     stage: str
@@ -102,6 +67,17 @@ class Request:
     grows: str
     units: tuple[str, ...] | None
     modules: tuple[str, ...]
+    sent: dict[str, Plain]
+    datasets: Jobs = field(default_factory=dict)
+    files: Jobs = field(default_factory=dict)
+
+    @property
+    def sources(self) -> Jobs:
+        """All that it is made from. A dataset may have the name of a job, or of an option with a file."""
+        taken = {**self.jobs, **self.files}
+        return taken | {
+            f"datasets.{name}" if name in taken else name: of for name, of in self.datasets.items()
+        }
 
     def parts(self) -> Parts:
         """What its key is made of, with the code as it is now.
@@ -111,8 +87,8 @@ class Request:
         Parts
         """
         inputs = {
-            name: made.content if isinstance(made, Built) else [each.content for each in made]
-            for name, made in self.jobs.items()
+            name: [each.content for each in made] if isinstance(made, Sequence) else made.content
+            for name, made in self.sources.items()
         }
         return parts_of(self.stage, self.options, inputs, self.modules)
 
@@ -144,8 +120,7 @@ class Request:
         -------
         list of Built
         """
-        every = self.jobs.values()
-        return [one for made in every for one in ([made] if isinstance(made, Built) else made)]
+        return _single(self.sources)
 
     def ids(self) -> dict[str, JobIds]:
         """Ids of the jobs that it is made from, as exax wants them.
@@ -155,10 +130,16 @@ class Request:
         dict of str to (str or list of str)
             By the names that the stage has for them.
         """
-        return {
-            name: made.job if isinstance(made, Built) else [each.job for each in made]
-            for name, made in self.jobs.items()
-        }
+        return _ids(self.jobs)
+
+    def dataset_ids(self) -> dict[str, JobIds]:
+        """The same of the datasets.
+
+        Returns
+        -------
+        dict of str to (str or list of str)
+        """
+        return _ids(self.datasets)
 
 
 def request(
@@ -168,6 +149,7 @@ def request(
     arguments: Mapping[str, object],
     modules: Sequence[str],
     seen: dict[Place, int],
+    datasets: Mapping[str, object] | None = None,
 ) -> Request:
     """Sort the arguments of a pipeline into options and jobs, check them, and give the job its place.
 
@@ -175,7 +157,7 @@ def request(
     ----------
     pipeline : str
         Name of the run.
-    stage, partition, arguments, modules
+    stage, partition, arguments, modules, datasets
         As of `shortloop.jobs.pipeline.Run.build`.
     seen : dict of Place to int
         How often each place was asked for in this run; one is added for this request. Further jobs in one
@@ -190,38 +172,35 @@ def request(
     InputError
         If the stage knows no such argument, lacks one, or an option is not plain data.
     """
-    declared = _declared(stage)
-    jobs = {
-        name: _made(stage, name, each, name in declared.lists)
-        for name, each in arguments.items()
-        if name in declared.jobs and each is not None
-    }
-    given = {name: each for name, each in arguments.items() if name not in declared.jobs}
-    _check_names(stage, declared, given, jobs)
-    defaults = {name: each for name, each in declared.options.items() if each is not REQUIRED}
-    everything = {**(defaults if declared.stage else {}), **given}
-    options = {name: plain(each) for name, each in everything.items()}
-    if partition is not None:
-        if not isinstance(partition, str) or not partition:
-            raise InputError(
-                "the name of a partition is a text",
-                field="partition",
-                found=repr(partition),
-                hint="change the build script: str(…), or None for all of the data",
-            )
-        options["partition"] = partition
-    check_options(stage, options)
-    named = () if declared.stage is None else declared.stage.modules(options)
-    imported = tuple(dict.fromkeys([*modules, *named, *_for_tables(jobs)]))
-    told_apart = [_inside(options, name) for name in declared.siblings]
+    signature = signature_of(stage)
+    given = {name: each for name, each in arguments.items() if _is_option(name, signature)}
+    jobs = _made_from(stage, signature.jobs, arguments, _job)
+    named = {name: each for name, each in arguments.items() if name not in {*given, *signature.jobs.names}}
+    rows = _made_from(stage, signature.datasets, _once(stage, named, datasets or {}), _dataset)
+    _check_names(stage, signature, given, {*jobs, *rows}, datasets or {})
+    if partition is not None and (not isinstance(partition, str) or not partition):
+        raise InputError(
+            "the name of a partition is a text",
+            field="partition",
+            found=repr(partition),
+            hint="change the build script: str(…), or None for all of the data",
+        )
+    if partition is not None and (signature.stage is not None or "partition" in signature.options):
+        given["partition"] = partition
+    options, sent, files = _options(stage, signature, given)
+    importing = () if signature.stage is None else signature.stage.modules(options)
+    imported = tuple(dict.fromkeys([*modules, *importing, *_for_tables(jobs)]))
+    told_apart = [_inside(options, name) for name in signature.siblings]
     sibling = canonical(told_apart) if told_apart else ""
     place = Place(pipeline, stage, partition, sibling)
     seen[place] = seen.get(place, 0) + 1
     if seen[place] > 1:  # nothing tells them apart but their order
         place = place._replace(sibling=f"{sibling} #{seen[place]}".strip())
-    if declared.stage is not None and imported:
+    if signature.stage is not None and imported:
         options[MODULES] = list(imported)
-    return Request(stage, partition, options, jobs, place, declared.grows, declared.units, imported)
+    return Request(
+        stage, partition, options, jobs, place, signature.grows, signature.units, imported, sent, rows, files
+    )
 
 
 def plain(value: object) -> Plain:
@@ -250,80 +229,114 @@ def plain(value: object) -> Plain:
     return cast("Plain", value)  # what is not is refused by `check_options`
 
 
-def _declared(method: str) -> Declared:
-    package, file = find_method(method)
-    code_state(file)  # says so if it is not Python
-    try:
-        return _read(importlib.import_module(f"{package}.{file.stem}"))
-    except InputError:
-        raise
-    except Exception as error:
+def _is_option(name: str, signature: Signature) -> bool:
+    """Whether an argument is one; what has no place is taken for one, and then refused."""
+    return name not in signature.jobs.names and (
+        name in signature.options or name not in signature.datasets.names
+    )
+
+
+def _options(
+    stage: str, signature: Signature, given: Mapping[str, object]
+) -> tuple[dict[str, Plain], dict[str, Plain], Jobs]:
+    """Options as the key holds them and as exax is given them, and jobs whose files are among them."""
+    if signature.stage is None:
+        found = options_given(stage, signature.options, given)
+        return found.keyed, found.sent, found.jobs
+    defaults = {name: each for name, each in signature.options.items() if each is not REQUIRED}
+    options = {name: plain(each) for name, each in {**defaults, **given}.items()}
+    check_options(stage, options)
+    return options, options, {}
+
+
+def _once(stage: str, named: Mapping[str, object], datasets: Mapping[str, object]) -> Mapping[str, object]:
+    """Datasets, each of which is given by its name or in `datasets`."""
+    for name in named.keys() & datasets.keys():
         raise InputError(
-            "methods cannot be imported, so nothing can be built",
-            found=f"{file}:\n{_traceback(error, file)}".replace("\n", "\n    "),
-            hint="mend them and run again",
-        ) from None
-
-
-@cache
-def _read(module: ModuleType) -> Declared:
-    stage: type[Stage] | None = getattr(module, STAGE, None)
-    if stage is not None:
-        fields = fields_of(stage)
-        jobs = {*fields.jobs, *fields.lists, *fields.perhaps}
-        optional, units = {*fields.perhaps}, stage.unit_fields if stage.collects else None
-        return Declared(
-            fields.options, jobs, {*fields.lists}, optional, stage.siblings, stage.grows, units, stage
+            f"the stage {stage} is given a dataset twice",
+            field=name,
+            found=f"{name}=… and datasets={{{name!r}: …}}",
+            expected="one of them",
+            hint="change the build script",
         )
-    said = getattr(module, "jobs", ())
-    lists = {each[0] for each in said if isinstance(each, list)}
-    jobs = lists | {each for each in said if not isinstance(each, list) and each != BEFORE}
-    options = dict(getattr(module, "options", {}))
-    siblings, grows = getattr(module, "siblings", ()), getattr(module, "grows", "")
-    return Declared(options, jobs, lists, jobs, siblings, grows, None, None)
-
-
-def _traceback(error: Exception, file: Path) -> str:
-    """As Python prints it, from the line of the method on."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
-        frame = frame.tb_next
-    return "".join(traceback.format_exception(error.with_traceback(frame or error.__traceback__))).strip()
+    return {**named, **datasets}
 
 
 def _check_names(
-    stage: str, declared: Declared, given: Mapping[str, object], jobs: Mapping[str, object]
+    stage: str,
+    signature: Signature,
+    given: Mapping[str, object],
+    made: set[str],
+    datasets: Mapping[str, object],
 ) -> None:
-    unknown = sorted(given.keys() - declared.options.keys())
-    required = {name for name, default in declared.options.items() if default is REQUIRED}
-    missing = sorted({*required, *(declared.jobs - declared.optional)} - given.keys() - jobs.keys())
+    inputs = (signature.jobs, signature.datasets)
+    unknown = sorted(given.keys() - signature.options.keys() | datasets.keys() - signature.datasets.names)
+    required = {name for name, default in signature.options.items() if default is REQUIRED}
+    required = required.union(*(each.names - each.optional for each in inputs))
+    missing = sorted(required - given.keys() - made)
     if unknown or missing:
+        names = [*signature.options, *(name for each in inputs for name in sorted(each.names))]
         raise InputError(
             f"the stage {stage} takes other arguments",
             found=", ".join([*unknown, *(f"no {name}" for name in missing)]),
-            expected=", ".join([*declared.options, *sorted(declared.jobs)]) or "none",
+            expected=", ".join(names) or "none",
             hint="change the build script",
         )
 
 
-def _made(stage: str, name: str, made: object, is_list: bool) -> Built | Sequence[Built]:
-    if isinstance(made, Built) and not is_list:
-        return made
-    if is_list and isinstance(made, list | tuple) and all(isinstance(one, Built) for one in made):
-        return made
-    raise InputError(
-        f"the stage {stage} is made from jobs",
-        field=name,
-        found=repr(made)[:200],
-        expected="a list of what `run.build` gave" if is_list else "what `run.build` gave, one job",
-        hint="change the build script",
-    )
+def _made_from(
+    stage: str, inputs: Inputs, given: Mapping[str, object], one: Callable[[object], Made | None]
+) -> dict[str, Made | list[Made]]:
+    """Jobs, or datasets, among what is given."""
+    found: dict[str, Made | list[Made]] = {}
+    for name in given.keys() & inputs.names:
+        of: Any = given[name]
+        is_list = name in inputs.lists
+        if of is None:
+            continue
+        each = list(of) if is_list and isinstance(of, list | tuple) else [of]
+        made = [found for found in map(one, each) if found is not None]
+        if len(made) != len(each) or (is_list and not isinstance(of, list | tuple)):
+            what = "what `run.build` gave" + (', or `(what it gave, "name")`' if one is _dataset else "")
+            raise InputError(
+                f"the stage {stage} is made from {'datasets' if one is _dataset else 'jobs'}",
+                field=name,
+                found=repr(of)[:200],
+                expected=f"a list of {what}" if is_list else f"{what}, one job",
+                hint="change the build script",
+            )
+        found[name] = made if is_list else made[0]
+    return found
+
+
+def _job(given: object) -> Built | None:
+    return given if isinstance(given, Built) else None
+
+
+def _dataset(given: object) -> BuiltDataset | None:
+    if isinstance(given, Built):
+        return BuiltDataset(given)
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], Built):
+        name = given[1]
+        return BuiltDataset(given[0], name) if isinstance(name, str) and name else None
+    return None
+
+
+def _ids(made: Jobs) -> dict[str, JobIds]:
+    return {
+        name: [each.job for each in of] if isinstance(of, Sequence) else of.job for name, of in made.items()
+    }
 
 
 def _for_tables(jobs: Jobs) -> list[str]:
     """What reads the tables of the jobs that it is made from, which no import says."""
-    made = [one for each in jobs.values() for one in ([each] if isinstance(each, Built) else each)]
-    return libraries_of_tables() if any(each.has_tables for each in made) else []
+    return libraries_of_tables() if any(each.has_tables for each in _single(jobs)) else []
+
+
+def _single(jobs: Jobs) -> list[Built]:
+    """Jobs, those of lists and of datasets among them."""
+    made = [one for each in jobs.values() for one in (each if isinstance(each, Sequence) else [each])]
+    return [one.made if isinstance(one, BuiltDataset) else one for one in made]
 
 
 def _inside(options: Mapping[str, Plain], name: str) -> Plain:

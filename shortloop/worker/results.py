@@ -59,6 +59,8 @@ class Setup(TypedDict, total=False):
     hash: str
     options: dict[str, Plain]
     jobs: dict[str, str | list[str] | None]
+    datasets: dict[str, str | list[str] | None]
+    _typing: list[tuple[str, str]]
     slices: int
     starttime: float
     exectime: Times
@@ -238,8 +240,9 @@ class Result:
 
     @property
     def inputs(self) -> dict[str, str | list[str]]:
-        """Job ids that it was made from, by the name the method gives them."""
-        return {name: jobs for name, jobs in self.setup["jobs"].items() if jobs}
+        """Job ids that it was made from, by the name the method gives them; of a dataset its job's."""
+        made_from = {**self.setup.get("datasets", {}), **self.setup["jobs"]}
+        return {name: _without_names(jobs) for name, jobs in made_from.items() if jobs}
 
     def sources(self) -> list[tuple[str, str]]:
         """Each job that it was made from: the name the method gives it, and its id.
@@ -295,6 +298,11 @@ class Result:
     def __repr__(self) -> str:
         who = f" of {self.partition}" if self.partition else ""
         return one_line(f"<{self.job}: {self.stage}{who}, {', '.join(self.names()) or 'nothing'}>")
+
+
+def _without_names(jobs: str | list[str]) -> str | list[str]:
+    """Jobs of datasets, which exax writes as ``"main-12/name"``."""
+    return [each.partition("/")[0] for each in jobs] if isinstance(jobs, list) else jobs.partition("/")[0]
 
 
 def open_result(folder: str | Path, where: Where | None = None) -> Result:

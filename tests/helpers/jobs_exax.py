@@ -41,6 +41,7 @@ class Exax:
         *,
         options: Mapping[str, Any],
         jobs: Mapping[str, Any],
+        datasets: Mapping[str, Any],
         caption: str,
         **more: bool,
     ) -> FakeJob:

@@ -19,7 +19,17 @@ from shortloop.worker.inputs import File
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
 
-METHOD = "options = {'number': 0, 'files': []}\njobs = ('first', ['all'])\n\n\ndef synthesis():\n    pass\n"
+METHOD = """\
+from shortloop.jobs.keys.code import code_of
+
+depend_extra = code_of(__file__)
+options = {"number": 0, "files": [], "partition": None}
+jobs = ("first", ["all"])
+
+
+def synthesis():
+    pass
+"""
 
 
 @pytest.fixture

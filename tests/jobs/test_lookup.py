@@ -18,7 +18,7 @@ from shortloop.jobs.store.store import Store
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
 
-METHOD = "options = {'number': 0}\njobs = ('first',)\n\n\ndef synthesis():\n    pass\n"
+METHOD = "options = {'number': 0, 'partition': None}\njobs = ('first',)\n\n\ndef synthesis():\n    pass\n"
 
 
 @pytest.fixture

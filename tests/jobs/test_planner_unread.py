@@ -27,7 +27,11 @@ package = pytest.fixture(own_package)
 @pytest.fixture
 def file(package: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that was read some time ago."""
-    write(package, "methods/a_first.py", "options = {'files': {}}\n\n\ndef synthesis():\n    pass\n")
+    write(
+        package,
+        "methods/a_first.py",
+        "options = {'files': {}, 'partition': None}\n\ndef synthesis():\n    pass\n",
+    )
     file = write(package, "a.npz", "one")
     monkeypatch.setattr("shortloop.jobs.keys.file_state.SETTLED_NS", 0)
     time.sleep(0.01)

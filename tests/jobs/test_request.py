@@ -51,7 +51,7 @@ class Fit(Stage):
 globals().update(exax_method(Fit, __file__))
 """
 PLAIN = """\
-options = {"number": 1, "more": None}
+options = {"number": 1, "more": None, "partition": None}
 jobs = ("first", ["many"], "before")
 siblings = ("number",)
 grows = "number"
@@ -260,7 +260,7 @@ def test_a_method_that_is_no_stage_says_it_as_exax_has_it(methods: Path) -> None
     with pytest.raises(InputError, match="the stage plain takes other arguments") as caught:
         asked("plain", before=PANEL, numbr=2)
     assert caught.value.found == "before, numbr"
-    assert caught.value.expected == "number, more, first, many"
+    assert caught.value.expected == "number, more, partition, first, many"
 
 
 def test_a_method_that_is_not_there(methods: Path) -> None:

@@ -46,7 +46,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 JobIds = str | list[str]
-"""Id of a job, or of each of some."""
+"""Id of a job or dataset, or of each of some."""
 
 
 class ExaxJob(Protocol):
@@ -66,6 +66,7 @@ class Urd(Protocol):
         *,
         options: Mapping[str, Plain],
         jobs: Mapping[str, JobIds],
+        datasets: Mapping[str, JobIds],
         caption: str,
         **more: bool,
     ) -> ExaxJob:
@@ -78,6 +79,7 @@ def build(
     *,
     options: Mapping[str, Plain],
     jobs: Mapping[str, JobIds],
+    datasets: Mapping[str, JobIds],
     caption: str,
     force: bool = False,
 ) -> Path:
@@ -94,8 +96,8 @@ def build(
         Name of the method.
     options : mapping
         Its options.
-    jobs : mapping of str to (str or list of str)
-        Ids of the jobs it is made from.
+    jobs, datasets : mapping of str to (str or list of str)
+        Ids of the jobs and datasets that it is made from.
     caption : str
         What exax's lists say of it.
     force : bool, default False
@@ -123,7 +125,14 @@ def build(
             # exax says a line for each job as well; ours say the partition.
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(printed):
                 more = {"force_build": True} if force else {}
-                job = urd.build(method, options=dict(options), jobs=dict(jobs), caption=caption, **more)
+                job = urd.build(
+                    method,
+                    options=dict(options),
+                    jobs=dict(jobs),
+                    datasets=dict(datasets),
+                    caption=caption,
+                    **more,
+                )
             return Path(job.path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):

@@ -76,8 +76,8 @@ def _check_text(stage: str, name: str, text: str) -> None:
 def _hint(value: object) -> str | None:
     if isinstance(value, PurePath):
         return (
-            "a job must depend on what is in a file, not on where it is: give its content, as "
-            "`register([file])[0]` of shortloop.jobs.store.inputs, and have the job find it with `locate`"
+            "a job must depend on what is in a file, not on where it is: give `run.file(…)` of the path; in "
+            "a method that is no stage, `locate` of shortloop.jobs.store.inputs finds it by its content"
         )
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return "give the number: `.item()`"

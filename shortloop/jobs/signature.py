@@ -1,0 +1,138 @@
+"""What a method takes: a stage says it in its fields, a method that others wrote as exax means it."""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from shortloop.errors import InputError
+from shortloop.jobs.exax.method import STAGE
+from shortloop.jobs.keys.code import code_state
+from shortloop.jobs.keys.methods import find_method
+from shortloop.worker.fields import BEFORE, fields_of
+from shortloop.worker.stage import Stage
+
+__all__ = ["Inputs", "Signature", "signature_of"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Names of what a method is made from: of jobs, or of datasets.
+
+    Parameters
+    ----------
+    names : frozenset of str
+        All names, of single ones and of lists.
+    lists : frozenset of str
+        Names of lists.
+    optional : frozenset of str
+        Names of what need not be given.
+    """
+
+    names: frozenset[str]
+    lists: frozenset[str]
+    optional: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a method takes.
+
+    Parameters
+    ----------
+    options : dict of str to object
+        Default of each option, or `REQUIRED`; of a plain exax method what it declares.
+    jobs, datasets : Inputs
+        What it is made from.
+    siblings : tuple of str
+        Options that tell its jobs of one partition apart.
+    grows : str
+        Option in which its jobs grow; empty: none.
+    stage : type of Stage or None
+        None of a plain exax method.
+    """
+
+    options: dict[str, object]
+    jobs: Inputs
+    datasets: Inputs
+    siblings: tuple[str, ...]
+    grows: str
+    stage: type[Stage] | None
+
+    @property
+    def units(self) -> tuple[str, ...] | None:
+        """Fields that all units read, of a stage that takes over what units of an earlier job gave."""
+        return self.stage.unit_fields if self.stage is not None and self.stage.collects else None
+
+
+def signature_of(method: str) -> Signature:
+    """What a method takes.
+
+    Parameters
+    ----------
+    method : str
+        Its name.
+
+    Returns
+    -------
+    Signature
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or it cannot be imported.
+    """
+    package, file = find_method(method)
+    code_state(file)  # says so if it is not Python
+    try:
+        return _read(importlib.import_module(f"{package}.{file.stem}"))
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            "methods cannot be imported, so nothing can be built",
+            found=f"{file}:\n{_traceback(error, file)}".replace("\n", "\n    "),
+            hint="mend them and run again",
+        ) from None
+
+
+@cache
+def _read(module: ModuleType) -> Signature:
+    stage: type[Stage] | None = getattr(module, STAGE, None)
+    if stage is None:
+        grows = getattr(module, "grows", "")
+        return Signature(
+            dict(getattr(module, "options", {})),
+            _declared(getattr(module, "jobs", ()), but=BEFORE if grows else ""),
+            _declared(getattr(module, "datasets", ())),
+            getattr(module, "siblings", ()),
+            grows,
+            None,
+        )
+    fields = fields_of(stage)
+    jobs = Inputs(
+        frozenset({*fields.jobs, *fields.lists, *fields.perhaps}),
+        frozenset(fields.lists),
+        frozenset(fields.perhaps),
+    )
+    return Signature(fields.options, jobs, _declared(()), stage.siblings, stage.grows, stage)
+
+
+def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:
+    """As exax means it; none has to be given."""
+    lists = frozenset(each[0] for each in said if isinstance(each, list))
+    names = lists | {each for each in said if isinstance(each, str) and each != but}
+    return Inputs(names, lists, names)
+
+
+def _traceback(error: Exception, file: Path) -> str:
+    """As Python prints it, from the line of the method on."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(error.with_traceback(frame or error.__traceback__))).strip()

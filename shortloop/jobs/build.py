@@ -13,7 +13,7 @@ from shortloop.engines.units import PROGRESS
 from shortloop.jobs.exax import client
 from shortloop.jobs.exax.client import JobIds, Urd
 from shortloop.jobs.exax.cost import Meter
-from shortloop.jobs.exax.evidence import Evidence, evidence_of
+from shortloop.jobs.exax.evidence import Evidence, evidence_of, given_files
 from shortloop.jobs.keys.code import CODE_BESIDE, Code, code_beside, code_state, says_code
 from shortloop.jobs.keys.file_state import CHANGED
 from shortloop.jobs.keys.key import Parts
@@ -62,6 +62,8 @@ class Order:
         Whether it is made even if it is there.
     datasets : dict of str to (str or list of str)
         As `jobs`, of the datasets that it is made from: with their own names, ``"main-12/default"``.
+    paths : dict of str to str
+        Content of each file that it is given as a path.
     """
 
     method: str
@@ -77,6 +79,7 @@ class Order:
     modules: tuple[str, ...] = ()
     anew: bool = False
     datasets: Mapping[str, JobIds] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,18 +126,18 @@ def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tu
     force = order.anew or order.key in store.damaged
     meter = meter or Meter()
     client.load_as_now(order.method)
-    before = order.code()
+    before, files = order.code(), given_files(order.paths)
     folder, fresh, cost = _build(urd, order, force, meter)
     if not fresh:
         found = _take_over(store, order, folder)
         if found is not None:
             return found, False
         folder, _, cost = _build(urd, order, True, meter)
-    evidence = evidence_of(folder, order.parts, before)
+    evidence = evidence_of(folder, order.parts, before, files)
     if not evidence.changed and not evidence.unseen:
         if evidence.opened:
             print(one_line(evidence.warning(folder.name, order.method)), flush=True)
-        return store.add(folder, _manifest(order, folder, cost, evidence)), True
+        return store.add(folder, _manifest(store, order, folder, cost, evidence)), True
     (folder / FINISHED).replace(folder / SET_ASIDE)
     clear_checkpoint(folder)  # what it computed is of no use either
     if not evidence.changed:
@@ -172,6 +175,7 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
         or not (folder / FINISHED).is_file()
         or not client.made_since_boot(folder)
         or is_outdated(folder)
+        or order.paths  # nobody knows what was in these files when it ran
     ):
         return None
     now, started = order.code(), _post(folder)["starttime"]
@@ -180,16 +184,17 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     evidence = evidence_of(folder, order.parts, now)
     if evidence.changed or evidence.unseen:
         return None
-    return store.add(folder, _manifest(order, folder, {}, evidence))
+    return store.add(folder, _manifest(store, order, folder, {}, evidence))
 
 
-def _manifest(order: Order, folder: Path, cost: Cost, evidence: Evidence) -> Manifest:
+def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Evidence) -> Manifest:
     clear_checkpoint(folder)
     method = find_method(order.method)[1]
     if order.modules or not says_code(method):
         write_atomically(folder / CODE_BESIDE, code_beside(method, order.modules, order.parts.code))
     files = hash_files(folder, output_files(folder))
-    content, rejected = content_of_job(folder, files)
+    rests_on = store.rests_on(folder, files)
+    content, rejected = content_of_job(folder, files, rests_on)
     seconds = round(_post(folder)["exectime"]["total"], 6)
     return Manifest(
         job=folder.name,
@@ -204,6 +209,7 @@ def _manifest(order: Order, folder: Path, cost: Cost, evidence: Evidence) -> Man
         reason=order.reason,
         previous=order.previous,
         opened=evidence.opened,
+        rests_on=rests_on,
         cost={"seconds": seconds, "bytes": sum(size for size, _ in files.values()), **cost},
     )
 

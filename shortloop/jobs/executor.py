@@ -168,6 +168,7 @@ class Executor(Run):
             options=wanted.sent,
             jobs=ids,
             datasets=wanted.dataset_ids(),
+            paths=wanted.paths,
             caption=one_line(" ".join(filter(None, (wanted.stage, wanted.partition)))),
             parts=parts,
             base=base,

@@ -43,11 +43,14 @@ class Given(NamedTuple):
         As the key of the job holds them: converted as exax does it, with the content of files.
     jobs : dict of str to list of Built
         Jobs whose files are options, by the name of the option.
+    paths : dict of str to str
+        Content of each file that exax is given as a path.
     """
 
     sent: dict[str, Plain]
     keyed: dict[str, Plain]
     jobs: dict[str, list[Built]]
+    paths: dict[str, str]
 
 
 def options_given(method: str, declared: Mapping[str, object], options: Mapping[str, object]) -> Given:
@@ -78,7 +81,7 @@ def options_given(method: str, declared: Mapping[str, object], options: Mapping[
     check_options(method, sent)
     converted = _converted(method, declared, sent)
     keyed = {name: _with_contents(pair[1], converted[name]) for name, pair in pairs.items()}
-    return Given(sent, keyed, walk.jobs)
+    return Given(sent, keyed, walk.jobs, walk.paths)
 
 
 class _Content(NamedTuple):
@@ -93,6 +96,7 @@ class _Walk:
     def __init__(self, method: str) -> None:
         self.method = method
         self.jobs: dict[str, list[Built]] = {}
+        self.paths: dict[str, str] = {}
         file = find_method(method)[1]
         self._theirs = not says_code(file)  # others find files by their paths, not by `locate`
         self._asks = b"input_filename" in file.read_bytes()  # for a name in the input directory
@@ -102,7 +106,11 @@ class _Walk:
         from accelerator.extras import OptionEnumValue
 
         if isinstance(value, File):
-            return (os.path.abspath(value.path) if self._theirs else value.content), _Content(value.content)
+            if not self._theirs:
+                return value.content, value.content
+            path = os.path.abspath(value.path)
+            self.paths[path] = value.content
+            return path, _Content(value.content)
         if isinstance(value, tuple) and value and isinstance(value[0], Built):
             return self._file_of_a_job(option, value)
         if isinstance(value, Built):

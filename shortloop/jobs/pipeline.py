@@ -90,8 +90,13 @@ class BuiltDataset:
 
     @property
     def job(self) -> str:
-        """As exax names it: the job's id, and its own name; empty in a plan if the job is to be built."""
-        return f"{self.made.job}/{self.name}" if self.made.job else ""
+        """The job's id; empty in a plan if it is still to be built."""
+        return self.made.job
+
+    @property
+    def id(self) -> str:
+        """As exax names it: the job's id, and its own name."""
+        return f"{self.job}/{self.name}"
 
     @property
     def content(self) -> str:

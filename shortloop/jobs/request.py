@@ -11,7 +11,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.keys.digest import canonical, digest
 from shortloop.jobs.keys.key import Parts, parts_of
 from shortloop.jobs.keys.options import check_options
-from shortloop.jobs.method_options import options_given
+from shortloop.jobs.method_options import Given, options_given
 from shortloop.jobs.pipeline import Built, BuiltDataset, Jobs, Made
 from shortloop.jobs.signature import Inputs, Signature, signature_of
 from shortloop.jobs.store.places import Place
@@ -57,6 +57,8 @@ class Request:
         What it is made from.
     files : mapping of str to a sequence of Built
         Jobs whose files are options, by the name of the option.
+    paths : dict of str to str
+        Content of each file that exax is given as a path.
     """
 
     stage: str
@@ -70,6 +72,7 @@ class Request:
     sent: dict[str, Plain]
     datasets: Jobs = field(default_factory=dict)
     files: Jobs = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
 
     @property
     def sources(self) -> Jobs:
@@ -187,7 +190,8 @@ def request(
         )
     if partition is not None and (signature.stage is not None or "partition" in signature.options):
         given["partition"] = partition
-    options, sent, files = _options(stage, signature, given)
+    put = _options(stage, signature, given)
+    options = put.keyed
     importing = () if signature.stage is None else signature.stage.modules(options)
     imported = tuple(dict.fromkeys([*modules, *importing, *_for_tables(jobs)]))
     told_apart = [_inside(options, name) for name in signature.siblings]
@@ -199,7 +203,18 @@ def request(
     if signature.stage is not None and imported:
         options[MODULES] = list(imported)
     return Request(
-        stage, partition, options, jobs, place, signature.grows, signature.units, imported, sent, rows, files
+        stage,
+        partition,
+        options,
+        jobs,
+        place,
+        signature.grows,
+        signature.units,
+        imported,
+        put.sent,
+        rows,
+        put.jobs,
+        put.paths,
     )
 
 
@@ -236,17 +251,13 @@ def _is_option(name: str, signature: Signature) -> bool:
     )
 
 
-def _options(
-    stage: str, signature: Signature, given: Mapping[str, object]
-) -> tuple[dict[str, Plain], dict[str, Plain], Jobs]:
-    """Options as the key holds them and as exax is given them, and jobs whose files are among them."""
+def _options(stage: str, signature: Signature, given: Mapping[str, object]) -> Given:
     if signature.stage is None:
-        found = options_given(stage, signature.options, given)
-        return found.keyed, found.sent, found.jobs
+        return options_given(stage, signature.options, given)
     defaults = {name: each for name, each in signature.options.items() if each is not REQUIRED}
     options = {name: plain(each) for name, each in {**defaults, **given}.items()}
     check_options(stage, options)
-    return options, options, {}
+    return Given(options, options, {}, {})
 
 
 def _once(stage: str, named: Mapping[str, object], datasets: Mapping[str, object]) -> Mapping[str, object]:
@@ -324,7 +335,7 @@ def _dataset(given: object) -> BuiltDataset | None:
 
 def _ids(made: Jobs) -> dict[str, JobIds]:
     return {
-        name: [each.job for each in of] if isinstance(of, Sequence) else of.job for name, of in made.items()
+        name: [_id(each) for each in of] if isinstance(of, Sequence) else _id(of) for name, of in made.items()
     }
 
 
@@ -337,6 +348,10 @@ def _single(jobs: Jobs) -> list[Built]:
     """Jobs, those of lists and of datasets among them."""
     made = [one for each in jobs.values() for one in (each if isinstance(each, Sequence) else [each])]
     return [one.made if isinstance(one, BuiltDataset) else one for one in made]
+
+
+def _id(made: Made) -> str:
+    return made.id if isinstance(made, BuiltDataset) else made.job
 
 
 def _inside(options: Mapping[str, Plain], name: str) -> Plain:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from shortloop.errors import InputError
-from shortloop.jobs.project import FINISHED
+from shortloop.jobs.project import FINISHED, configuration
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.inputs import changed_unseen, locate
 from shortloop.jobs.store.integrity import added_files, damage
@@ -127,12 +128,25 @@ def _check(each: Entry) -> Problem | None:
     what = damage(each.folder, manifest)
     if what is None and is_outdated(each.folder):
         return _problem(each, f"its record {OTHER_FORMAT}", damaged=False)
-    what = what or _outside(each, manifest)
+    what = what or _elsewhere(each, manifest) or _outside(each, manifest)
     if what is not None:
         return _problem(each, what, key=manifest.key)
     added = added_files(each.folder, manifest)
     words = f"has {'a file' if len(added) == 1 else 'files'} that it did not leave: {', '.join(added)}"
     return _problem(each, words, damaged=False) if added else None
+
+
+def _elsewhere(each: Entry, manifest: Manifest) -> str | None:
+    """What is wrong with jobs that its datasets name; what is in them is read where they are checked."""
+    for job, content in manifest.rests_on.items():
+        above = configuration().workdirs.get(job.rpartition("-")[0])
+        folder = each.folder if above is None else Path(above) / job
+        other = read_manifest(folder)
+        if not (folder / FINISHED).is_file():
+            return f"rests on {job}, which is gone"
+        if job != each.job and other is not None and other.content != content:
+            return f"rests on {job}, which is another one now"
+    return None
 
 
 def _outside(each: Entry, manifest: Manifest) -> str | None:

@@ -7,21 +7,42 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys.closure import SETTING_UP, closure_of
 from shortloop.jobs.keys.code import Code
-from shortloop.jobs.keys.file_state import State, states_of_files
+from shortloop.jobs.keys.file_state import State, file_state, states_of_files
+from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.keys.source import NOTHING, hash_of, said_by
 from shortloop.jobs.project import project_directory
-from shortloop.jobs.store.inputs import is_unchanged
+from shortloop.jobs.store.inputs import is_unchanged, known_content
 from shortloop.jobs.store.notes import notes_of
 
-__all__ = ["Evidence", "evidence_of", "watchers"]
+__all__ = ["Evidence", "Located", "evidence_of", "given_files", "watchers"]
 
 SHOWN = 5  # names in a message
+
+
+class Located(NamedTuple):
+    """An input file of a job.
+
+    Parameters
+    ----------
+    path, content : str
+        Where it is, and what it holds.
+    state : list of int
+        Its state before the job began.
+    settled : bool
+        Whether any change shows in that.
+    """
+
+    path: str
+    content: str
+    state: Sequence[int]
+    settled: bool
 
 
 @dataclass
@@ -88,7 +109,40 @@ class Evidence:
         )
 
 
-def evidence_of(folder: Path, parts: Parts, before: Code) -> Evidence:
+def given_files(paths: Mapping[str, str]) -> list[Located]:
+    """Files that a job is to be given as paths, as they are before it begins.
+
+    Parameters
+    ----------
+    paths : mapping of str to str
+        Content of each.
+
+    Returns
+    -------
+    list of Located
+
+    Raises
+    ------
+    InputError
+        If one does not hold what its content says.
+    """
+    found = []
+    for path, content in paths.items():
+        file = Path(path)
+        try:
+            state, settled = file_state(file)
+            same = known_content([file]) == [content] or hash_file(file) == content
+        except OSError:
+            same = False
+        if not same:
+            raise InputError(
+                "an input file was changed or moved since this run has read it", file=file, hint="run again"
+            )
+        found.append(Located(path, content, state, settled))
+    return found
+
+
+def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Located] = ()) -> Evidence:
     """What the processes of a job noted, against its key.
 
     Parameters
@@ -99,6 +153,8 @@ def evidence_of(folder: Path, parts: Parts, before: Code) -> Evidence:
         What its key is made of.
     before : Code
         The code of its method as it was before the job began.
+    given : sequence of Located
+        Files that it was given as paths, as of `given_files`.
 
     Returns
     -------
@@ -109,7 +165,10 @@ def evidence_of(folder: Path, parts: Parts, before: Code) -> Evidence:
         return Evidence("what it loaded is not known: it changed")
     evidence = Evidence()
     names = {str(file): name for name, file in before.modules.items()}
-    known = {*names, *map(str, before.declared)}
+    known = {*names, *map(str, before.declared), *(each.path for each in given)}
+    for each in given:
+        if not is_unchanged(*each):
+            evidence.changed = f"the file {each.path} changed"
     seen: set[str] = set()  # files of modules that were loaded
     for line in notes:
         for name, (file, content) in line.get("loaded", {}).items():

@@ -10,6 +10,7 @@ from shortloop.jobs.store.inputs import name_of
 
 __all__ = ["code_words", "file_words", "given_words", "short", "short_list", "value_words"]
 
+DECLARED = "file "  # what names of files that a method declares begin with
 LONG = 44  # characters of a value in one line
 
 
@@ -47,6 +48,9 @@ def code_words(each: Difference, names: Sequence[str]) -> str:
     -------
     str
     """
+    if each.name.startswith(DECLARED):
+        how = "is new" if each.old is None else "is none any more" if each.new is None else "was changed"
+        return f"{each.name}, which the method declares, {how}"
     room = each.name.rpartition(".")[2]
     file = _file_of(each.name)
     if each.old is None:

@@ -149,6 +149,21 @@ class Index(Places):
         """
         return self._rows("key = ?", key)
 
+    def by_id(self, job: str) -> list[Row]:
+        """A job.
+
+        Parameters
+        ----------
+        job : str
+            Its id.
+
+        Returns
+        -------
+        list of Row
+            Empty if it is not known.
+        """
+        return self._rows("job = ?", job)
+
     def by_base(self, base: str) -> list[Row]:
         """Jobs with the same key but for one option, the newest first.
 

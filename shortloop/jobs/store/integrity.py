@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 
 from shortloop.jobs.keys.digest import canonical
@@ -13,6 +15,7 @@ from shortloop.worker.records import RECORD
 
 __all__ = ["added_files", "damage"]
 
+CONTENT = re.compile(r"[0-9a-f]{64}")
 READ_BY_NAME = (".npy", ".npz", ".pickle")
 
 
@@ -80,7 +83,7 @@ def _added_result(folder: Path, manifest: Manifest) -> str | None:
 def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]]) -> str | None:
     """What the manifest says of files that are as it says, and that they do not say."""
     try:
-        content, rejected = content_of_job(folder, files)
+        content, rejected = content_of_job(folder, files, manifest.rests_on)
         setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
         method = f"{setup['package']}.{setup['method']}"
         options = setup["options"]
@@ -111,5 +114,12 @@ def _differ(given: Plain, noted: Plain) -> bool:
         if noted != given and [*map(canonical, noted)] == sorted({canonical(each) for each in given}):
             return False
         return len(given) > len(noted) or any(map(_differ, given, noted))
+    if (
+        isinstance(given, str)
+        and isinstance(noted, str)
+        and CONTENT.fullmatch(given)
+        and os.path.isabs(noted)
+    ):
+        return False  # a file that exax was given as a path
     alike = type(given) is type(noted) or {type(given), type(noted)} == {int, float}
     return alike and bool(given != noted)

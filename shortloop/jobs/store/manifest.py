@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import plain_size
 from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.store.datasets import dataset_content, is_description
 from shortloop.jobs.store.harmless import Change, Harmless
 from shortloop.jobs.store.notes import NOTED
 from shortloop.plain import Plain
@@ -93,6 +94,9 @@ class Manifest:
         The project that it was built for, as its workdir calls it; empty if that is not known.
     harmless : list of Harmless
         Changes since then for which it is not built again, as somebody has declared.
+    rests_on : dict of str to str
+        Of a job with exax's datasets: the jobs that these name, with their content; the job itself is among
+        them, with none. Empty: it has no datasets.
     """
 
     job: str
@@ -111,6 +115,7 @@ class Manifest:
     opened: list[str] = field(default_factory=list)
     project: str = ""
     harmless: list[Harmless] = field(default_factory=list)
+    rests_on: dict[str, str] = field(default_factory=dict)
 
     @property
     def grows(self) -> str:
@@ -187,7 +192,9 @@ def hash_files(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str]]
         return dict(zip(names, pool.map(one, names), strict=True))
 
 
-def content_of_job(folder: Path, files: dict[str, tuple[int, str]]) -> tuple[str, bool]:
+def content_of_job(
+    folder: Path, files: dict[str, tuple[int, str]], rests_on: Mapping[str, str] | None = None
+) -> tuple[str, bool]:
     """What a job left, whenever and however it was made.
 
     Parameters
@@ -196,6 +203,8 @@ def content_of_job(folder: Path, files: dict[str, tuple[int, str]]) -> tuple[str
         The job's folder.
     files : dict
         As of `hash_files`, all its files.
+    rests_on : mapping of str to str, optional
+        As of `Manifest`.
 
     Returns
     -------
@@ -206,6 +215,8 @@ def content_of_job(folder: Path, files: dict[str, tuple[int, str]]) -> tuple[str
     """
     rejected = False
     results: dict[str, Plain] = {name: found for name, (_, found) in files.items() if name not in NOTES}
+    for name in filter(is_description, files if rests_on else ()):
+        results[name] = dataset_content(folder / name, rests_on or {}) or results[name]
     if RECORD in results:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         results[RECORD] = {name: value for name, value in record.items() if name not in VOLATILE}
@@ -259,8 +270,9 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     except OSError as error:
         raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
     plain = {"format": FORMAT, **asdict(manifest)}
-    if not manifest.harmless:  # versions of Shortloop that do not know of it can then read all others
-        del plain["harmless"]
+    for name in ("harmless", "rests_on"):  # versions of Shortloop that do not know of it can read all others
+        if not plain[name]:
+            del plain[name]
     part = folder / f".{MANIFEST}.{os.getpid()}"
     with part.open("w", encoding="utf-8") as stream:
         json.dump({**plain, "hash": digest(plain)}, stream, indent=1)

@@ -24,6 +24,7 @@ folder gone                                forgotten, forced       exax may thin
 post.deleted.json                          forgotten               `shortloop gc` deleted it
 key is one that was declared of a job      used like one of its    somebody knows that the change is harmless
 files by slice, of another number          not used                right again when that number is back
+a job that its datasets name is not whole  not used, forced        exax would read what is in that
 wrong, and may not be written              not used                who only looks changes nothing
 not recorded: its files are not on disk    set aside; run ends     the system may have lost them
 not recorded: its manifest is not on disk  left; run ends          the next run takes it over
@@ -35,7 +36,7 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,7 @@ from shortloop.jobs.store.manifest import (
     write_manifest,
 )
 from shortloop.jobs.store.places import Purpose
+from shortloop.jobs.store.rests import Rests
 from shortloop.jobs.store.slices import Slices, slices_configured
 from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.jobs.system_errors import if_writable
@@ -80,6 +82,7 @@ class Store:
         self.damaged: dict[str, tuple[str, str]] = {}
         """By key: a job that was set aside, and what was wrong with it."""
         self.slices = Slices(slices)
+        self._rests = Rests(self.folder, self._by_id)
         self._whole: dict[str, StoredJob] = {}
         self._waiting: queue.Queue[tuple[Path, Manifest, Future[None]] | None] = queue.Queue()
         self._failed: list[Exception] = []
@@ -182,6 +185,7 @@ class Store:
         self._waiting.put((folder, manifest, self._disk.submit(write_manifest, folder, manifest)))
         found = StoredJob.from_manifest(folder, manifest)
         self._whole[manifest.key] = found
+        self._rests.note(found.job, found.content)
         return found
 
     def written(self) -> None:
@@ -207,6 +211,23 @@ class Store:
         self._whole[manifest.key] = found
         return found
 
+    def rests_on(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
+        """What a job rests on, for its manifest.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        names : iterable of str
+            Its files, by path below the folder.
+
+        Returns
+        -------
+        dict of str to str
+            As of `Manifest`.
+        """
+        return self._rests.of(folder, names)
+
     def whole(self, folder: Path) -> Manifest | None:
         """The manifest of a job, if all is as it was recorded.
 
@@ -221,6 +242,8 @@ class Store:
         """
         manifest = read_manifest(folder)
         if manifest is None or not (folder / FINISHED).is_file() or is_outdated(folder):
+            return None
+        if self._rests.broken(folder, manifest.files):
             return None
         return manifest if damage(folder, manifest) is None else None
 
@@ -313,9 +336,17 @@ class Store:
             if looked is None:
                 return None
             found = looked
-        if not self.slices.are_as_now(folder, row.key, [str(state[0]) for state in row.states]):
+        names = [str(state[0]) for state in row.states]
+        if not self.slices.are_as_now(folder, row.key, names):
             return None
+        if broken := self._rests.broken(folder, names):
+            self.damaged.setdefault(row.key, (row.job, f"{broken}, which it rests on, is not what it was"))
+            return None
+        self._rests.note(found.job, found.content)
         return found
+
+    def _by_id(self, job: str) -> StoredJob | None:
+        return next(filter(None, map(self._check, self.index.by_id(job))), None)
 
     def _look_again(self, folder: Path, row: Row) -> StoredJob | None:
         """A job whose files changed in some way, if it still holds what it held."""

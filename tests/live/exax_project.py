@@ -1,0 +1,147 @@
+"""A project of methods that others wrote: exax's own, and those of a package that prepares nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from live_project import LiveProject
+
+ODD = '''\
+"""Counts rows of two datasets and a file, in the way of others; declares whatever exax takes."""
+
+import os
+
+from accelerator import OptionEnum, RequiredOption
+
+from . import steps
+from theirs.listed import more
+
+depend_extra = [steps, "words.txt", *more]
+options = {"how": OptionEnum("sum count"), "factor": RequiredOption(int), "seen": {"x"}}
+datasets = ("source", ["others"])
+
+
+def analysis(sliceno):
+    rows = [datasets.source, *datasets.others]
+    return [int(each) for ds in rows for each in ds.iterate_chain(sliceno, "a")]
+
+
+def synthesis(analysis_res, job):
+    rows = [each for slice in analysis_res for each in slice]
+    found = sum(rows) if options.how == "sum" else len(rows)
+    job.json_save(steps.scaled(found, options.factor), "found.json")
+'''
+READS = '''\
+"""Reads a file of another job."""
+
+from accelerator import JobWithFile
+
+options = {"file": JobWithFile}
+
+
+def synthesis(job):
+    job.json_save(options.file.json_load() + 1, "more.json")
+'''
+SCRIPT = """\
+import json
+from pathlib import Path
+
+from shortloop.jobs.executor import run_pipeline
+
+HERE = Path(__file__).parents[1]
+ODD = {"how": "sum", "factor": 2, "seen": {"b", "a"}}
+
+
+def main(urd):
+    return run_pipeline(urd, pipeline, note, name="rows")
+
+
+def pipeline(run):
+    old = run.build("csvimport", filename=run.file(HERE / "data/old.csv"), partition="old")
+    new = run.build("csvimport", filename=run.file(HERE / "data/new.csv"), partition="new", previous=old)
+    typed = run.build("dataset_type", datasets={"source": new}, column2type={"a": "int64_10"})
+    hashed = run.build("dataset_hashpart", source=typed, hashlabel="a")
+    few = run.build("dataset_filter_columns", source=typed, keep_columns=["a"])
+    odd = run.build("odd", source=hashed, others=[few, (old, "default")], **ODD)
+    return run.build("reads", file=(odd, "found.json"))
+
+
+def note(run, last, seconds):
+    names = [f"{each.stage} {each.partition or ''}".strip() for each in run.jobs]
+    found = {"jobs": dict(zip(names, [each.job for each in run.jobs]))}
+    found["built"] = [name for name, each in zip(names, run.jobs) if each.fresh]
+    found["more"] = json.loads((last.path / "more.json").read_text())
+    (HERE / "last.json").write_text(json.dumps(found))
+"""
+STEPS = [
+    "csvimport old",
+    "csvimport new",
+    "dataset_type",
+    "dataset_hashpart",
+    "dataset_filter_columns",
+    "odd",
+    "reads",
+]
+OLD, NEW = range(1, 11), range(11, 31)
+
+
+def rows(values: Any) -> str:
+    return "a,b\n" + "".join(f"{each},x{each}\n" for each in values)
+
+
+def expected(old: Any = OLD, new: Any = NEW, factor: int = 2) -> int:
+    """What the last job must leave."""
+    hashed, filtered = sum(old) + sum(new), sum(new)
+    return factor * (hashed + filtered + sum(old)) + 1
+
+
+class ExaxProject(LiveProject):
+    """Two files of rows, chained, typed, hashed and filtered by exax's own methods, and counted by others."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name in ("methods", "build_scripts", "dev"):
+            for file in (folder / name).glob("*.py"):
+                if file.name != "__init__.py":
+                    file.unlink()
+        configuration = folder / "accelerator.conf"
+        text = configuration.read_text(encoding="utf-8")
+        more = "\taccelerator.standard_methods\n\ttheirs.methods auto-discover\n\tmethods auto-discover"
+        configuration.write_text(text.replace("\tmethods auto-discover", more), encoding="utf-8")
+        for name, content in {
+            "theirs/__init__.py": "",
+            "theirs/listed.py": "more = ['../more.txt']\n",
+            "theirs/more.txt": "one",
+            "theirs/methods/__init__.py": "",
+            "theirs/methods/steps.py": "def scaled(x, by):\n    return x * by\n",
+            "theirs/methods/words.txt": "one",
+            "theirs/methods/a_odd.py": ODD,
+            "theirs/methods/a_reads.py": READS,
+            "build_scripts/build_rows.py": SCRIPT,
+            "data/old.csv": rows(OLD),
+            "data/new.csv": rows(NEW),
+        }.items():
+            self.write(name, content)
+
+    def write(self, name: str, text: str) -> Path:
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = (self.folder / name).read_text(encoding="utf-8")
+        assert old in text
+        self.write(name, text.replace(old, new))
+
+    def go(self) -> tuple[dict[str, Any], str]:
+        """Run it, which must work: what it found, and what it said."""
+        done = self.ax("run", "rows")
+        assert done.returncode == 0, done.stdout + done.stderr
+        loaded = json.loads((self.folder / "last.json").read_text(encoding="utf-8"))
+        return loaded, done.stdout + done.stderr
+
+    def job_folder(self, job: str) -> Path:
+        return self.folder / "workdirs" / "main" / job

@@ -1,0 +1,130 @@
+"""Methods that others wrote, and the datasets between them, are built once, and again when need be."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from exax_project import NEW, STEPS, ExaxProject, expected, rows
+from live_project import served
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[ExaxProject]:
+    with served(ExaxProject) as made:
+        yield made
+
+
+def test_each_is_built_once(project: ExaxProject) -> None:
+    found, said = project.go()
+    assert found["built"] == STEPS
+    assert found["more"] == expected()
+    folders = list((project.folder / "workdirs/main").glob("main-[0-9]*"))
+    assert len(folders) == len(STEPS) + 1, said  # and the build script
+    assert "warning" not in said
+    again, said = project.go()
+    assert again == found | {"built": []}, said
+    assert "7 reused" in said
+    assert project.shortloop("plan", "rows").stdout.count("reuse") >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "built", "why"),
+    [
+        ("data/old.csv", "a,b", "a,c", STEPS[:6], "file old.csv was changed"),
+        ("data/new.csv", "x11", "x9", STEPS[1:6], "file new.csv was changed"),
+        ("theirs/methods/steps.py", "x * by", "by * x", STEPS[5:6], "scaled"),
+        ("theirs/methods/words.txt", "one", "two", STEPS[5:6], "words.txt"),
+        ("theirs/more.txt", "one", "two", STEPS[5:6], "more.txt"),
+        ("theirs/methods/a_odd.py", "found = sum", "found = 0 + sum", STEPS[5:6], "synthesis"),
+        ("theirs/methods/steps.py", "def", "# a remark\ndef", [], ""),
+        ("theirs/methods/a_odd.py", "import os\n", "import os  # a remark\n", [], ""),
+        ("build_scripts/build_rows.py", '"factor": 2', '"factor": 3', STEPS[5:], "option factor: 2 → 3"),
+        ("build_scripts/build_rows.py", '{"b", "a"}', '["a", "b"]', [], ""),
+    ],
+)
+def test_what_a_change_touches_is_built_again(
+    project: ExaxProject, name: str, old: str, new: str, built: list[str], why: str
+) -> None:
+    before, _ = project.go()
+    project.edit(name, old, new)
+    found, said = project.go()
+    assert found["built"] == built, said
+    if built:
+        assert why in said
+        job = found["jobs"][built[0]]
+        assert job != before["jobs"][built[0]]
+        assert why.split()[-1] in project.shortloop("why", job).stdout
+        shown = project.shortloop("show", job)
+        assert shown.returncode == 0 or "left no record" in shown.stderr, shown.stderr
+    assert project.go()[0] == found | {"built": []}
+
+
+def test_they_are_whole(project: ExaxProject) -> None:
+    project.go()
+    done = project.shortloop("verify")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: ExaxProject) -> None:
+    """One that has other code, and one that had to be written again, as it was damaged."""
+    before, _ = project.go()
+    odd = before["jobs"]["odd"]
+    folder = project.job_folder(before["jobs"]["dataset_hashpart"])
+    data = folder / "DS/default.m"
+    whole = data.read_bytes()
+    data.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert "DS/default.m was altered" in project.shortloop("verify").stdout
+    found, said = project.go()
+    assert found["built"] == ["dataset_hashpart"], said
+    assert "was altered" in said
+    assert found["jobs"]["odd"] == odd
+    contents = [
+        json.loads((project.job_folder(job) / "manifest.json").read_text(encoding="utf-8"))["content"]
+        for job in (folder.name, found["jobs"]["dataset_hashpart"])
+    ]
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("how", ["damaged", "gone"])
+def test_datasets_that_lie_in_a_job_that_is_not_whole_are_written_again(
+    project: ExaxProject, how: str
+) -> None:
+    """What they say is the same, so what does not read them is as it was."""
+    before, _ = project.go()
+    folder = project.job_folder(before["jobs"]["csvimport old"])
+    if how == "gone":
+        shutil.rmtree(folder)
+    else:
+        data = folder / "DS/default.m"
+        data.write_bytes(data.read_bytes()[:-9])
+    found, said = project.go()
+    assert found["more"] == before["more"]
+    # The chain names it, and so does what keeps a column of it; hashed copies name none.
+    assert found["built"] == [*STEPS[:3], "dataset_filter_columns"], said
+    assert f"{folder.name}, which it rests on, is not what it was" in said
+    assert project.go()[0] == found | {"built": []}
+
+
+def test_a_longer_chain_counts_as_a_whole(project: ExaxProject) -> None:
+    """Of a dataset that is not touched, what comes before it is read as well."""
+    before, _ = project.go()
+    project.write("data/old.csv", rows(range(2, 7)))
+    found, _ = project.go()
+    assert found["built"] == STEPS
+    # the rows of both files, hashed and filtered, and those of the first once more
+    factor = 3 if '"factor": 3' in (project.folder / "build_scripts/build_rows.py").read_text() else 2
+    assert found["more"] == expected(range(2, 7), NEW, factor)
+    assert found["jobs"]["csvimport new"] != before["jobs"]["csvimport new"]
+
+
+def test_jobs_that_nothing_rests_on_are_found(project: ExaxProject) -> None:
+    found, _ = project.go()
+    done = project.shortloop("gc", "--delete")
+    assert done.returncode == 0, done.stderr
+    assert project.go()[0] == found | {"built": []}
+    assert all((project.job_folder(job) / "post.json").is_file() for job in found["jobs"].values())

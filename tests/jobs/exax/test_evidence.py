@@ -12,7 +12,7 @@ import pytest
 from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
-from shortloop.jobs.exax.evidence import Evidence, evidence_of
+from shortloop.jobs.exax.evidence import Evidence, evidence_of, given_files
 from shortloop.jobs.keys import own_code
 from shortloop.jobs.keys.code import Code, code_state
 from shortloop.jobs.keys.file_state import states_of_files
@@ -158,3 +158,22 @@ def test_files_that_were_opened(job: Job) -> None:
     assert evidence == Evidence(opened=[str(data)])
     assert "main-1 (one) has read data.txt, which its key does not see" in evidence.warning("main-1", "one")
     assert json.loads((job.folder / NOTED).read_text(encoding="utf-8").splitlines()[0])
+
+
+def test_a_file_that_is_given_as_a_path_must_stay_as_it_is(job: Job) -> None:
+    file = write(job.package, "given.csv", "1")
+    paths = {str(file): register([file])[0]}
+    given = given_files(paths)
+    note(opened=str(file))
+    parts = Parts("methods.one", job.before.code, job.before.versions, {}, {})
+    assert evidence_of(job.folder, parts, job.before, given) == Evidence()
+    time.sleep(0.02)
+    file.write_text("2", encoding="utf-8")
+    with pytest.raises(InputError, match="changed or moved"):
+        given_files(paths)
+    file.write_text("1", encoding="utf-8")
+    assert evidence_of(job.folder, parts, job.before, given).changed == f"the file {file} changed"
+    given_files(paths)  # it holds the same, so the next attempt may begin
+    file.unlink()
+    with pytest.raises(InputError, match="changed or moved"):
+        given_files(paths)

@@ -31,6 +31,8 @@ NAME_THE_ANALYSIS = {
 MAY_SAY_ANY = {
     "shortloop/__init__.py: __getattr__",  # one of several public names
     "shortloop/jobs/store/database.py: Database.read",  # what is in a row only the statement says
+    "shortloop/worker/dataset.py: Dataset.iterate",  # what is in a column only the dataset says
+    "shortloop/worker/dataset.py: Dataset.iterate_chain",
     "shortloop/worker/records.py: Record.facts",  # what facts there are only the stage says
     "shortloop/worker/results.py: Result.facts",
     "shortloop/worker/results.py: Result.__getitem__",

@@ -219,7 +219,9 @@ def _open_folder(code: str, trusted: Callable[[Path], bool]) -> tuple[Path, Text
     """Where the job in the current folder keeps its units, for this process and its forks alone."""
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
-    name = digest([setup["method"], setup["hash"], setup["options"], setup["jobs"], code])
+    name = digest(
+        [setup["method"], setup["hash"], setup["options"], setup["jobs"], setup.get("datasets"), code]
+    )
     folder = job.parent / CHECKPOINTS / name
     folder.mkdir(parents=True, exist_ok=True)
     lock = (folder / "lock").open("w")

@@ -115,12 +115,13 @@ def _read(module: ModuleType) -> Signature:
             None,
         )
     fields = fields_of(stage)
-    jobs = Inputs(
-        frozenset({*fields.jobs, *fields.lists, *fields.perhaps}),
-        frozenset(fields.lists),
-        frozenset(fields.perhaps),
-    )
-    return Signature(fields.options, jobs, _declared(()), stage.siblings, stage.grows, stage)
+    jobs = _of_fields(fields.jobs, fields.lists, fields.perhaps)
+    datasets = _of_fields(fields.datasets, fields.dataset_lists, fields.perhaps_datasets)
+    return Signature(fields.options, jobs, datasets, stage.siblings, stage.grows, stage)
+
+
+def _of_fields(single: list[str], lists: list[str], perhaps: list[str]) -> Inputs:
+    return Inputs(frozenset({*single, *lists, *perhaps}), frozenset(lists), frozenset(perhaps))
 
 
 def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:

@@ -1,4 +1,4 @@
-"""The fields of a stage: its options with their types, and the jobs that it is made from."""
+"""The fields of a stage: its options with their types, and the jobs and datasets that it is made from."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shortloop.errors import InputError
 from shortloop.plain import Plain
+from shortloop.worker.dataset import Dataset
 from shortloop.worker.stage import Job, Stage
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ REQUIRED = inspect.Parameter.empty
 ONE = ("Job", Job)
 MANY = ("list[Job]", list[Job])
 PERHAPS = ("Job | None", Job | None)
+ONE_DATASET = ("Dataset", Dataset)
+MANY_DATASETS = ("list[Dataset]", list[Dataset])
+PERHAPS_A_DATASET = ("Dataset | None", Dataset | None)
 
 _ready: dict[type[Stage], dict[str, TypeAdapter[object]]] = {}  # what validates each option, by its name
 
@@ -43,12 +47,17 @@ class Fields:
         Default of each option, or `REQUIRED`.
     jobs, lists, perhaps : list of str
         Names of jobs, of lists of jobs, and of jobs that need not be given.
+    datasets, dataset_lists, perhaps_datasets : list of str
+        The same of datasets.
     """
 
     options: dict[str, object] = field(default_factory=dict)
     jobs: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
     perhaps: list[str] = field(default_factory=list)
+    datasets: list[str] = field(default_factory=list)
+    dataset_lists: list[str] = field(default_factory=list)
+    perhaps_datasets: list[str] = field(default_factory=list)
 
 
 def fields_of(stage: type[Stage]) -> Fields:
@@ -75,24 +84,29 @@ def fields_of(stage: type[Stage]) -> Fields:
             is_field = not str(annotation).startswith(("ClassVar", "typing.ClassVar"))
             if not is_field:
                 continue
-            if hasattr(Stage, name) or name == BEFORE or name.startswith("_"):
+            if hasattr(Stage, name) or name in (BEFORE, "datasets") or name.startswith("_"):
                 raise InputError(
                     "a field of a stage cannot have this name",
                     field=f"{kind.__name__}.{name}",
-                    expected="one that is no attribute of Stage, not `before`, and does not begin with _",
+                    expected="no attribute of Stage, not `before` or `datasets`, and no _ in front",
                 )
-            if annotation in ONE:
-                fields.jobs.append(name)
-            elif annotation in MANY:
-                fields.lists.append(name)
-            elif annotation in PERHAPS:
-                fields.perhaps.append(name)
+            sorts = {
+                ONE: fields.jobs,
+                MANY: fields.lists,
+                PERHAPS: fields.perhaps,
+                ONE_DATASET: fields.datasets,
+                MANY_DATASETS: fields.dataset_lists,
+                PERHAPS_A_DATASET: fields.perhaps_datasets,
+            }
+            names = next((names for words, names in sorts.items() if annotation in words), None)
+            if names is not None:
+                names.append(name)
             elif _names_jobs(annotation):
                 raise InputError(
-                    "a stage is not made from jobs in this way",
+                    "a stage is not made from jobs or datasets in this way",
                     field=f"{kind.__name__}.{name}",
                     found=str(annotation),
-                    expected=", ".join(str(each[0]) for each in (ONE, MANY, PERHAPS)),
+                    expected=", ".join(str(words[0]) for words in sorts),
                 )
             else:
                 fields.options[name] = getattr(stage, name, REQUIRED)
@@ -100,11 +114,12 @@ def fields_of(stage: type[Stage]) -> Fields:
 
 
 def _names_jobs(annotation: object) -> bool:
-    """Whether an annotation, as it is written or as it is, has jobs in it."""
+    """Whether an annotation, as it is written or as it is, has jobs or datasets in it."""
     if isinstance(annotation, str):
         parts = ast.walk(ast.parse(annotation, mode="eval"))
-        return any("Job" in (getattr(each, "id", ""), getattr(each, "attr", "")) for each in parts)
-    return annotation is Job or any(map(_names_jobs, typing.get_args(annotation)))
+        named = {getattr(each, what, "") for each in parts for what in ("id", "attr")}
+        return not named.isdisjoint(("Job", "Dataset"))
+    return annotation in (Job, Dataset) or any(map(_names_jobs, typing.get_args(annotation)))
 
 
 def typed_options(

@@ -150,8 +150,9 @@ class Stage:
     """One step of an analysis, for one partition of its data.
 
     A subclass says what it is given in annotated fields. Fields of type ``Job``, ``Job | None`` and
-    ``list[Job]`` are jobs that it is made from. All others are options, with or without a default; their
-    types are checked when a job begins. Types may be imported below ``if TYPE_CHECKING:``, so that importing
+    ``list[Job]`` are jobs that it is made from; with `shortloop.worker.dataset.Dataset` in place of ``Job``,
+    datasets of exax. All others are options, with or without a default; their types are checked when a job
+    begins. Types may be imported below ``if TYPE_CHECKING:``, so that importing
     a stage is cheap. An annotation ``ClassVar`` makes no field.
 
     A job calls `open`, then `units` and `outputs`, then `compute` for each unit, in any order and in any

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from shortloop.plain import Plain
+from shortloop.worker.dataset import Dataset
 from shortloop.worker.fields import fields_of, typed_options
 from shortloop.worker.function import STAGE_OF
 from shortloop.worker.results import Where, open_result
@@ -43,6 +44,10 @@ class Task:
         Where input files and other jobs are.
     versions : mapping of str to str
         Of the libraries that it uses, for its record.
+    datasets : mapping of str to (str, list of str or None)
+        Names of the datasets that it is made from, as ``"main-12/default"``, by the names of its fields.
+    open_dataset : callable, optional
+        Opens a dataset by such a name.
     """
 
     name: str
@@ -54,6 +59,8 @@ class Task:
     before: str | None = None
     where: Where = field(default_factory=Where)
     versions: Mapping[str, str] = field(default_factory=dict)
+    datasets: Mapping[str, Folders] = field(default_factory=dict)
+    open_dataset: Callable[[str], Dataset] | None = None
 
 
 def open_stage(task: Task) -> Stage:
@@ -82,6 +89,9 @@ def open_stage(task: Task) -> Stage:
     values |= {name: _jobs(task, name)[0] for name in fields.jobs}
     values |= {name: _jobs(task, name) for name in fields.lists}
     values |= {name: next(iter(_jobs(task, name)), None) for name in fields.perhaps}
+    values |= {name: _datasets(task, name)[0] for name in fields.datasets}
+    values |= {name: _datasets(task, name) for name in fields.dataset_lists}
+    values |= {name: next(iter(_datasets(task, name)), None) for name in fields.perhaps_datasets}
     for name, value in values.items():
         setattr(stage, name, value)
     stage.have = _rows_before(stage, task)
@@ -123,6 +133,13 @@ def _jobs(task: Task, name: str) -> list[Job]:
     """Jobs that it is made from under a name: one, several, or none where none need be given."""
     folders = task.jobs.get(name) or []
     return [open_result(each, task.where) for each in ([folders] if isinstance(folders, str) else folders)]
+
+
+def _datasets(task: Task, name: str) -> list[Dataset]:
+    """The same of datasets."""
+    named = task.datasets.get(name) or []
+    assert task.open_dataset is not None or not named
+    return [task.open_dataset(each) for each in ([named] if isinstance(named, str) else named)]  # type: ignore[misc]
 
 
 def _rows_before(stage: Stage, task: Task) -> int:

@@ -44,6 +44,37 @@ options = {"file": JobWithFile}
 def synthesis(job):
     job.json_save(options.file.json_load() + 1, "more.json")
 '''
+TOTALS = '''\
+"""Sums of datasets, each slice a unit."""
+
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.dataset import Dataset
+from shortloop.worker.stage import Finished, Out, Stage
+
+
+class Totals(Stage):
+    """Sum of a column, of a dataset and of more."""
+
+    rows: Dataset
+    more: list[Dataset]
+    none: Dataset | None
+
+    def units(self):
+        return len(self.rows.lines)
+
+    def outputs(self):
+        return {"sums": Out((len(self.rows.lines), 2), "i8", "slices × datasets", "sum of a column")}
+
+    def compute(self, unit):
+        more = sum(value for each in self.more for value, _ in each.iterate(unit, ["a", "a"]))
+        return {"sums": [sum(self.rows.iterate_chain(unit, "a")), more]}
+
+    def finish(self, out):
+        return Finished({"sums": out["sums"].sum(0).tolist(), "none": self.none is None})
+
+
+globals().update(exax_method(Totals, __file__))
+'''
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -65,7 +96,10 @@ def pipeline(run):
     hashed = run.build("dataset_hashpart", source=typed, hashlabel="a")
     few = run.build("dataset_filter_columns", source=typed, keep_columns=["a"])
     odd = run.build("odd", source=hashed, others=[few, (old, "default")], **ODD)
-    return run.build("reads", file=(odd, "found.json"))
+    reads = run.build("reads", file=(odd, "found.json"))
+    totals = run.build("totals", rows=hashed, more=[few, (few, "default")])
+    (HERE / "totals.json").write_text(json.dumps(totals.result().facts if totals.job else {}))
+    return reads
 
 
 def note(run, last, seconds):
@@ -83,6 +117,7 @@ STEPS = [
     "dataset_filter_columns",
     "odd",
     "reads",
+    "totals",
 ]
 OLD, NEW = range(1, 11), range(11, 31)
 
@@ -119,6 +154,7 @@ class ExaxProject(LiveProject):
             "theirs/methods/words.txt": "one",
             "theirs/methods/a_odd.py": ODD,
             "theirs/methods/a_reads.py": READS,
+            "methods/a_totals.py": TOTALS,
             "build_scripts/build_rows.py": SCRIPT,
             "data/old.csv": rows(OLD),
             "data/new.csv": rows(NEW),
@@ -140,8 +176,12 @@ class ExaxProject(LiveProject):
         """Run it, which must work: what it found, and what it said."""
         done = self.ax("run", "rows")
         assert done.returncode == 0, done.stdout + done.stderr
-        loaded = json.loads((self.folder / "last.json").read_text(encoding="utf-8"))
+        loaded = self.read("last.json")
         return loaded, done.stdout + done.stderr
+
+    def read(self, name: str) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        return loaded
 
     def job_folder(self, job: str) -> Path:
         return self.folder / "workdirs" / "main" / job

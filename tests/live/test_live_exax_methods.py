@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from exax_project import NEW, STEPS, ExaxProject, expected, rows
+from exax_project import NEW, OLD, STEPS, ExaxProject, expected, rows
 from live_project import served
 
 pytestmark = pytest.mark.live
@@ -28,22 +28,22 @@ def test_each_is_built_once(project: ExaxProject) -> None:
     assert "warning" not in said
     again, said = project.go()
     assert again == found | {"built": []}, said
-    assert "7 reused" in said
+    assert "8 reused" in said
     assert project.shortloop("plan", "rows").stdout.count("reuse") >= 1
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "built", "why"),
     [
-        ("data/old.csv", "a,b", "a,c", STEPS[:6], "file old.csv was changed"),
-        ("data/new.csv", "x11", "x9", STEPS[1:6], "file new.csv was changed"),
+        ("data/old.csv", "a,b", "a,c", [*STEPS[:6], "totals"], "file old.csv was changed"),
+        ("data/new.csv", "x11", "x9", [*STEPS[1:6], "totals"], "file new.csv was changed"),
         ("theirs/methods/steps.py", "x * by", "by * x", STEPS[5:6], "scaled"),
         ("theirs/methods/words.txt", "one", "two", STEPS[5:6], "words.txt"),
         ("theirs/more.txt", "one", "two", STEPS[5:6], "more.txt"),
         ("theirs/methods/a_odd.py", "found = sum", "found = 0 + sum", STEPS[5:6], "synthesis"),
         ("theirs/methods/steps.py", "def", "# a remark\ndef", [], ""),
         ("theirs/methods/a_odd.py", "import os\n", "import os  # a remark\n", [], ""),
-        ("build_scripts/build_rows.py", '"factor": 2', '"factor": 3', STEPS[5:], "option factor: 2 → 3"),
+        ("build_scripts/build_rows.py", '"factor": 2', '"factor": 3', STEPS[5:7], "option factor: 2 → 3"),
         ("build_scripts/build_rows.py", '{"b", "a"}', '["a", "b"]', [], ""),
     ],
 )
@@ -128,3 +128,29 @@ def test_jobs_that_nothing_rests_on_are_found(project: ExaxProject) -> None:
     assert done.returncode == 0, done.stderr
     assert project.go()[0] == found | {"built": []}
     assert all((project.job_folder(job) / "post.json").is_file() for job in found["jobs"].values())
+
+
+def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
+    project.write("data/old.csv", rows(OLD))
+    project.write("data/new.csv", rows(NEW))
+    found, _ = project.go()
+    expected_sums = {"sums": [sum(OLD) + sum(NEW), 2 * sum(NEW)], "none": True}
+    assert project.read("totals.json") == expected_sums
+    job = found["jobs"]["totals"]
+    manifest = json.loads((project.job_folder(job) / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["parts"]["versions"]["accelerator"]
+    shown = project.shortloop("show", job).stdout
+    assert f"{found['jobs']['dataset_hashpart']}: dataset_hashpart" in shown
+    compared = project.shortloop("compare", job, job)
+    assert compared.returncode == 0, compared.stderr
+    project.stop_server()
+    project.start_server(SHORTLOOP_SLICES="1")
+    try:
+        other, said = project.go()
+        assert other["built"], said  # what is written by slice
+        assert project.read("totals.json") == expected_sums
+        assert other["more"] == found["more"]
+    finally:
+        project.stop_server()
+        project.start_server()
+    assert project.go()[0] == found | {"built": []}

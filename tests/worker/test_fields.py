@@ -14,6 +14,7 @@ import pytest
 
 from shortloop.errors import InputError, TransientError
 from shortloop.worker import stage
+from shortloop.worker.dataset import Dataset
 from shortloop.worker.fields import REQUIRED, fields_of, typed_options
 from shortloop.worker.stage import File, Job, Stage
 
@@ -107,7 +108,7 @@ def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None
     with pytest.raises(InputError, match="not made from jobs") as caught:
         fields_of(other)
     assert caught.value.field == "Other.panel"
-    assert caught.value.expected == "Job, list[Job], Job | None"
+    assert str(caught.value.expected).startswith("Job, list[Job], Job | None, Dataset, ")
 
 
 @pytest.mark.parametrize("annotation", ['Literal["Job"]', "Result | None", "JobSettings", "list[Jobs]"])
@@ -263,3 +264,32 @@ class Fit(Base):
     with pytest.raises(InputError, match="option share"):
         typed_options(made.Fit, {"unit": "metre", "share": "x"}, {})
     assert "heavy" in sys.modules
+
+
+class Rows(Stage):
+    """Every kind of dataset."""
+
+    name: str
+    rows: Dataset
+    many: list[Dataset]
+    more: Dataset | None
+    job: Job
+
+
+def test_datasets_are_told_from_jobs_and_options() -> None:
+    fields = fields_of(Rows)
+    assert (fields.datasets, fields.dataset_lists, fields.perhaps_datasets) == (["rows"], ["many"], ["more"])
+    assert (fields.jobs, list(fields.options)) == (["job"], ["name"])
+
+
+@pytest.mark.parametrize("annotation", ["Optional[Dataset]", "dict[str, Dataset]", dict[str, Dataset]])
+def test_datasets_in_other_words_are_refused(annotation: object) -> None:
+    kind = type("Bad", (Stage,), {"__annotations__": {"rows": annotation}})
+    with pytest.raises(InputError, match="not made from jobs or datasets in this way"):
+        fields_of(kind)
+
+
+def test_no_field_has_the_name_that_a_pipeline_gives_datasets_by() -> None:
+    kind = type("Bad", (Stage,), {"__annotations__": {"datasets": "list[Dataset]"}})
+    with pytest.raises(InputError, match="cannot have this name"):
+        fields_of(kind)

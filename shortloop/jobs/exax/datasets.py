@@ -16,8 +16,9 @@ from shortloop.errors import InputError
 from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.project import running_configuration
 from shortloop.jobs.store.slices import holds_slices
+from shortloop.worker.dataset import Dataset
 
-__all__ = ["forget_other_slices", "prepare_script", "refuse_other_slices"]
+__all__ = ["forget_other_slices", "open_dataset", "prepare_script", "refuse_other_slices"]
 
 
 def prepare_script() -> None:
@@ -64,6 +65,24 @@ def forget_other_slices(slices: int) -> None:
         return done
 
     DataBase._update_finish = finish
+
+
+def open_dataset(name: str) -> Dataset:
+    """A dataset, in a process of a job.
+
+    Parameters
+    ----------
+    name : str
+        As exax names it: ``"main-12/default"``.
+
+    Returns
+    -------
+    Dataset
+    """
+    from accelerator import dataset
+
+    opened: Dataset = dataset.Dataset(name)
+    return opened
 
 
 def refuse_other_slices() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from shortloop.engines.checkpoints import Checkpoint
 from shortloop.errors import InputError
+from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.keys.code import code_of, code_state, versions_of
 from shortloop.jobs.keys.digest import digest
@@ -50,8 +51,8 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     Returns
     -------
     dict of str to object
-        ``description``, ``depend_extra``, ``options``, ``jobs``, and the functions ``prepare``, ``analysis``
-        and ``synthesis``; of a stage without units only the last.
+        ``description``, ``depend_extra``, ``options``, ``jobs``, ``datasets``, and the functions ``prepare``,
+        ``analysis`` and ``synthesis``; of a stage without units only the last.
 
     Examples
     --------
@@ -62,12 +63,14 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     fields = fields_of(stage)
     options = {name: None if default is REQUIRED else default for name, default in fields.options.items()}
     jobs: list[Any] = [*fields.jobs, *fields.perhaps, *([name] for name in fields.lists)]
+    datasets = [*fields.datasets, *fields.perhaps_datasets, *([name] for name in fields.dataset_lists)]
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,
         "depend_extra": code_of(file),
         "options": {"partition": None, "modules": [], **options},
         "jobs": (*jobs, *([BEFORE] if stage.grows or stage.collects else [])),
+        "datasets": (*datasets,),
     }
     if not _has_units(stage):
         return made | {"synthesis": _all_at_once(stage, file)}
@@ -96,6 +99,8 @@ class _Work:
             jobs.get(BEFORE),
             here(),
             versions_of(method),
+            {name: _names(each) for name, each in g.datasets.items()},
+            open_dataset,
         )
         self.refused = True
         """Whether what is to be computed was found not to be computable; the job says why."""
@@ -208,6 +213,10 @@ def _folders(jobs: Any) -> Any:
     if isinstance(jobs, list):
         return [str(each.path) for each in jobs]
     return str(jobs.path) if jobs else None
+
+
+def _names(datasets: Any) -> Any:
+    return list(map(str, datasets)) if isinstance(datasets, list) else str(datasets) or None
 
 
 def _distinct(pools: Pools) -> Pools:

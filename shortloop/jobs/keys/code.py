@@ -43,6 +43,7 @@ CODE_BESIDE = ".modules.txt"
 its method's code does not say, and of a method that does not say its code, with `code_of`."""
 MADE_OF_STAGE = {f"{PACKAGE}.jobs.exax.method.exax_method", f"{PACKAGE}.stage"}
 """What a method imports that is made of a stage."""
+DATASET = f"{PACKAGE}.worker.dataset"
 CODE_OF = f"{PACKAGE}.jobs.keys.code.code_of"
 
 
@@ -258,7 +259,8 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     modules, libraries = closure(method, more)
     if is_own(str(method)):
         modules[module_of(method)] = method
-    if MADE_OF_STAGE.isdisjoint(read_source(method, module_of(method)).names):  # it is given what exax reads
+    stage = not MADE_OF_STAGE.isdisjoint(read_source(method, module_of(method)).names)
+    if not stage or DATASET in modules:  # it is given what exax reads
         libraries.add("accelerator")
     versions, evidence = _versions(libraries)
     files = [*map(str, modules.values()), *evidence]

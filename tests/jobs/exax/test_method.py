@@ -67,6 +67,7 @@ class Jobs:
             inside.chdir(job.path)
             inside.setattr(g, "options", {**made["options"], **options}, raising=False)
             inside.setattr(g, "jobs", dict(jobs or {}), raising=False)
+            inside.setattr(g, "datasets", {}, raising=False)
             if "prepare" not in made:
                 made["synthesis"](job)
             else:

@@ -11,7 +11,8 @@ from shortloop.cli.tables import print_lines, print_table
 from shortloop.cli.why import print_causes
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration
-from shortloop.jobs.store.lookup import load
+from shortloop.jobs.store.lookup import look_up
+from shortloop.jobs.store.manifest import NOTES, read_manifest
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.system_errors import if_writable
 from shortloop.worker.results import Result
@@ -36,7 +37,7 @@ def compare_jobs(first: str, second: str, figure: Path | None, analyses: Sequenc
     InputError
         If there are no such jobs, or they are of different stages.
     """
-    one, other = load(first), load(second)
+    one, other = look_up(first), look_up(second)
     if one.stage != other.stage:
         raise InputError(
             "jobs of different stages cannot be compared",
@@ -51,6 +52,8 @@ def compare_jobs(first: str, second: str, figure: Path | None, analyses: Sequenc
     print_table(("job", "stage", "partition", "made", "seconds"), rows, right=("seconds",))
     _print_parts(one, other)
     _print_arrays(one, other)
+    if not one.arrays and not other.arrays:
+        _print_files(one, other)
     comparison = _comparison(one, other, analyses)
     if comparison is not None:
         _print_numbers(one, other, comparison)
@@ -95,6 +98,18 @@ def _print_arrays(one: Result, other: Result) -> None:
         print_lines("")
         columns = ("array", one.job, other.job, "", "largest difference")
         print_table(columns, rows, right=columns[-1:])
+
+
+def _print_files(one: Result, other: Result) -> None:
+    first, second = read_manifest(one.path), read_manifest(other.path)
+    if first is None or second is None:
+        return
+    if first.content == second.content:
+        print_lines("", "left the same")
+        return
+    names = sorted({*first.files, *second.files}.difference(NOTES))
+    differ = [name for name in names if first.files.get(name) != second.files.get(name)]
+    print_lines("", f"files that differ: {', '.join(differ) or 'none'}")
 
 
 def _print_numbers(one: Result, other: Result, comparison: Comparison) -> None:

@@ -10,7 +10,7 @@ from shortloop.cli.tables import amount
 from shortloop.errors import InputError
 from shortloop.jobs.explain.differences import option_rows
 from shortloop.jobs.project import job_directory
-from shortloop.jobs.store.lookup import load
+from shortloop.jobs.store.lookup import look_up
 from shortloop.jobs.store.manifest import Manifest, read_manifest
 from shortloop.jobs.store.setup import setup_of, sources_of
 from shortloop.jobs.store.store import Store
@@ -45,7 +45,7 @@ def show_job(job: str) -> None:
     folder = job_directory(job)
     with Store() as store:
         (state,) = [each.state for each in inventory(store) if each.folder == folder]
-    result = None if state in ("deleted", "outdated") else load(job)
+    result = None if state in ("deleted", "outdated") else look_up(job)
     setup, manifest = setup_of(folder), read_manifest(folder)
     if not setup:
         raise InputError("exax's record of the job cannot be read", file=folder / "setup.json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # build scripts look jobs up; most need no array
 
     from shortloop.worker.tables import DescribedTable, Table
 
-__all__ = ["Arrays", "OtherFormat", "Result", "Setup", "Tables", "Where", "open_result"]
+__all__ = ["Arrays", "OtherFormat", "Result", "Setup", "Tables", "Where", "bare_result", "open_result"]
 
 
 class OtherFormat(TransientError):
@@ -281,9 +281,7 @@ class Result:
         try:
             return open_result(here / job, self.where)
         except InputError:
-            bare = Result(job, here / job, _bare_record("", None), self.where)
-            record = _bare_record(bare.method, bare.options.get("partition"))
-            return Result(job, here / job, record, self.where)
+            return bare_result(here / job, self.where)
 
     @property
     def made(self) -> datetime:
@@ -347,6 +345,25 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
             hint="run again: it is built again when it is needed",
         )
     return Result(path.name, path, record, where or Where())
+
+
+def bare_result(folder: Path, where: Where) -> Result:
+    """A job that left no record, or whose record is of no use: what exax says of it.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the job.
+    where : Where
+        Where input files and other jobs are.
+
+    Returns
+    -------
+    Result
+        Without arrays and facts.
+    """
+    bare = Result(folder.name, folder, _bare_record("", None), where)
+    return replace(bare, record=_bare_record(bare.method, bare.options.get("partition")))
 
 
 def _bare_record(stage: str, partition: Plain) -> Record:

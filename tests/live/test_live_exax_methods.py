@@ -60,7 +60,12 @@ def test_what_a_change_touches_is_built_again(
         assert job != before["jobs"][built[0]]
         assert why.split()[-1] in project.shortloop("why", job).stdout
         shown = project.shortloop("show", job)
-        assert shown.returncode == 0 or "left no record" in shown.stderr, shown.stderr
+        assert shown.returncode == 0, shown.stderr
+        assert why in shown.stdout
+        compared = project.shortloop("compare", before["jobs"][built[0]], job)
+        assert compared.returncode == 0, compared.stderr
+        assert why.split()[-1] in compared.stdout
+        assert "left the same" in compared.stdout or "files that differ" in compared.stdout
     assert project.go()[0] == found | {"built": []}
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_directory
 from shortloop.jobs.store.inputs import Located
+from shortloop.jobs.store.manifest import read_manifest
 from shortloop.jobs.system_errors import unreadable
 from shortloop.worker import results
 from shortloop.worker.records import RECORD
-from shortloop.worker.results import OtherFormat, Result, Where
+from shortloop.worker.results import OtherFormat, Result, Where, bare_result
 
-__all__ = ["here", "load", "open_job"]
+__all__ = ["here", "load", "look_up", "open_job"]
 
 
 def load(job: str) -> Result:
@@ -38,6 +39,31 @@ def load(job: str) -> Result:
     if not os.path.isfile(result.path / FINISHED):
         raise InputError(_why_not(result.path), found=result.job, hint="run again: it is built again")
     return result
+
+
+def look_up(job: str) -> Result:
+    """The same, also of a job of a method that others wrote, which leaves no record but files.
+
+    Parameters
+    ----------
+    job : str
+        Job id.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InputError
+        As `load`; also if a job without a record was not recorded.
+    """
+    folder = job_directory(str(job))
+    if (folder / FINISHED).is_file() and not (folder / RECORD).exists():
+        manifest = read_manifest(folder)
+        if manifest is not None and RECORD not in manifest.files:
+            return bare_result(folder, here())
+    return load(job)
 
 
 def here() -> Where:

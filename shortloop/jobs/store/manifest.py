@@ -25,6 +25,7 @@ from shortloop.worker.records import FORMAT, RECORD, ROWS
 
 __all__ = [
     "MANIFEST",
+    "NOTES",
     "OTHER_FORMAT",
     "Cost",
     "Manifest",
@@ -40,9 +41,9 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-# Part of what is checked, but no result: exax's own notes of a job, and what its units gave, each under the
-# hash of what it read.
 NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS)
+"""Part of what is checked, but no result: exax's own notes of a job, and what its units gave, each under the
+hash of what it read."""
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
 OTHER_FORMAT = "is kept in another format"
 Cost = dict[str, float]

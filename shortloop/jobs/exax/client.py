@@ -41,6 +41,7 @@ __all__ = [
 # States of libraries and declared files that are older than the methods that exax has loaded.
 _older: list[list[tuple[str, State]]] = []
 
+ABORTS, ABORT_EVERY = 50, 0.02  # s
 RETRIES = 5
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -171,9 +172,17 @@ def build(
 
 
 def abort() -> None:
-    """End the job that runs, if the server is not stopped."""
+    """End the job that runs, if the server is not stopped.
+
+    A job that has just been forked is not known to the server yet, which then ends nothing: it is asked
+    again.
+    """
     with contextlib.suppress(Exception):
-        ask("abort")
+        for _ in range(ABORTS):
+            ended = json.loads(ask("abort") or b"{}").get("killed")
+            if ended or json.loads(ask("status") or b'{"idle": true}')["idle"]:
+                return
+            time.sleep(ABORT_EVERY)
 
 
 def is_idle() -> bool:

@@ -71,7 +71,10 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     parts = name.split(".")
     above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
     names_in = cache(_names_in)  # most names are asked for many times
-    if is_own(str(file)):
+    if parts[0] == PACKAGE:  # which may be installed: what lies beside it then is libraries
+        project = project_directory()
+        above = [package for package in above if _files_of(ROOT, package, names_in)]
+    elif is_own(str(file)):
         project = file.parents[len(parts) - (file.name != "__init__.py")]
         above = [package for package in above if _files_of(project, package, names_in)]
     else:  # it counts by the version of what it was installed with

@@ -18,10 +18,7 @@ from shortloop.worker.values import sorted_out
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["STAGE_OF", "FunctionStage", "UnitsStage", "stage_of_function"]
-
-STAGE_OF = "shortloop_stage"
-"""Attribute of a function that a stage was made of: the stage."""
+__all__ = ["FunctionStage", "UnitsStage", "stage_of_function"]
 
 UNIT, PARTITION = "unit", "partition"
 """Parameters that are no fields: the name of the unit, and the part of the data."""

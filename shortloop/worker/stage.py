@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from shortloop.worker.records import Outside
     from shortloop.worker.tables import Table
 
-__all__ = ["File", "Finished", "Index", "Job", "Out", "Outputs", "Stage", "Values"]
+__all__ = ["STAGE_OF", "File", "Finished", "Index", "Job", "Out", "Outputs", "Stage", "Values"]
 
+STAGE_OF = "shortloop_stage"
+"""Attribute of a function that a stage was made of: the stage."""
 Index = int | slice | tuple[int | slice, ...]
 """Where in an array, as NumPy takes it."""
 

@@ -12,9 +12,8 @@ from typing import cast
 from shortloop.plain import Plain
 from shortloop.worker.dataset import Dataset
 from shortloop.worker.fields import fields_of, typed_options
-from shortloop.worker.function import STAGE_OF
 from shortloop.worker.results import Where, open_result
-from shortloop.worker.stage import Job, Stage
+from shortloop.worker.stage import STAGE_OF, Job, Stage
 
 __all__ = ["Folders", "Task", "costs_of", "open_stage"]
 

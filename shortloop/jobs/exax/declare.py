@@ -10,8 +10,8 @@ from typing import TypeVar, overload
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.method import STAGE, exax_method
-from shortloop.worker.function import STAGE_OF, stage_of_function
-from shortloop.worker.stage import Stage
+from shortloop.worker.function import stage_of_function
+from shortloop.worker.stage import STAGE_OF, Stage
 
 __all__ = ["stage"]
 

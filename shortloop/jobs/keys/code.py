@@ -43,7 +43,7 @@ CODE_BESIDE = ".modules.txt"
 its method's code does not say, and of a method that does not say its code, with `code_of`."""
 MADE_OF_STAGE = {f"{PACKAGE}.jobs.exax.method.exax_method", f"{PACKAGE}.stage"}
 """What a method imports that is made of a stage."""
-DATASET = f"{PACKAGE}.worker.dataset"
+WORKER, DATASET = f"{PACKAGE}.worker.", f"{PACKAGE}.worker.dataset"
 CODE_OF = f"{PACKAGE}.jobs.keys.code.code_of"
 
 
@@ -260,7 +260,7 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     if is_own(str(method)):
         modules[module_of(method)] = method
     stage = not MADE_OF_STAGE.isdisjoint(read_source(method, module_of(method)).names)
-    if not stage or DATASET in modules:  # it is given what exax reads
+    if not stage or _takes_datasets(modules):  # it is given what exax reads
         libraries.add("accelerator")
     versions, evidence = _versions(libraries)
     files = [*map(str, modules.values()), *evidence]
@@ -275,6 +275,14 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     _known[method, more] = _Known(states, settled, files, code, "\n".join(lines) + "\n" + _texts(texts))
     keep_sources()
     return _known[method, more]
+
+
+def _takes_datasets(modules: Mapping[str, Path]) -> bool:
+    """Whether code of an analysis names exax's datasets; what runs stages always does."""
+    own = {name: file for name, file in modules.items() if not f"{name}.".startswith(WORKER)}
+    return any(
+        f"{name}.".startswith(f"{DATASET}.") for each in own for name in read_source(own[each], each).names
+    )
 
 
 def _texts(texts: Mapping[str, str]) -> str:

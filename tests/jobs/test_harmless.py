@@ -144,7 +144,7 @@ def test_its_jobs_are_current_and_say_why(chain: Chain) -> None:
     manifest = read_manifest(chain.folder_of(chain.job("first", "A")))
     assert manifest is not None
     (kept,) = manifest.harmless
-    assert (kept.why, kept.what) == ("a new name", "code of first (shortloop/first.py)")
+    assert (kept.why, kept.what) == ("a new name", "code of first.f (shortloop/first.py)")
     assert list(kept.code) == ["shortloop.first"]
     assert kept.versions == {}
     assert kept.applied(manifest.parts).key() != manifest.key
@@ -155,7 +155,7 @@ def test_later_changes_are_compared_with_what_was_declared(chain: Chain) -> None
     write(chain.folder, "methods/a_first.py", METHOD.format(name="first", grows="") + "    print(1)\n")
     built = chain.run()
     assert list(built) == ["first A", "first B"]
-    assert built["first A"] == "code of a_first (methods/a_first.py)"
+    assert built["first A"] == "code of a_first.synthesis (methods/a_first.py)"
     with Store() as store:
         explained = explain(store, chain.job("first", "A"))
         (cause,) = explained.causes
@@ -320,7 +320,8 @@ def test_jobs_grow_from_it(chain: Chain) -> None:
 def test_another_version_of_a_library(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     write(chain.folder, FIRST, "import numpy\n")
     assert len(chain.run()) == 2
-    monkeypatch.setattr(code, "version_of", lambda library: own_code.Version("9.9", [], []))
+    other, as_it_is = own_code.Version("9.9", [], []), own_code.version_of
+    monkeypatch.setattr(code, "version_of", lambda name: other if name == "numpy" else as_it_is(name))
     monkeypatch.setattr(code, "_known", {})
     assert chain.plan()[0][1].startswith("version numpy: ")
     ((_, kept), _) = chain.declare().jobs

@@ -8,10 +8,12 @@ only as new as its last installation, and a copy of the project has none.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from shortloop.extras import is_installed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from shortloop.worker.results import Result
 
-__all__ = ["Analysis", "Compared", "Comparison", "find_analyses"]
+__all__ = ["Analysis", "Compared", "Comparison", "Template", "find_analyses"]
 
 PACKAGE = "shortloop"
 MODULE = "analysis"
@@ -66,6 +68,40 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Template:
+    """What a new project begins with.
+
+    Parameters
+    ----------
+    files : callable
+        Gives its files, by their path in the project.
+    packages : tuple of str
+        Further method packages.
+    run : str
+        The command that runs it.
+    needs : str
+        Name of the extra that installs what it needs.
+    libraries : tuple of str
+        That, by the names that it is imported by.
+    """
+
+    files: Callable[[], Mapping[str, Path]]
+    packages: tuple[str, ...]
+    run: str
+    needs: str
+    libraries: tuple[str, ...]
+
+    def missing(self) -> list[str]:
+        """Libraries that it needs and that are not installed.
+
+        Returns
+        -------
+        list of str
+        """
+        return [name for name in self.libraries if not is_installed(name)]
+
+
+@dataclass(frozen=True)
 class Analysis:
     """What an analysis adds to the command. To list commands, its module is imported: it loads nothing heavy.
 
@@ -75,20 +111,23 @@ class Analysis:
         Commands of its own.
     compare : callable
         Takes two jobs of one stage, and says what to show of them; None if it knows no way to.
+    template : Template, optional
+        What a new project of it begins with.
     """
 
     commands: Typer
     compare: Callable[[Result, Result], Comparison | None]
+    template: Template | None = None
 
 
-def find_analyses() -> list[Analysis]:
+def find_analyses() -> dict[str, Analysis]:
     """The analyses that are installed.
 
     Returns
     -------
-    list of Analysis
-        By name.
+    dict of str to Analysis
+        By name, sorted.
     """
     folder = Path(__file__).parents[1]
     names = sorted(file.parent.name for file in folder.glob(f"*/{MODULE}.py"))
-    return [importlib.import_module(f"{PACKAGE}.{name}.{MODULE}").ANALYSIS for name in names]
+    return {name: importlib.import_module(f"{PACKAGE}.{name}.{MODULE}").ANALYSIS for name in names}

@@ -111,8 +111,23 @@ def _own_commands() -> set[str]:
 def _add_commands_of_analyses() -> None:
     from shortloop.cli.analyses import find_analyses
 
-    for analysis in find_analyses():
+    for analysis in find_analyses().values():
         app.registered_commands += analysis.commands.registered_commands
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def init(
+    context: typer.Context,
+    folder: Annotated[
+        Path, typer.Argument(help="Folder to make, e.g. my-analysis; its name is the project's.")
+    ],
+) -> None:
+    """Write a new project, which runs at once: a small analysis, or with --NAME one of that analysis."""
+    from shortloop.cli.analyses import find_analyses
+    from shortloop.cli.init import template_of, write_project
+
+    templates = {name: each.template for name, each in find_analyses().items() if each.template is not None}
+    write_project(folder, template_of(templates, context.args))
 
 
 @app.command()
@@ -271,7 +286,7 @@ def compare(
     from shortloop.cli.analyses import find_analyses
     from shortloop.cli.compare import compare_jobs
 
-    compare_jobs(first, second, figure, find_analyses())
+    compare_jobs(first, second, figure, [*find_analyses().values()])
 
 
 @app.command()

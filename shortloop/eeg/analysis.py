@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shortloop.cli.analyses import Analysis, Comparison
+from shortloop.cli.analyses import Analysis, Comparison, Template
 
 if TYPE_CHECKING:
     from shortloop.worker.results import Result
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["ANALYSIS"]
 
 app = typer.Typer()
+SCRIPTS = ("build_scripts", "dev")
+"""Folders of the repository that a package of this library holds too, for new projects."""
 
 
 @app.command()
@@ -50,4 +52,31 @@ def compare(first: Result, second: Result) -> Comparison | None:
     return compare_scores(first, second)
 
 
-ANALYSIS = Analysis(commands=app, compare=compare)
+def project_files() -> dict[str, Path]:
+    """Files of a new project of this analysis: pipeline and example as in the repository, and a study.
+
+    Returns
+    -------
+    dict of str to Path
+        By their path in the project.
+    """
+    here = Path(__file__).parent
+    own = here.parent / "templates" / here.name
+    found = {str(file.relative_to(own)): file for file in own.rglob("*.*") if "__pycache__" not in file.parts}
+    installed, repository = (
+        (here / "build_scripts", here / "dev"),
+        [here.parents[1] / name for name in SCRIPTS],
+    )
+    for room, folder in zip(SCRIPTS, installed if installed[0].is_dir() else repository):
+        found |= {f"{room}/{file.name}": file for file in folder.glob("[ab]*_*.py")}
+    return {**found, "study.toml": here / "study" / "default.toml"}
+
+
+TEMPLATE = Template(
+    files=project_files,
+    packages=("shortloop.eeg.methods",),
+    run="shortloop run",
+    needs="eeg",
+    libraries=("matplotlib", "mne", "numba", "pandas", "scipy", "sklearn"),
+)
+ANALYSIS = Analysis(commands=app, compare=compare, template=TEMPLATE)

@@ -11,7 +11,7 @@ from shortloop.extras import REPORT_LIBRARIES, need
 from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.executor import run_pipeline
 from shortloop.jobs.pipeline import Built, Run
-from shortloop.jobs.project import user_directory
+from shortloop.jobs.project import project_directory, user_directory
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.system_errors import system_error
 from shortloop.jobs.termination import say_why
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["StudyRun", "check_recordings", "has_features", "import_epochs", "import_features", "run_study"]
 
 Files = dict[str, dict[str, list["File"]]]
+OWN = "study.toml"
 LIBRARIES = ("mne", "numba", "pandas", "scipy", "sklearn", *REPORT_LIBRARIES)
 """What the extra ``eeg`` installs, by the names that it is imported by."""
 
@@ -53,7 +54,10 @@ Finish = Callable[[StudyRun, Built, float], None]
 
 
 def run_study(urd: Urd, pipeline: StudyPipeline, finish: Finish | None = None) -> int:
-    """Run a pipeline on the study that the variable STUDY names; the ``main`` of a build script.
+    """Run a pipeline on a study; the ``main`` of a build script.
+
+    The study is that of the file which the variable STUDY names, else of ``study.toml`` in the folder of the
+    project, else the simulated one that comes with this package.
 
     Parameters
     ----------
@@ -73,7 +77,9 @@ def run_study(urd: Urd, pipeline: StudyPipeline, finish: Finish | None = None) -
         need("eeg", LIBRARIES)  # at once, and not job by job
         from shortloop.eeg.study.load import DEFAULT_STUDY, read_study, study_path
 
-        file = study_path(base=user_directory())
+        own = project_directory() / OWN
+        default = own if own.is_file() else DEFAULT_STUDY
+        file = study_path(base=user_directory(), default=default)
         study = read_study(file)
     except Exception as error:
         known = error if isinstance(error, InputError) else system_error(error)

@@ -16,8 +16,10 @@ __all__ = ["DEFAULT_STUDY", "STUDY_VARIABLE", "data_folder", "read_study", "stud
 DEFAULT_STUDY = Path(__file__).with_name("default.toml")
 
 
-def study_path(environ: Mapping[str, str] = os.environ, *, base: Path | None = None) -> Path:
-    """The study file that a run uses: the variable STUDY, else the embedded default.
+def study_path(
+    environ: Mapping[str, str] = os.environ, *, base: Path | None = None, default: Path = DEFAULT_STUDY
+) -> Path:
+    """The study file that a run uses: the one that the variable STUDY names, else a default.
 
     Parameters
     ----------
@@ -25,13 +27,15 @@ def study_path(environ: Mapping[str, str] = os.environ, *, base: Path | None = N
         Environment variables; default: those of the process.
     base : Path, optional
         Folder that a relative path starts from; default: the current one.
+    default : Path
+        Absolute. Default: the embedded simulated study.
 
     Returns
     -------
     Path
         Absolute.
     """
-    return settings_path(STUDY_VARIABLE, DEFAULT_STUDY, environ, base=base)
+    return settings_path(STUDY_VARIABLE, default, environ, base=base)
 
 
 def read_study(path: str | os.PathLike[str] = DEFAULT_STUDY) -> Study:

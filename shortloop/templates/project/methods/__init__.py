@@ -1,0 +1,1 @@
+"""A stage in each file: what is computed."""

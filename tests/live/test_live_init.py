@@ -1,0 +1,224 @@
+"""Projects that `shortloop init` writes, with the package installed from a wheel, run, are edited and run
+again."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from installed import Environment, built, sources
+from live_project import ROOT
+
+pytestmark = pytest.mark.live
+
+MOST_LINES = 60
+SMALL = """\
+name = "small"
+participants = ["S01", "S02"]
+classes = ["x", "y"]
+phases = {train = "study", decode = "test"}
+input = {format = "simulated", channels = 4, trials = 12, sfreq = 128, tmin = -0.3, tmax = 0.6}
+decoding = {folds = 3, select_alpha = 1.0}
+estimator = {kind = "lda"}
+permutations = {count = 20}
+features.amplitude = {bins = 3, bin_samples = 9}
+"""
+BARE = {
+    "methods/a_numbers.py": '''\
+"""Numbers."""
+
+from shortloop import stage
+
+
+@stage
+def numbers(count: int):
+    import numpy as np
+
+    return {"numbers": np.arange(count)}
+''',
+    "methods/a_squares.py": '''\
+"""Their squares."""
+
+from shortloop import Job, stage
+
+
+def each(numbers: Job):
+    return {f"n{number}": number for number in numbers["numbers"].tolist()}
+
+
+@stage(units=each)
+def squares(number):
+    return {"square": number**2}
+''',
+    "build_scripts/build_bare.py": '''\
+"""Without any extra."""
+
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    return run.build("squares", numbers=run.build("numbers", count=9))
+''',
+}
+
+
+@pytest.fixture(scope="module")
+def above() -> Iterator[Path]:
+    """A short path: addresses of sockets have a limit."""
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def wheel(above: Path) -> Path:
+    (above / "for-wheel").mkdir()
+    return built(sources(above / "for-wheel"), "wheel")
+
+
+@pytest.fixture(scope="module")
+def environment(above: Path, wheel: Path) -> Environment:
+    """With all libraries, and this package from the wheel."""
+    made = Environment(above / "env", borrows=True)
+    made.install("--no-deps", "--no-index", str(wheel))
+    assert "methods" not in {each.name for each in made.library.iterdir()}
+    return made
+
+
+def built_by(said: str) -> list[str]:
+    """Stage and partition of each job that a run has built."""
+    return [" ".join(found) for found in re.findall(r"\] built (\w+) +(\w*) +main-\d+", said)]
+
+
+def test_an_analysis_runs_at_once_and_again_as_far_as_it_is_edited(
+    above: Path, environment: Environment
+) -> None:
+    said = environment.works(above, "shortloop", "init", "my-analysis")
+    project = above / "my-analysis"
+    assert "cd my-analysis" in said
+    assert "shortloop run analysis" in said
+    assert "It needs" not in said
+    panel = pd.read_parquet(project / "data/panel.parquet")
+    panel[panel["firm"] <= "F030"].to_parquet(project / "data/panel.parquet")  # all would take half a minute
+    every = ["panel ", "fit plain", "fit market", "fit trend", "table ", "page "]
+    assert built_by(environment.works(project, "shortloop", "run", "analysis")) == every
+    page = (project / "results/analysis/page.html").read_text(encoding="utf-8")
+    assert all(name in page for name in ("plain", "market", "trend"))
+    assert (project / "results/analysis/slopes.png").stat().st_size > 5_000
+    assert built_by(environment.works(project, "shortloop", "run", "analysis")) == []
+
+    settings = project / "analysis.toml"
+    settings.write_text(
+        settings.read_text().replace('"investment ~ capital"', '"investment ~ capital + year"')
+    )
+    said = environment.works(project, "shortloop", "run", "analysis")
+    assert built_by(said) == ["fit plain", "table ", "page "]
+
+    changed = panel[panel["firm"] <= "F030"].copy()
+    changed.loc[changed["firm"] == "F007", "investment"] += 5
+    changed.to_parquet(project / "data/panel.parquet")
+    said = environment.works(project, "shortloop", "run", "analysis")
+    assert said.count("1 of 30 units computed") == 3
+
+    method = project / "methods/a_page.py"
+    method.write_text(method.read_text().replace("Slopes of firms", "All slopes"))
+    assert built_by(environment.works(project, "shortloop", "run", "analysis")) == ["page "]
+    assert "All slopes" in (project / "results/analysis/page.html").read_text(encoding="utf-8")
+    assert built_by(environment.works(project, "ax", "--help")) == []
+
+    said = environment.works(project, "shortloop", "run", "once")
+    assert built_by(said) == ["fit square", "table "]
+    assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")
+
+
+def test_a_study_runs_with_the_methods_of_the_package(above: Path, environment: Environment) -> None:
+    said = environment.works(above, "shortloop", "init", "my-study", "--eeg")
+    assert "shortloop run\n" in said
+    project = above / "my-study"
+    original = (ROOT / "shortloop/eeg/study/default.toml").read_text(encoding="utf-8")
+    assert (project / "study.toml").read_text(encoding="utf-8") == original
+    assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")
+    (project / "study.toml").write_text(SMALL, encoding="utf-8")
+    first = built_by(environment.works(project, "shortloop", "run"))
+    assert {"import_epochs S01", "train S02", "group ", "report "} <= {*first}
+    assert (project / "results/small/report.html").is_file()
+    assert built_by(environment.works(project, "shortloop", "run")) == []
+    (project / "study.toml").write_text(SMALL.replace("count = 20", "count = 30"), encoding="utf-8")
+    again = built_by(environment.works(project, "shortloop", "run"))
+    assert {name.split()[0] for name in again} == {"permute", "group", "report"}
+    assert "peak" in environment.works(project, "shortloop", "run", "ridge")
+    assert "shortloop.eeg.methods.a_train" in environment.works(project, "shortloop", "show", "main-6")
+
+
+def test_an_archive_of_sources_installs_the_same(above: Path, environment: Environment) -> None:
+    (above / "for-sdist").mkdir()
+    archive = built(sources(above / "for-sdist"), "sdist")
+    other = Environment(above / "env-sdist", borrows=True)
+    other.install("--no-deps", "--no-index", "--no-build-isolation", str(archive))
+    assert other.files() == environment.files()
+    assert "17 files" in other.works(above, "shortloop", "init", "from-sdist")
+
+
+def test_the_core_alone_runs_a_project(above: Path, wheel: Path) -> None:
+    """Installed as by a user, with what it requires and nothing else."""
+    fresh = Environment(above / "fresh", borrows=False)
+    fresh.install(str(wheel))
+    installed = {each.name for each in fresh.library.iterdir()}
+    assert not {"mne", "sklearn", "matplotlib", "pandas", "scipy", "numba", "pyarrow"} & installed
+    said = fresh.works(above, "shortloop", "init", "bare")
+    assert "It needs matplotlib, pandas, pyarrow, statsmodels: pip install 'shortloop[example]'" in said
+    project = above / "bare"
+    for file in project.glob("methods/a_*.py"):
+        file.unlink()
+    for name, text in BARE.items():
+        (project / name).write_text(text, encoding="utf-8")
+    assert built_by(fresh.works(project, "shortloop", "run", "bare")) == ["numbers ", "squares "]
+    assert built_by(fresh.works(project, "shortloop", "run", "bare")) == []
+    said = fresh.works(
+        project, "python", "-c", "import shortloop; print(shortloop.load('main-2')['square'].tolist())"
+    )
+    assert said.strip() == "[0, 1, 4, 9, 16, 25, 36, 49, 64]"
+
+
+def test_the_analysis_is_short() -> None:
+    """All of it: methods, build script and settings."""
+    folder = ROOT / "shortloop" / "templates"
+    files = [
+        *(folder / "analysis/methods").iterdir(),
+        *(folder / "analysis/build_scripts").iterdir(),
+        *(folder / "project/methods").glob("*.py"),
+        *(folder / "project/build_scripts").glob("*.py"),
+        folder / "analysis/analysis.toml",
+    ]
+    texts = [file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".toml")]
+    assert len(texts) == 8
+    assert sum(bool(line.strip()) for text in texts for line in text.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["taken"], "there is something already"),
+        (["b@d"], "that is no name of a project"),
+        (["inside/new"], "a project cannot lie in another one"),
+        (["x" * 100], "the path of the server's socket would be too long"),
+        (["new", "--other"], "expected:     nothing, or one of --eeg"),
+        (["new", "--eeg", "--eeg"], "a project begins with one analysis"),
+    ],
+)
+def test_what_makes_no_project_is_refused(
+    above: Path, environment: Environment, arguments: list[str], said: str
+) -> None:
+    (above / "taken").mkdir(exist_ok=True)
+    (above / "taken" / "file").touch()
+    (above / "inside").mkdir(exist_ok=True)
+    (above / "inside" / "accelerator.conf").touch()
+    before = sorted(above.iterdir())
+    done = environment.run(above, "shortloop", "init", *arguments)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert sorted(above.iterdir()) == before

@@ -1,0 +1,39 @@
+"""The code in docs/your-own-analysis.md is that of the projects which `shortloop init` writes."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from house import ROOT, TEMPLATES
+
+from shortloop.jobs.keys.source import normalised
+
+PAGE = (ROOT / "docs" / "your-own-analysis.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.S))
+
+
+def test_there_are_blocks() -> None:
+    assert BLOCKS.keys() == {"methods/a_panel.py", "methods/a_fit.py", "build_scripts/build_analysis.py"}
+
+
+@pytest.mark.parametrize("file", BLOCKS)
+def test_the_code_is_that_of_a_new_project(file: str) -> None:
+    written = (TEMPLATES / "analysis" / file).read_text(encoding="utf-8")
+    assert _said(BLOCKS[file]) == _said(written)
+
+
+def _said(text: str) -> str:
+    """Without docstrings and comments; how rows are sorted is left out of the page."""
+    return normalised(ast.parse(text)).replace(".sort_values(['firm', 'year'])", "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    sorted(set(re.findall(r"`(?:shortloop )?(plan|why|show|runs|harmless|init|run|jobs|verify|gc)\b", PAGE))),
+)
+def test_the_commands_are_there(command: str) -> None:
+    from shortloop.cli.main import app
+
+    assert command in {each.callback.__name__ for each in app.registered_commands if each.callback}

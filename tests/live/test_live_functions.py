@@ -220,12 +220,13 @@ def test_only_units_that_read_something_else_are_computed(
     assert project.computed() == computed
     assert f"{len(computed)} of {len(firms)} units computed" in said
     found = project.last("fit")
-    with served(FunctionsProject) as other:
-        other.write_panel(firms, **slopes)
-        other.go()
-        anew = other.last("fit")
-        for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
-            assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
+    if computed in (["b"], ["007", "a", "b"]):  # the others take as long
+        with served(FunctionsProject) as other:
+            other.write_panel(firms, **slopes)
+            other.go()
+            anew = other.last("fit")
+            for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
+                assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
     taken = len(firms) - len(computed)
     assert f"{taken} of {len(firms)} read the same" in " ".join(
         project.shortloop("show", found.job).stdout.split()

@@ -85,7 +85,7 @@ def stage_of(study: str) -> str:
 
 
 # The others take minutes. Every stage is run by one process and by several in tests/test_stages.py.
-ALWAYS = ("linear-svm", "sklearn, not linear", "lda, training labels shuffled, all features")
+ALWAYS = ("sklearn, not linear", "lda, training labels shuffled, all features")
 
 
 @pytest.fixture(scope="module")

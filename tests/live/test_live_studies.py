@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +37,24 @@ def needs(folder: str) -> Path:
     return SHARED / folder
 
 
+@contextmanager
+def without_study(project: LiveProject) -> Iterator[None]:
+    """The project has no study of its own, which would be taken."""
+    own, away = project.folder / "study.toml", project.folder / "away.toml"
+    own.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(own)
+
+
+def test_a_study_of_the_project_is_taken_before_the_embedded_one(project: LiveProject) -> None:
+    assert run_study(project, None)["study"] == "live"
+
+
 def test_the_embedded_study_finds_what_was_put_there(project: LiveProject) -> None:
-    summary = run_study(project, None)
+    with without_study(project):
+        summary = run_study(project, None)
     assert summary["study"] == "simulated"
     assert len(summary["jobs"]) == 8 * 9 + 4
     for found in summary["findings"]:
@@ -115,14 +133,15 @@ def test_real_recordings_run_to_the_report(
 def test_the_embedded_study_needs_no_variable(project: LiveProject) -> None:
     """As `ax run build_pipeline` with nothing set at all."""
     environment = {k: v for k, v in project.environment().items() if k != "STUDY"}
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("ax")), "run", "build_pipeline"],
-        cwd=project.folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    with without_study(project):
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("ax")), "run", "build_pipeline"],
+            cwd=project.folder,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout
     assert "results/simulated/report.html" in done.stdout

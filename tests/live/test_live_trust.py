@@ -151,7 +151,11 @@ def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:
     toy.chain()
     toy.write_chain('{"add": 3, "many": 6}')
     (grown,) = toy.chain()[0]
-    assert (toy.job_folder(grown) / "OUTPUT" / "synthesis").read_text() == "grown from 5\n"
+    said = toy.job_folder(grown) / "OUTPUT" / "synthesis"
+    deadline = time.monotonic() + 20
+    while not said.exists() and time.monotonic() < deadline:  # what a job prints is kept by another process
+        time.sleep(0.01)
+    assert said.read_text() == "grown from 5\n"
 
 
 def test_a_second_run_waits_for_the_first(toy: ToyProject) -> None:

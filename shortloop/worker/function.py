@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import types
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from shortloop.errors import InputError
 from shortloop.plain import Plain
 from shortloop.worker.content import content_of
+from shortloop.worker.fields import fields_of
 from shortloop.worker.rows import stacked, unpack
 from shortloop.worker.stage import Finished, Outputs, Stage
 from shortloop.worker.tables import numbered_anew
@@ -63,13 +66,13 @@ class UnitsStage(FunctionStage):
         self._names = [_name(name) for name, _ in pairs]
         self._reads = [numbered_anew(data) for _, data in pairs]
         self._shared = self._values(kind.unit_fields)
-        twice = len(self._names) - len({*map(repr, self._names)})
+        self._options = fields_of(kind).options.keys() & kind.unit_fields
+        self._takes_name = UNIT in inspect.signature(kind.function).parameters
+        twice = [name for name, count in Counter(map(repr, self._names)).items() if count > 1]
         if twice:
-            seen: set[str] = set()
-            name = next(each for each in self._names if repr(each) in seen or seen.add(repr(each)))  # type: ignore[func-returns-value]
             raise InputError(
                 f"two units of {kind.__name__} have the same name",
-                found=repr(name),
+                found=twice[0],
                 hint=f"have {kind.units_of.__name__} give each unit a name of its own",
             )
 
@@ -95,11 +98,10 @@ class UnitsStage(FunctionStage):
         bytes
             A hash of what it reads, and of its name if the function asks for that.
         """
-        name = self._names[unit] if UNIT in inspect.signature(type(self).function).parameters else None
-        return content_of([name, self._reads[unit]])
+        return content_of([self._names[unit] if self._takes_name else None, self._reads[unit]])
 
     def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
-        """Call the function.
+        """Call the function with copies: what it does to them, no other unit sees.
 
         Parameters
         ----------
@@ -110,11 +112,13 @@ class UnitsStage(FunctionStage):
         -------
         mapping
         """
-        function, shared = type(self).function, self._shared
-        if UNIT in inspect.signature(function).parameters:
-            shared = {**shared, UNIT: self._names[unit]}
+        own = {name: self._shared[name] for name in self._options}
+        if self._takes_name:
+            own[UNIT] = self._names[unit]
+        reads, own = copy.deepcopy((self._reads[unit], own))
+        function = type(self).function
         try:
-            given: Mapping[str, ArrayLike | bytes] = function(self._reads[unit], **shared)  # type: ignore[assignment]
+            given: Mapping[str, ArrayLike | bytes] = function(reads, **{**self._shared, **own})  # type: ignore[assignment]
         except Exception as error:
             error.add_note(f"in unit {self.unit_name(unit)}")
             raise

@@ -139,8 +139,8 @@ def keep_row(stage: Stage, unit: int, keep: Callable[[int, bytes], None]) -> Non
     InputError
         If it gives what cannot be kept.
     """
-    values = pack(stage.compute(unit), stage.unit_name(unit))
-    keep(unit, stage.unit_key(unit) + values)
+    key = stage.unit_key(unit)  # before anything can change what it reads
+    keep(unit, key + pack(stage.compute(unit), stage.unit_name(unit)))
 
 
 def take_rows(stage: Stage, task: Task, left: Iterable[int], keep: Callable[[int, bytes], None]) -> int:

@@ -121,6 +121,28 @@ def test_a_function_that_asks_for_the_name_of_its_unit_hangs_on_it(tmp_path: Pat
     assert len(without.unit_key(0)) == SIZE
 
 
+def test_what_a_unit_does_to_its_data_changes_no_other_unit_and_no_key(tmp_path: Path) -> None:
+    """Nor what is computed, in which order or process ever units are."""
+    shared = [1.0]  # all units are given the same list
+
+    def greedy(read: list[float], weights: list[float], unit: list[str]) -> dict[str, float]:
+        read.append(2.0)
+        weights.append(3.0)
+        unit.append("b")
+        return {"sum": sum(read) + sum(weights), "words": len(unit)}
+
+    given = {("a", "1"): shared, ("a", "2"): shared}
+    stage = opened(greedy, lambda: given, weights=[1.0])
+    keys = [stage.unit_key(unit) for unit in range(2)]
+    found, _ = done(stage, tmp_path / "main-1")
+    assert found["sum"].tolist() == [7.0, 7.0]
+    assert found["words"].tolist() == [3, 3]
+    assert found.facts["units"] == [["a", "1"], ["a", "2"]]
+    assert [stage.unit_key(unit) for unit in range(2)] == keys
+    _, taken = done(opened(greedy, lambda: given, weights=[1.0]), tmp_path / "main-2", found.path)
+    assert taken == 2
+
+
 def test_groups_of_pandas_are_units() -> None:
     frame = pd.DataFrame({"f": ["b", "a", "b"], "k": [1, 2, 1], "x": [1.0, 2, 3]})
     one = opened(lambda rows: {"sum": rows["x"].sum()}, lambda: frame.groupby("f"))

@@ -104,9 +104,10 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
 
 
 def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
-    """What a file imports, and whether for types alone."""
+    """What a file imports, and whether for types alone: of what runs stages, as types of options are used."""
     source = read_source(file, module)
-    return [(name, name in source.for_types) for name in source.names]
+    for_types = source.for_types if module.startswith(f"{PACKAGE}.worker.") else []
+    return [(name, name in for_types) for name in source.names]
 
 
 def _found(name: str, project: Path, names_in: NamesIn) -> tuple[dict[str, Path] | None, list[str]]:

@@ -41,7 +41,11 @@ __all__ = [
 CODE_BESIDE = ".modules.txt"
 """File of a job with the code of modules that exax keeps no copy of: of those that it imports by a name which
 its method's code does not say, and of a method that does not say its code, with `code_of`."""
-MADE_OF_STAGE = {f"{PACKAGE}.jobs.exax.method.exax_method", f"{PACKAGE}.stage"}
+MADE_OF_STAGE = {
+    f"{PACKAGE}.jobs.exax.method.exax_method",
+    f"{PACKAGE}.jobs.exax.declare.stage",
+    f"{PACKAGE}.stage",
+}
 """What a method imports that is made of a stage."""
 WORKER, DATASET = f"{PACKAGE}.worker.", f"{PACKAGE}.worker.dataset"
 CODE_OF = f"{PACKAGE}.jobs.keys.code.code_of"

@@ -29,8 +29,8 @@ class Source(NamedTuple):
         Its code, normalised: equal for files that differ in comments, docstrings and formatting only. Of a
         compiled module a hash of all of it.
     names : list of str
-        Full names of what it imports: modules, or modules and what is taken from them; ``package.*`` for
-        ``from package import *``.
+        Full names of what it imports: modules, or modules and what is taken from them, also by a decorator as
+        ``@package.name``; ``package.*`` for ``from package import *``.
     for_types : list of str
         Those of them that it imports below ``if TYPE_CHECKING:`` alone.
     public : list of str or None
@@ -172,7 +172,7 @@ def _parsed(data: bytes, file: Path, module: str) -> Source:
         return Source(f"compiled = {hashlib.sha256(data).hexdigest()!r}", [], [], [])
     tree = ast.parse(data, filename=str(file))
     is_package = file.name == "__init__.py"
-    names = {*_imports(ast.walk(tree), module, is_package)}
+    names = {*_imports(ast.walk(tree), module, is_package), *_decorators(tree)}
     run = {*_imports(_run(tree), module, is_package)}
     return Source(normalised(tree), sorted(names), sorted(names - run), _public(tree))
 
@@ -184,7 +184,10 @@ def _run(tree: ast.AST) -> Iterator[ast.AST]:
         node = waiting.pop()
         yield node
         for child in ast.iter_child_nodes(node):
-            waiting += child.orelse if _is_for_types(child) else [child]  # type: ignore[attr-defined]
+            if _is_for_types(child):
+                waiting += child.orelse  # type: ignore[attr-defined]
+            else:
+                waiting.append(child)
 
 
 def _is_for_types(node: ast.AST) -> bool:
@@ -208,6 +211,20 @@ def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 level = len(name.value) - len(name.value.lstrip("."))
                 yield _absolute(level, name.value.lstrip("."), module, is_package)
+
+
+def _decorators(tree: ast.Module) -> Iterator[str]:
+    """Full names of decorators that are looked up in a module, as ``@package.name``."""
+    nodes = [*ast.walk(tree)]
+    aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    modules = {each.asname: each.name for each in aliases if each.asname}
+    modules |= {top: top for each in aliases if not each.asname for top in [each.name.partition(".")[0]]}
+    for node in nodes:
+        for each in getattr(node, "decorator_list", ()):
+            name = ast.unparse(each.func if isinstance(each, ast.Call) else each)
+            first, dot, rest = name.partition(".")
+            if dot and first in modules:
+                yield f"{modules[first]}.{rest}"
 
 
 def _absolute(level: int, name: str, module: str, is_package: bool) -> str:

@@ -21,6 +21,7 @@ from shortloop.jobs.exax.evidence import watchers
 from shortloop.jobs.keys import closure as rooms
 from shortloop.jobs.keys import code, own_code
 from shortloop.jobs.keys.closure import closure
+from shortloop.jobs.keys.code import says_code
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -116,6 +117,34 @@ def test_every_form_of_import_counts(package: Path, statement: str, expected: se
     assert modules_of(package, statement) == {f"shortloop.{name}" for name in expected} | (
         {"shortloop"} if expected else set()
     )
+
+
+def test_libraries_that_types_of_options_are_made_of_count(package: Path) -> None:
+    """They are imported when the options of a job are checked."""
+    write(package, "shortloop/a.py", "def f(): ...\n")
+    statement = "if TYPE_CHECKING:\n    import pydantic\n    from shortloop.a import f"
+    file = write(package, "methods/a_try.py", statement)
+    modules, libraries = closure(file)
+    assert "shortloop.a" in modules
+    assert libraries == {"pydantic"}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from shortloop import stage\n@stage\ndef f(): ...", True),
+        ("from shortloop.jobs.exax.declare import stage as s\n@s\ndef f(): ...", True),
+        ("import shortloop\n@shortloop.stage\ndef f(): ...", True),
+        ("import shortloop as sl\n@sl.stage(units=f)\ndef g(): ...", True),
+        ("import shortloop.jobs.exax.declare as d\n@d.stage\nclass C: ...", True),
+        ("import shortloop.jobs.exax.declare\n@shortloop.jobs.exax.declare.stage\nclass C: ...", True),
+        ("import shortloop\ndef synthesis(): return shortloop.load('main-1').stage", False),
+        ("import other\n@other.stage\ndef f(): ...", False),
+        ("def synthesis(): ...", False),
+    ],
+)
+def test_a_method_that_is_made_of_a_stage_says_its_code(package: Path, code: str, expected: bool) -> None:
+    assert says_code(write(package, "methods/a_try.py", code)) is expected
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ PERHAPS = ("Job | None", Job | None)
 ONE_DATASET = ("Dataset", Dataset)
 MANY_DATASETS = ("list[Dataset]", list[Dataset])
 PERHAPS_A_DATASET = ("Dataset | None", Dataset | None)
+QUALIFIED = re.compile(r"\b(?:\w+\.)+(Job|Dataset)\b")
 
 _ready: dict[type[Stage], dict[str, TypeAdapter[object]]] = {}  # what validates each option, by its name
 
@@ -81,8 +83,7 @@ def fields_of(stage: type[Stage]) -> Fields:
     fields = Fields()
     for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
         for name, annotation in vars(kind).get("__annotations__", {}).items():
-            is_field = not str(annotation).startswith(("ClassVar", "typing.ClassVar"))
-            if not is_field:
+            if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
                 continue
             if hasattr(Stage, name) or name in (BEFORE, "datasets") or name.startswith("_"):
                 raise InputError(
@@ -98,7 +99,8 @@ def fields_of(stage: type[Stage]) -> Fields:
                 MANY_DATASETS: fields.dataset_lists,
                 PERHAPS_A_DATASET: fields.perhaps_datasets,
             }
-            names = next((names for words, names in sorts.items() if annotation in words), None)
+            plain = QUALIFIED.sub(r"\1", annotation) if isinstance(annotation, str) else annotation
+            names = next((names for words, names in sorts.items() if plain in words), None)
             if names is not None:
                 names.append(name)
             elif _names_jobs(annotation):

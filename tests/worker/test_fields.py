@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Optional
 import pytest
 
 from shortloop.errors import InputError, TransientError
-from shortloop.worker import stage
 from shortloop.worker.dataset import Dataset
 from shortloop.worker.fields import REQUIRED, fields_of, typed_options
 from shortloop.worker.stage import File, Job, Stage
@@ -93,13 +92,21 @@ def test_names_that_mean_something_else(name: str, annotation: str) -> None:
     assert not fields_of(type("Other", (Stage,), {"__annotations__": {name: "ClassVar[int]"}})).options
 
 
-OTHERS = ["Optional[Job]", "None | Job", "Sequence[Job]", "dict[str, Job]", "list[Job] | None", "stage.Job"]
+@pytest.mark.parametrize("before", ["", "stage.", "shortloop.worker.stage."])
+def test_jobs_may_be_named_with_their_module(before: str) -> None:
+    written = {"one": f"{before}Job", "many": f"list[{before}Job]", "perhaps": f"{before}Job | None"}
+    fields = fields_of(type("Other", (Stage,), {"__annotations__": written}))
+    assert (fields.jobs, fields.lists, fields.perhaps) == (["one"], ["many"], ["perhaps"])
+    assert not fields.options
+
+
+OTHERS = ["Optional[Job]", "None | Job", "Sequence[Job]", "dict[str, Job]", "list[Job] | None"]
 
 
 @pytest.mark.parametrize("written", OTHERS)
 @pytest.mark.parametrize("is_text", [True, False])
 def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None:
-    known = {"Optional": Optional, "Sequence": Sequence, "Job": Job, "stage": stage}
+    known = {"Optional": Optional, "Sequence": Sequence, "Job": Job}
     annotation = written if is_text else eval(written, known)
     other = type("Other", (Stage,), {"__annotations__": {"panel": annotation}})
     if annotation in (Job, Job | None):  # they are these

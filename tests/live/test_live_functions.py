@@ -1,6 +1,5 @@
 """Stages that are plain functions, on a real server: what they leave is read back, units that read the same
-are not
-computed again, and what comes out is what would come out anew."""
+are not computed again, and what comes out is what would come out anew, on any number of slices."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
@@ -104,6 +103,8 @@ FIRMS = {"a": 3, "b": 4, "c": 5, "007": 6}
 class FunctionsProject(LiveProject):
     """A panel, a fit for each of its firms, and results of every kind."""
 
+    more: ClassVar[dict[str, str]] = {}
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         for name in ("methods", "build_scripts", "dev"):
@@ -117,7 +118,7 @@ class FunctionsProject(LiveProject):
         self.ask()
 
     def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed")}
+        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed"), **self.more}
 
     def write_method(self, name: str, text: str) -> None:
         (self.folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
@@ -151,6 +152,12 @@ class FunctionsProject(LiveProject):
         jobs = json.loads((self.folder / "results/panel/summary.json").read_text(encoding="utf-8"))["jobs"]
         (job,) = [each["job"] for each in jobs if each["stage"] == stage]
         return open_result(self.folder / "workdirs/main" / job)
+
+
+class OnOneSlice(FunctionsProject):
+    """The same, where one process computes all units."""
+
+    more: ClassVar[dict[str, str]] = {"SHORTLOOP_SLICES": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +228,7 @@ def test_only_units_that_read_something_else_are_computed(
     assert f"{len(computed)} of {len(firms)} units computed" in said
     found = project.last("fit")
     if computed in (["b"], ["007", "a", "b"]):  # the others take as long
-        with served(FunctionsProject) as other:
+        with served(OnOneSlice) as other:
             other.write_panel(firms, **slopes)
             other.go()
             anew = other.last("fit")
@@ -231,6 +238,28 @@ def test_only_units_that_read_something_else_are_computed(
     assert f"{taken} of {len(firms)} read the same" in " ".join(
         project.shortloop("show", found.job).stdout.split()
     )
+
+
+@pytest.mark.parametrize(
+    ("imported", "named"),
+    [("import shortloop as sl", "sl"), ("import shortloop.jobs.exax.declare as declare", "declare")],
+)
+def test_stages_may_be_declared_by_the_name_of_a_module(
+    project: FunctionsProject, imported: str, named: str
+) -> None:
+    """They are stages all the same: an edit builds them again, once."""
+    project.write_panel(FIRMS)
+    text = FIT.replace("from shortloop import Job, stage", f"from shortloop import Job\n{imported}")
+    project.write_method("fit", text.replace("@stage", f"@{named}.stage"))
+    project.go()
+    project.computed()
+    project.write_method("fit", text.replace("@stage", f"@{named}.stage").replace(".mean()", ".min()"))
+    project.go()
+    assert project.computed() == sorted(FIRMS)
+    project.go()
+    assert project.computed() == []
+    assert project.last("fit")["mean"].min() == 0
+    project.write_method("fit", FIT)
 
 
 def test_what_all_units_share_computes_all_again(project: FunctionsProject) -> None:

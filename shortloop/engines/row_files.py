@@ -66,10 +66,8 @@ def _rows_of(file: Path) -> Iterator[tuple[int, bytes]]:
     while at + HEAD.size <= len(data):
         unit, length, known = HEAD.unpack_from(data, at)
         row = data[at + HEAD.size : at + HEAD.size + length]
-        if (
-            length < 0 or _hash(unit, length, row) != known
-        ):  # cut off while it was written; nothing comes after
-            return
+        if length < 0 or _hash(unit, length, row) != known:
+            return  # cut off while it was written; nothing comes after
         yield unit, row
         at += HEAD.size + length
 

@@ -10,6 +10,7 @@ import hashlib
 import pickle
 import struct
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
@@ -58,23 +59,27 @@ def _feed(found: Any, value: Any) -> None:
     elif kind in (bool, int) or value is None:
         _add(found, "plain", repr(value).encode())
     elif kind in (list, tuple):
-        _add(found, kind.__name__, str(len(value)).encode())
-        for each in value:
-            _feed(found, each)
+        _feed_all(found, kind.__name__, value)
     elif kind is dict:
-        _feed(found, ["dict", *(part for pair in value.items() for part in pair)])
+        _feed_all(found, "dict", [part for pair in value.items() for part in pair])
     elif numpy is not None and isinstance(value, numpy.generic):
-        _feed(found, ["generic", numpy.asarray(value)])
+        _feed_all(found, "generic", [numpy.asarray(value)])
     elif numpy is not None and kind in (numpy.ndarray, numpy.memmap):
         _feed_array(found, value)
     elif pandas is not None and kind is pandas.DataFrame:
         _feed_frame(found, value)
     elif pandas is not None and kind is pandas.Series:
-        _feed(found, ["series", value.name, value.to_frame()])
+        _feed_all(found, "series", [value.name, value.to_frame()])
     elif polars is not None and kind is polars.DataFrame:
         _add(found, "polars", value.rechunk().write_ipc(None).getvalue())
     else:
         _add(found, f"{kind.__module__}.{kind.__qualname__}", _pickled(value))
+
+
+def _feed_all(found: Any, kind: str, parts: Sequence[Any]) -> None:
+    _add(found, kind, str(len(parts)).encode())
+    for each in parts:
+        _feed(found, each)
 
 
 def _add(found: Any, kind: str, data: bytes) -> None:
@@ -83,7 +88,7 @@ def _add(found: Any, kind: str, data: bytes) -> None:
 
 
 def _feed_array(found: Any, array: np.ndarray) -> None:
-    _feed(found, ["array", str(array.dtype.descr), array.shape])
+    _feed_all(found, "array", [repr(array.dtype), array.shape])
     if array.dtype.hasobject:
         _feed(found, array.ravel().tolist())
     else:
@@ -91,7 +96,8 @@ def _feed_array(found: Any, array: np.ndarray) -> None:
 
 
 def _feed_frame(found: Any, frame: pd.DataFrame) -> None:
-    _feed(found, ["frame", len(frame), dict(frame.attrs), list(frame.index.names)])
+    names = [list(frame.index.names), list(frame.columns.names)]
+    _feed_all(found, "frame", [*frame.shape, dict(frame.attrs), *names])
     for level in range(frame.index.nlevels):
         _feed_column(found, frame.index.get_level_values(level))
     for name, column in frame.items():

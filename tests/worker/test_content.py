@@ -26,6 +26,7 @@ class Point:
 
 
 FRAME = pd.DataFrame({"firm": ["a", "b", "c"], "x": [1.0, 2.0, np.nan], "n": [1, 2, 3]})
+FIELDS = {"names": ["a", "b"], "formats": ["i4", "i2"]}
 DIFFERENT: dict[str, Any] = {
     "none": None, "false": False, "0": 0, "0.0": 0.0, "-0.0": -0.0, "nan": float("nan"), "text 0": "0",
     "bytes 0": b"0", "empty text": "", "empty bytes": b"", "1": 1, "true": True, "large": 2**80,
@@ -33,6 +34,12 @@ DIFFERENT: dict[str, Any] = {
     "list": [], "tuple": (), "dict": {}, "list of list": [[]], "list of 1": [1], "tuple of 1": (1,),
     "ab": ["a", "b"], "ab in one": ["ab"], "a, b": ["a, b"], "split": ["a", ["b"]],
     "dict ab": {"a": 1, "b": 2}, "dict ba": {"b": 2, "a": 1}, "pairs": [("a", 1), ("b", 2)],
+    "list like dict": ["dict", "a", 1, "b", 2], "list like generic": ["generic", np.array(1)],
+    "list like array": ["array", repr(np.arange(4).dtype), (4,)],
+    "list like series": ["series", "x", FRAME[["x"]]],
+    "list like frame": ["frame", 3, 3, {}, [None], [None]],
+    "overlapping": np.zeros(1, np.dtype({**FIELDS, "offsets": [0, 2]})),
+    "not overlapping": np.zeros(1, np.dtype({**FIELDS, "offsets": [0, 4]})),
     "array": np.arange(4), "array of 2": np.arange(4).reshape(2, 2), "array of i4": np.arange(4, dtype="i4"),
     "array of f8": np.arange(4.0), "array big endian": np.arange(4, dtype=">i8"), "0-d": np.array(1),
     "generic": np.int64(1), "objects": np.array(["a", None], object), "texts": np.array(["a"]),
@@ -41,6 +48,7 @@ DIFFERENT: dict[str, Any] = {
     "time": np.datetime64("2026-01-01"), "time ns": np.datetime64("2026-01-01", "ns"),
     "frame": FRAME, "frame of 2": FRAME[:2], "other order": FRAME[["x", "firm", "n"]],
     "renamed": FRAME.rename(columns={"x": "y"}), "other index": FRAME.set_axis([5, 6, 7]),
+    "named columns": FRAME.rename_axis(columns="k"), "frame in list": [FRAME], "two frames": [FRAME, FRAME],
     "named index": FRAME.rename_axis("k"), "index": FRAME.set_index("firm"), "i4": FRAME.astype({"n": "i4"}),
     "category": FRAME.astype({"firm": "category"}), "object": FRAME.astype({"firm": object}),
     "nullable": FRAME.astype({"n": "Int64"}), "one cell": FRAME.assign(x=[1.0, 2.0, 3.0]),

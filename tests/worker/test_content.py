@@ -26,7 +26,12 @@ class Point:
 
 
 FRAME = pd.DataFrame({"firm": ["a", "b", "c"], "x": [1.0, 2.0, np.nan], "n": [1, 2, 3]})
-FIELDS = {"names": ["a", "b"], "formats": ["i4", "i2"]}
+
+
+def fields(*offsets: int) -> Any:
+    return np.dtype({"names": ["a", "b"], "formats": ["i4", "i2"], "offsets": [*offsets]})
+
+
 DIFFERENT: dict[str, Any] = {
     "none": None, "false": False, "0": 0, "0.0": 0.0, "-0.0": -0.0, "nan": float("nan"), "text 0": "0",
     "bytes 0": b"0", "empty text": "", "empty bytes": b"", "1": 1, "true": True, "large": 2**80,
@@ -38,8 +43,8 @@ DIFFERENT: dict[str, Any] = {
     "list like array": ["array", repr(np.arange(4).dtype), (4,)],
     "list like series": ["series", "x", FRAME[["x"]]],
     "list like frame": ["frame", 3, 3, {}, [None], [None]],
-    "overlapping": np.zeros(1, np.dtype({**FIELDS, "offsets": [0, 2]})),
-    "not overlapping": np.zeros(1, np.dtype({**FIELDS, "offsets": [0, 4]})),
+    "overlapping": np.zeros(1, fields(0, 2)),
+    "not overlapping": np.zeros(1, fields(0, 4)),
     "array": np.arange(4), "array of 2": np.arange(4).reshape(2, 2), "array of i4": np.arange(4, dtype="i4"),
     "array of f8": np.arange(4.0), "array big endian": np.arange(4, dtype=">i8"), "0-d": np.array(1),
     "generic": np.int64(1), "objects": np.array(["a", None], object), "texts": np.array(["a"]),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.plain import as_read_back
 from shortloop.worker.content import SIZE
 from shortloop.worker.coverage import check_coverage, indices_of
 from shortloop.worker.figures import figure_files
 from shortloop.worker.names import check_array_name, check_file_name
-from shortloop.worker.records import ROWS, Array, Outside, save_array, write_record
+from shortloop.worker.records import ROWS, Array, Outside, check_no_mask, save_array, write_record
 from shortloop.worker.results import open_result
 from shortloop.worker.rows import pack, read_rows, write_rows
 from shortloop.worker.stage import Finished, Out, Outputs, Stage
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
 
-    from shortloop.worker.tables import DescribedTable, Table
 
 __all__ = ["keep_row", "keep_unit", "lay_out", "take_rows", "write_output"]
 
@@ -109,6 +110,7 @@ def keep_unit(
     if files and stage.grows:
         raise ValueError(f"{said} gives files; those of a job before are not taken over")
     for name, where in indices.items():
+        check_no_mask(name, values[name])
         value, array = np.asarray(values[name]), arrays[name]
         shape = array[where].shape
         if value.shape != shape or not np.can_cast(value.dtype, array.dtype, "same_kind"):
@@ -225,7 +227,7 @@ def write_output(
     ------
     ValueError
         If it gives something else than `Finished`, facts that are no plain data, what its units have given,
-        or a name that no file of a job can have.
+        or a name that no file of a job can have, or that two have.
     """
     kind = type(stage).__name__
     finished = stage.finish(Outputs(arrays, [row[SIZE:] for row in rows]))
@@ -243,11 +245,15 @@ def write_output(
         elif each.values is not None:
             save_array(name, each.values)
         described[name] = Array(each.axes, each.description, each.unit, outside)
-    tables = {name: _saved(name, table) for name, table in finished.tables.items()}
-    drawn = [figure_files(name, figure) for name, figure in finished.figures.items()]
-    whole = {path: content for each in (finished.files, *drawn) for path, content in each.items()}
-    for path, content in whole.items():
+    drawn = [figure_files(name, figure).items() for name, figure in finished.figures.items()]
+    whole = [*finished.files.items(), *itertools.chain.from_iterable(drawn)]
+    written = [*files, *(path for path, _ in whole), *(f"{name}.parquet" for name in finished.tables)]
+    for path, count in Counter(written).items():
         check_file_name(path)
+        if count > 1:
+            raise ValueError(f"{kind} gives {path} {count} times: a figure NAME is NAME.png and NAME.pdf")
+    tables = {name: save_table(name, table) for name, table in finished.tables.items()}
+    for path, content in whole:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(content)
     facts = dict(finished.facts)
@@ -267,18 +273,13 @@ def write_output(
         threads=threads,
         versions=task.versions,
     )
-    return [*whole, *(f"{name}.parquet" for name in tables), *([ROWS] if stage.collects else [])]
-
-
-def _saved(name: str, table: Table) -> DescribedTable:
-    check_file_name(f"{name}.parquet")
-    return save_table(name, table)
+    return [*written[len(files) :], *([ROWS] if stage.collects else [])]
 
 
 def _check_facts(kind: str, facts: Mapping[str, object]) -> None:
     for name, fact in facts.items():
         try:
-            json.dumps(fact, allow_nan=False)
+            as_read_back(fact)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{kind} gives a fact {name} that is no plain data: {error}") from None
 

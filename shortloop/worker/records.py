@@ -31,6 +31,7 @@ __all__ = [
     "DescribedOutside",
     "Outside",
     "Record",
+    "check_no_mask",
     "create_array",
     "noted",
     "reject",
@@ -184,10 +185,37 @@ def save_array(name: str, values: ArrayLike) -> None:
         Name of the array.
     values : array-like
         Its values; no objects.
+
+    Raises
+    ------
+    ValueError
+        If some are masked.
     """
     import numpy as np
 
+    check_no_mask(name, values)
     np.save(f"{name}.npy", np.asarray(values), allow_pickle=False)
+
+
+def check_no_mask(name: str, values: object) -> None:
+    """Refuse an array that hides values: what lies below its mask would be kept.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array.
+    values : object
+        Its values.
+
+    Raises
+    ------
+    ValueError
+        If some are masked.
+    """
+    import numpy as np
+
+    if np.ma.is_masked(values):
+        raise ValueError(f"values of {name} are masked, and masks are not kept: fill them, e.g. with nan")
 
 
 def write_record(

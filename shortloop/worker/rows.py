@@ -62,12 +62,12 @@ def pack(values: object, what: str) -> bytes:
             head.append([name, library_of(value), None, len(data)])
         else:
             array = np.asarray(value)
-            if array.dtype.kind not in KINDS:
+            if array.dtype.kind not in KINDS or np.ma.is_masked(value):
                 raise InputError(
                     f"{what} gives what cannot be kept",
                     field=str(name),
                     found=f"{type(value).__name__}: {value!r}"[:200],
-                    expected="a number, a text, a time, an array of these, or a table; nan if it is missing",
+                    expected="a number, a text, a time of NumPy, an array of these, or a table; nan for none",
                 )
             data = array.astype(array.dtype.newbyteorder("<")).tobytes()
             head.append([name, array.dtype.newbyteorder("<").str, array.shape, len(data)])

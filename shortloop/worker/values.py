@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from shortloop.errors import InputError
-from shortloop.plain import Plain
+from shortloop.plain import Plain, as_read_back
 from shortloop.worker.figures import is_figure
 from shortloop.worker.stage import Finished, Values
 from shortloop.worker.tables import is_table
@@ -79,7 +78,7 @@ def _is_not_finite(value: object) -> bool:
 
 def _plain(value: object, name: str, what: str) -> Plain:
     try:
-        text = json.dumps(value, allow_nan=False)
+        return as_read_back(value)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{what} returns what cannot be kept",
@@ -87,5 +86,3 @@ def _plain(value: object, name: str, what: str) -> Plain:
             found=f"{type(value).__name__}: {error}",
             expected="an array, a frame, a figure, plain data, or text or bytes under a name with an ending",
         ) from None
-    plain: Plain = json.loads(text)
-    return plain

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from in_process import do_job, files_of, keep_file
+from matplotlib.figure import Figure
 from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.span import Span
@@ -221,6 +223,9 @@ def test_an_output_is_not_given_twice(tmp_path: Path, monkeypatch: pytest.Monkey
         write_output(Twice(), task, {}, [])
 
 
+OTHER_KEYS: Any = {1: "a"}
+
+
 class Ends(Stage):
     """Leaves what it is told to."""
 
@@ -286,6 +291,11 @@ def test_a_stage_that_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
             "a fact rows that is no plain data: .*int64",
         ),
         (Finished({"share": float("nan")}), "a fact share that is no plain data"),
+        (Finished({"by": OTHER_KEYS}), "a fact by that is no plain data: 1 is a key"),
+        (Finished({"by": [{"a": OTHER_KEYS}]}), "a fact by that is no plain data: 1 is a key"),
+        (Finished(arrays={"a": Values(np.ma.masked_equal([1, 2], 1), "x", "")}), "values of a are masked"),
+        (Finished(files={"a.png": b""}, figures={"a": Figure()}), "gives a.png 2 times"),
+        (Finished(files={"a.parquet": b""}, tables={"a": pd.DataFrame()}), "gives a.parquet 2 times"),
         (Finished(files={"record.json": b""}), "'record.json': it is that of another file"),
         (Finished(files={"../a": b""}), "'../a': it must be below"),
         (Finished(arrays={"../a": Values(1, "", "")}), "'../a'"),

@@ -44,6 +44,10 @@ def test_all_comes_back(values: dict[str, Any]) -> None:
         np.testing.assert_array_equal(kept, wanted)
 
 
+def test_a_mask_that_hides_nothing_is_none() -> None:
+    np.testing.assert_array_equal(unpack(pack({"x": np.ma.array([1, 2])}, "unit"))["x"], [1, 2])
+
+
 def test_a_table_comes_back() -> None:
     table = pd.DataFrame({"x": [1.5, 2.5], "s": ["a", "b"]})
     found = unpack(pack({"t": table, "n": 3}, "unit"))
@@ -52,7 +56,20 @@ def test_a_table_comes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "given_", [None, 1.0, [1], {}, {"x": None}, {"x": object()}, {"x": 2**70}, {"x": ["a", None]}]
+    "given_",
+    [
+        None,
+        1.0,
+        [1],
+        {},
+        {"x": None},
+        {"x": object()},
+        {"x": 2**70},
+        {"x": ["a", None]},
+        {"x": np.ma.masked_equal([1, 2], 1)},
+        {"x": np.ma.masked},
+        {"x": pd.Timestamp("2026-01-01")},
+    ],
 )
 def test_what_cannot_be_kept_is_refused(given_: Any) -> None:
     with pytest.raises(InputError, match="F7 of fit gives"):

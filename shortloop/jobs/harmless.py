@@ -114,7 +114,7 @@ def _declare(store: Store, stage: str, asked: Sequence[tuple[Built, Request]], w
             refused.append(f"{name}: {short_list([_words(each, wanted) for each in others])}")
             continue
         found = store.find(before.key)
-        what = reason_to_build(store, parts, before, wanted.jobs)
+        what = reason_to_build(store, parts, before, wanted.sources)
         if found is None:
             gone = store.damaged.get(before.key)
             done.left.append(f"{name}: {before.job} {f'was damaged: {gone[1]}' if gone else 'is gone'}")

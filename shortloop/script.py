@@ -9,7 +9,7 @@ import os
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import TypeVar, cast, overload
 
 from pydantic import BaseModel
 
@@ -46,7 +46,8 @@ def pipeline(
     """Make a function the ``main`` of a build script.
 
     It takes a `shortloop.jobs.pipeline.Run`, asks it for jobs, and returns the last one. Tables, figures and
-    files of that are copied into the folder of results, with a summary of all jobs.
+    files of that are copied into the folder of results, with a summary of all jobs: into one of the script's
+    name, without ``build_``, followed by that of the settings, if this is another.
 
     Parameters
     ----------
@@ -74,9 +75,7 @@ def pipeline(
     return lambda decorated: _script(decorated, lambda: _with_settings(decorated, settings))
 
 
-def _script(
-    function: Callable[..., Built], prepared: Callable[[], tuple[Plain, SettingsFile | None]]
-) -> Main:
+def _script(function: Callable[..., Built], prepared: Callable[[], Prepared]) -> Main:
     script = function.__module__.rpartition(".")[2]
 
     def main(urd: Urd) -> int:
@@ -85,7 +84,9 @@ def _script(
         except InputError as error:
             say_why(error)
             return 1
-        name = script.removeprefix("build_") if settings is None else settings.name
+        name = script.removeprefix("build_")
+        if settings is not None and settings.name != name:
+            name = f"{name}-{settings.name}"  # one script may run with several, and several with one
         return run_pipeline(
             urd,
             pipeline,
@@ -99,13 +100,22 @@ def _script(
 
 
 def _with_settings(function: WithSettings[M], file: str) -> Prepared:
-    parameter = [*inspect.signature(function).parameters][1]
-    record: type[M] = typing.get_type_hints(function)[parameter]
+    parameters = [*inspect.signature(function).parameters]
+    record = typing.get_type_hints(function).get(parameters[1]) if len(parameters) == 2 else None
+    if not (inspect.isclass(record) and issubclass(record, BaseModel)):
+        raise InputError(
+            f"{function.__name__} of a build script does not say which settings it takes",
+            file=inspect.getsourcefile(function),
+            found=f"{function.__name__}{inspect.signature(function)}",
+            expected="the run, and settings with the class that they are of",
+            hint=f"write e.g. `def {function.__name__}(run, settings: Analysis)`, with a class Analysis of "
+            "shortloop.Settings",
+        )
     default = project_directory() / file
-    path = settings_path(SETTINGS_VARIABLE, default, base=user_directory())
+    path = settings_path([SETTINGS_VARIABLE], default, base=user_directory())
     found = read_settings(path, record, noun="settings", variable=SETTINGS_VARIABLE)
     name = str(getattr(found, "name", path.stem))
-    return lambda run: function(run, found), SettingsFile(name, path, "settings", default)
+    return lambda run: function(run, cast("M", found)), SettingsFile(name, path, "settings", default)
 
 
 def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:

@@ -44,13 +44,12 @@ SettingsFile = Annotated[
     Path | None,
     typer.Option(
         "--settings",
-        "--study",
         readable=False,
-        help="Settings file; default: the one that STUDY names, else the script's own.",
+        help="Settings file; default: the one that SHORTLOOP_SETTINGS names, else the script's own.",
     ),
 ]
 SettingsName = Annotated[
-    str | None, typer.Option("--settings", "--study", help="Only jobs of the settings of this name.")
+    str | None, typer.Option("--settings", help="Only jobs of the settings of this name.")
 ]
 Until = Annotated[
     str | None,

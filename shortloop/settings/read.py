@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,16 +19,20 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def settings_path(
-    variable: str, default: Path, environ: Mapping[str, str] = os.environ, *, base: Path | None = None
+    variables: Sequence[str],
+    default: Path,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    base: Path | None = None,
 ) -> Path:
     """The settings file that a run uses.
 
     Parameters
     ----------
-    variable : str
-        Environment variable that names it.
+    variables : sequence of str
+        Environment variables that name it; the first that is set counts.
     default : Path
-        Where it is if that is not set, or to nothing.
+        Where it is if none is set, or to nothing.
     environ : mapping of str to str
         Environment variables; default: those of the process.
     base : Path, optional
@@ -39,7 +43,7 @@ def settings_path(
     Path
         Absolute, if `default` is.
     """
-    given = environ.get(variable)
+    given = next((environ[each] for each in variables if environ.get(each)), None)
     return Path(os.path.abspath((base or Path.cwd()) / os.path.expanduser(given))) if given else default
 
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 __all__ = ["SETTINGS_VARIABLE"]
 
-SETTINGS_VARIABLE = "STUDY"
+SETTINGS_VARIABLE = "SHORTLOOP_SETTINGS"

@@ -79,8 +79,8 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("run", ("--settings", "--study", "--until", "--only", "--partition", "--force", "build_pipeline")),
-        ("plan", ("--settings", "--study", "--all", "--until", "--force", "build_pipeline")),
+        ("run", ("--settings", "--until", "--only", "--partition", "--force", "build_pipeline")),
+        ("plan", ("--settings", "--all", "--until", "--force", "build_pipeline")),
         ("harmless", ("STAGE", "WHY", "SCRIPT", "--settings")),
         ("why", ("JOB", "--full")),
         ("show", ("JOB", "main-12")),

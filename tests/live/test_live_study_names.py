@@ -40,7 +40,7 @@ def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
     assert "1 jobs built" in run(toy).stdout
     second.write_text(STUDY.replace("seed = 3", "seed = 4"), encoding="utf-8")
 
-    said = toy.shortloop("plan", "seed", "--study", "second.toml")
+    said = toy.shortloop("plan", "seed", "--settings", "second.toml")
     assert said.returncode == 0, said.stderr
     assert "1 job would be built" in said.stdout
     assert "a run would not begin: another study file has the name live too" in said.stdout
@@ -51,7 +51,7 @@ def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
         assert words in refused.stdout + refused.stderr
     assert "0 jobs built, 1 reused" in run(toy).stdout  # nothing was changed for the first
 
-    taken = toy.shortloop("run", "seed", "--study", "second.toml", "--take-over")
+    taken = toy.shortloop("run", "seed", "--settings", "second.toml", "--take-over")
     assert taken.returncode == 0, taken.stderr
     assert f"the study live was run from {first} before" in taken.stdout
     assert "1 jobs built" in taken.stdout

@@ -59,10 +59,13 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     default = Path("/far/default.toml")
     monkeypatch.chdir(tmp_path)
-    assert settings_path("RECIPE", default, {}) == default
-    assert settings_path("RECIPE", default, {"RECIPE": ""}) == default
-    assert settings_path("RECIPE", default, {"RECIPE": "mine.toml"}) == tmp_path / "mine.toml"
-    assert settings_path("RECIPE", default, {"RECIPE": "a/../b"}, base=Path("/base")) == Path("/base/b")
+    assert settings_path(["RECIPE"], default, {}) == default
+    assert settings_path(["RECIPE"], default, {"RECIPE": ""}) == default
+    assert settings_path(["RECIPE"], default, {"RECIPE": "mine.toml"}) == tmp_path / "mine.toml"
+    assert settings_path(["RECIPE"], default, {"RECIPE": "a/../b"}, base=Path("/base")) == Path("/base/b")
+    both = {"FIRST": "one.toml", "RECIPE": "mine.toml"}
+    assert settings_path(["FIRST", "RECIPE"], default, both) == tmp_path / "one.toml"
+    assert settings_path(["FIRST", "RECIPE"], default, {**both, "FIRST": ""}) == tmp_path / "mine.toml"
 
 
 def test_paths_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:

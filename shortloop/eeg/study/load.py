@@ -9,17 +9,19 @@ from pathlib import Path
 from shortloop.eeg.study.schema import Study
 from shortloop.settings.paths import expand_path
 from shortloop.settings.read import read_settings, settings_path
-from shortloop.settings.variable import SETTINGS_VARIABLE as STUDY_VARIABLE
+from shortloop.settings.variable import SETTINGS_VARIABLE
 
 __all__ = ["DEFAULT_STUDY", "STUDY_VARIABLE", "data_folder", "read_study", "study_path"]
 
+STUDY_VARIABLE = "STUDY"
 DEFAULT_STUDY = Path(__file__).with_name("default.toml")
 
 
 def study_path(
     environ: Mapping[str, str] = os.environ, *, base: Path | None = None, default: Path = DEFAULT_STUDY
 ) -> Path:
-    """The study file that a run uses: the one that the variable STUDY names, else a default.
+    """The study file that a run uses: the one that the variable SHORTLOOP_SETTINGS, or STUDY, names, else a
+    default.
 
     Parameters
     ----------
@@ -35,7 +37,7 @@ def study_path(
     Path
         Absolute.
     """
-    return settings_path(STUDY_VARIABLE, default, environ, base=base)
+    return settings_path([SETTINGS_VARIABLE, STUDY_VARIABLE], default, environ, base=base)
 
 
 def read_study(path: str | os.PathLike[str] = DEFAULT_STUDY) -> Study:

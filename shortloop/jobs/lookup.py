@@ -102,6 +102,7 @@ class Lookup:
             wanted.stage,
             wanted.partition,
             seconds=0.0 if before is None else float(before.cost.get("seconds", 0)),
+            has_tables=before is not None and before.has_tables,
             plan=PERHAPS if perhaps else BUILD,
             reason=perhaps or self.reason(wanted, parts),
         )

@@ -44,7 +44,7 @@ class Built:
     rejected : bool
         Whether it rejected its input: all that it left is a message.
     has_tables : bool
-        Whether it left tables.
+        Whether it left tables; in a plan, whether the job in its place did, if it is still to be built.
     plan : {"", "reuse", "build", "perhaps"}
         In a plan, what would be done; perhaps: if a job above comes out different.
     reason : str

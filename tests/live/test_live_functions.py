@@ -262,6 +262,20 @@ def test_stages_may_be_declared_by_the_name_of_a_module(
     project.write_method("fit", FIT)
 
 
+def test_a_plan_takes_it_that_tables_stay_tables(project: FunctionsProject) -> None:
+    """A job below one that may come out different is perhaps built: libraries that read tables stay in its
+    key."""
+    project.write_panel(FIRMS)
+    project.go()
+    project.write_panel(FIRMS, c=4.0)
+    said = project.shortloop("plan", "panel").stdout
+    assert "0 jobs would be built, 3 perhaps" in said
+    assert "perhaps 1 × fit: if panel comes out different" in said
+    project.computed()
+    project.go()
+    assert project.computed() == ["c"]
+
+
 def test_what_all_units_share_computes_all_again(project: FunctionsProject) -> None:
     project.write_panel(FIRMS)
     project.go()

@@ -22,6 +22,7 @@ from shortloop.jobs.store.harmless import Change, Harmless
 from shortloop.jobs.store.notes import NOTED
 from shortloop.plain import Plain
 from shortloop.worker.records import FORMAT, RECORD, ROWS
+from shortloop.worker.tables import is_table_file
 
 __all__ = [
     "MANIFEST",
@@ -123,6 +124,11 @@ class Manifest:
         """The option in which it can grow; empty if there is none."""
         names = self.parts.options if self.base else ()
         return next((name for name in names if self.parts.key(without=name) == self.base), "")
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether it left tables."""
+        return any(map(is_table_file, self.files))
 
     def declared(self) -> list[tuple[str, str, Harmless]]:
         """What it counts as, beside what it was made of.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.jobs.store.manifest import Manifest
-from shortloop.worker.tables import is_table_file
 
 __all__ = ["StoredJob"]
 
@@ -56,5 +55,5 @@ class StoredJob:
         -------
         StoredJob
         """
-        seconds, has_tables = float(manifest.cost.get("seconds", 0)), any(map(is_table_file, manifest.files))
-        return cls(manifest.job, folder, manifest.content, seconds, manifest.rejected, has_tables)
+        seconds = float(manifest.cost.get("seconds", 0))
+        return cls(manifest.job, folder, manifest.content, seconds, manifest.rejected, manifest.has_tables)

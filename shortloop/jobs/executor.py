@@ -193,7 +193,7 @@ def _with_units(built: Built) -> Built:
         return built
     number = len(record["facts"]["units"])
     computed = number - record.get("taken", 0)
-    return replace(built, reason=f"{built.reason}; {computed} of {number} units computed")
+    return replace(built, reason=f"{computed} of {number} units computed; {built.reason}")
 
 
 def run_pipeline(

@@ -164,10 +164,6 @@ class _Work:
                 Path(file).unlink()
             return []
         check_located()
-        if twice := sorted({*files} & {*written}):
-            raise ValueError(
-                f"{type(self.stage).__name__} gives {twice[0]} at its end, as one of its units does"
-            )
         return [*files, *written]
 
 

@@ -256,7 +256,7 @@ class Twice(Powers):
 
 
 def test_the_end_gives_no_file_of_a_unit(jobs: Jobs) -> None:
-    with pytest.raises(ValueError, match=r"gives pages/0\.txt at its end, as one of its units"):
+    with pytest.raises(ValueError, match=r"gives pages/0\.txt 2 times"):
         jobs.run(Twice, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
 
 

@@ -60,6 +60,8 @@ def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
         ),
         _summary(plan.jobs, means),
     )
+    if plan.waits_for is not None:
+        print_lines(f"what comes after is not known: the pipeline asks for results of {plan.waits_for.name}")
     if plan.note:
         print_lines(plan.note)
     if plan.unread:

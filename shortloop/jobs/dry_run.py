@@ -52,7 +52,7 @@ class DryRun:
         """
         with Store(slices_now) as store:
             plan = self._planner(Lookup(store, name))
-            pipeline(plan)
+            plan.follow(pipeline)
             plan.jobs[:] = choose(Selection.given(), plan, store.index).plan
             if settings is not None:
                 plan.note = _said_of(store, settings)

@@ -23,7 +23,7 @@ from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.lookup import Lookup, reused
 from shortloop.jobs.part import ASKED, Part, choose, lacking
-from shortloop.jobs.pipeline import Built, Pipeline, Run
+from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import configuration, configuration_file
@@ -243,7 +243,7 @@ def run_pipeline(
             _begin(store, settings)
             store.index.begun(name, settings.name if settings else "")
             plan = Planner(Lookup(store, name))
-            pipeline(plan)
+            plan.follow(pipeline)
             part = choose(selection, plan, store.index)
             if settings is not None:
                 settings.note(store.index)
@@ -299,6 +299,10 @@ def _execute(
         record.jobs = run.done
         try:
             last = pipeline(run)
+        except NotThereYet as error:
+            if len(run.done) < len(part.chosen):
+                raise
+            last = error.job  # all that was asked for is there
         finally:
             preload.forget()
             store.index.put_in_places(lookup.places)

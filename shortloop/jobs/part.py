@@ -33,12 +33,15 @@ class Part:
         Those of the part.
     forced : frozenset of int
         Those that are built though they are there.
+    is_open : bool
+        Whether more jobs may come, which none of it is made from.
     """
 
     selection: Selection = field(default_factory=Selection)
     jobs: tuple[Built, ...] = ()
     chosen: frozenset[int] = frozenset()
     forced: frozenset[int] = frozenset()
+    is_open: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -72,6 +75,8 @@ class Part:
         if self.is_whole:
             return True
         planned = self.jobs[number] if number < len(self.jobs) else None
+        if planned is None and self.is_open:
+            return False
         if planned is None or (planned.stage, planned.partition) != (stage, partition):
             raise InputError(
                 "the pipeline asks for other jobs than when it was planned, so no part of it can be told",
@@ -106,14 +111,14 @@ def choose(selection: Selection, plan: Planner, places: Places) -> Part:
     if not selection.words:
         return Part(selection, tuple(plan.jobs))
     sources = _sources(plan)
-    meant = _meant(selection, plan.jobs)
+    meant = _meant(selection, plan)
     chosen = meant if selection.only else meant | _above(meant, sources)
     forced = {number for each in selection.force for number in _forced(each, plan, places, chosen)}
     if selection.only and not plan.unread:  # else it shows when their files are read
         above = _above(meant, sources) - meant
         lacking(selection, [plan.jobs[number] for number in sorted(above)])
     jobs = _with_forced(plan.jobs, forced, sources)
-    return Part(selection, tuple(jobs), frozenset(chosen), frozenset(forced))
+    return Part(selection, tuple(jobs), frozenset(chosen), frozenset(forced), plan.waits_for is not None)
 
 
 def lacking(selection: Selection, above: Iterable[Built]) -> None:
@@ -161,7 +166,8 @@ def _above(jobs: Iterable[int], sources: Sequence[set[int]]) -> set[int]:
     return found
 
 
-def _meant(selection: Selection, jobs: Sequence[Built]) -> set[int]:
+def _meant(selection: Selection, plan: Planner) -> set[int]:
+    jobs = plan.jobs
     if not selection.stage:
         return set(range(len(jobs)))
     option = "--until" if selection.until else "--only"
@@ -169,7 +175,13 @@ def _meant(selection: Selection, jobs: Sequence[Built]) -> set[int]:
     if not of_stage:
         stages = dict.fromkeys(job.stage for job in jobs)
         raise InputError(
-            "the pipeline has no such stage", field=option, found=selection.stage, expected=", ".join(stages)
+            "the pipeline has no such stage",
+            field=option,
+            found=selection.stage,
+            expected=", ".join(stages),
+            hint=None
+            if plan.waits_for is None
+            else f"results of {plan.waits_for.name} say what comes after it: build it first, with --until",
         )
     if not selection.partition:
         return of_stage

@@ -8,17 +8,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from shortloop.errors import InputError
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.lookup import open_job
 from shortloop.worker.inputs import File
 from shortloop.worker.results import Result
 
-__all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "BuiltDataset", "Jobs", "Pipeline", "Run"]
+__all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "BuiltDataset", "Jobs", "NotThereYet", "Pipeline", "Run"]
 
 DEFAULT = "default"
 """The name that exax gives to a dataset without one."""
 NO_RESULT = Path()  # the folder of a job that is only planned
 BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
+
+
+class NotThereYet(InputError):
+    """A pipeline asks for results of a job that is still to be built.
+
+    Parameters
+    ----------
+    job : Built
+        The job.
+    """
+
+    def __init__(self, job: Built) -> None:
+        self.job = job
+        super().__init__(
+            "the pipeline asks for results of a job that is not there",
+            found=job.name,
+            hint="run all of the pipeline",
+        )
 
 
 @dataclass(frozen=True)
@@ -63,13 +82,25 @@ class Built:
     plan: str = ""
     reason: str = ""
 
+    @property
+    def name(self) -> str:
+        """Its stage and partition."""
+        return " ".join(filter(None, (self.stage, self.partition)))
+
     def result(self) -> Result:
         """Its arrays and record.
 
         Returns
         -------
         Result
+
+        Raises
+        ------
+        NotThereYet
+            If it is still to be built: a plan ends there.
         """
+        if self.plan in (BUILD, PERHAPS):
+            raise NotThereYet(self)
         return open_job(self.path)
 
 
@@ -210,4 +241,4 @@ class Run(ABC):
 
 
 Pipeline = Callable[[Run], Built]
-"""Asks a run for jobs, one after the other, and gives the last one."""
+"""Asks a run for jobs, one after the other, and gives the last one. Which ones, may hang on their results."""

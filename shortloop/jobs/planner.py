@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.pipeline import Built, Run
+from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
 from shortloop.jobs.request import Request
 from shortloop.jobs.store.inputs import known_content
 from shortloop.worker.inputs import File
@@ -30,8 +30,23 @@ class Planner(Run):
         """What was asked for, of each of its jobs."""
         self.unread = 0
         """How many input files are new or changed, so that their content is not known yet."""
+        self.waits_for: Built | None = None
+        """The job whose results say what comes after it, if the pipeline was planned no further."""
         self.note = ""
         """What a run would say before it begins; empty: nothing."""
+
+    def follow(self, pipeline: Pipeline) -> None:
+        """Plan a pipeline, as far as it can be told now.
+
+        Parameters
+        ----------
+        pipeline : callable
+            The pipeline.
+        """
+        try:
+            pipeline(self)
+        except NotThereYet as error:
+            self.waits_for = error.job
 
     def build(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
@@ -244,8 +245,10 @@ def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
 
 
 def _name(name: Any) -> Plain:
-    """The name of a unit, as plain data."""
+    """The name of a unit, as plain data; None if it is missing, as where `groupby` keeps what has no name."""
     if isinstance(name, tuple):
         return [_name(each) for each in name]
     plain = name.item() if hasattr(name, "item") else name
-    return plain if isinstance(plain, str | int | float | bool) else str(plain)
+    if isinstance(plain, str | int | bool) or (isinstance(plain, float) and math.isfinite(plain)):
+        return plain
+    return None if plain is None or str(plain) in ("nan", "NaT", "<NA>") else str(plain)

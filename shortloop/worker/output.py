@@ -251,9 +251,7 @@ def write_output(
     for path, count in Counter(written).items():
         check_file_name(path)
         if count > 1:
-            raise ValueError(
-                f"{kind} gives {path} {count} times; a figure NAME is NAME.png and NAME.pdf, a table NAME.parquet"
-            )
+            raise ValueError(f"{kind} gives {path} {count} times: a figure NAME is NAME.png and NAME.pdf")
     tables = {name: save_table(name, table) for name, table in finished.tables.items()}
     for path, content in whole:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

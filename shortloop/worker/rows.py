@@ -62,7 +62,8 @@ def pack(values: object, what: str) -> bytes:
             head.append([name, library_of(value), None, len(data)])
         else:
             array = np.asarray(value)
-            if array.dtype.kind not in KINDS or np.ma.is_masked(value):
+            cut_off = isinstance(value, str) and array.item() != value  # by NumPy: \0 at the end of a text
+            if array.dtype.kind not in KINDS or np.ma.is_masked(value) or cut_off:
                 raise InputError(
                     f"{what} gives what cannot be kept",
                     field=str(name),

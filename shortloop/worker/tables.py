@@ -305,8 +305,14 @@ def unit_frame(units: Sequence[Plain], columns: Mapping[str, np.ndarray]) -> pd.
     """
     need("tables", NEEDED[PANDAS])
     pandas = _load(PANDAS)
-    parts = [tuple(each) for each in units if isinstance(each, list)]  # of a name that has several
-    index = pandas.MultiIndex.from_tuples(parts) if parts else pandas.Index(units, name=UNIT)
+    names = [tuple(each) if isinstance(each, list) else each for each in units]
+    lengths = {len(each) if isinstance(each, tuple) else 0 for each in names}
+    of_parts = len(lengths) == 1 and lengths != {0}
+    index = (
+        pandas.MultiIndex.from_tuples(names)
+        if of_parts
+        else pandas.Index(names, name=UNIT, tupleize_cols=False)
+    )
     frame: pd.DataFrame = pandas.DataFrame(dict(columns), index=index)
     return frame
 

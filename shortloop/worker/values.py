@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from shortloop.errors import InputError
 from shortloop.plain import Plain, as_read_back
 from shortloop.worker.figures import is_figure
+from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.stage import Finished, Values
 from shortloop.worker.tables import is_table
 
@@ -39,7 +40,7 @@ def sorted_out(given: object, what: str) -> Finished:
     Raises
     ------
     InputError
-        If it is no mapping, or a value is nothing of these.
+        If it is no mapping, or a value is nothing of these, or has a name that no file can have.
     """
     import numpy as np
 
@@ -66,9 +67,18 @@ def sorted_out(given: object, what: str) -> Finished:
         elif is_figure(value):
             figures[name] = cast("Figure", value)
         elif isinstance(value, np.ndarray | np.generic) or _is_not_finite(value):
+            if np.asarray(value).dtype.hasobject or np.ma.is_masked(value):
+                raise _not_kept(name, what, "objects, or values below a mask, in an array")
             arrays[name] = Values(cast("np.ndarray", value), "", "")
         else:
             facts[name] = _plain(value, name, what)
+    try:
+        for name in arrays:
+            check_array_name(name)
+        for name in (*files, *tables, *figures):
+            check_file_name(name)
+    except ValueError as error:
+        raise InputError(f"{what} returns a value of a name that it cannot have", found=str(error)) from None
     return Finished(facts, arrays, files, tables, figures)
 
 
@@ -80,9 +90,15 @@ def _plain(value: object, name: str, what: str) -> Plain:
     try:
         return as_read_back(value)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{what} returns what cannot be kept",
-            field=name,
-            found=f"{type(value).__name__}: {error}",
-            expected="an array, a frame, a figure, plain data, or text or bytes under a name with an ending",
-        ) from None
+        raise _not_kept(name, what, f"{type(value).__name__}: {error}", hasattr(value, "to_frame")) from None
+
+
+def _not_kept(name: str, what: str, found: str, has_frame: bool = False) -> InputError:
+    return InputError(
+        f"{what} returns what cannot be kept",
+        field=name,
+        found=found,
+        expected="an array of numbers, texts or times, a frame, a figure, plain data, or text or bytes under "
+        "a name with an ending",
+        hint="`.to_frame()` makes a frame of it" if has_frame else None,
+    )

@@ -19,6 +19,7 @@ from shortloop.worker.output import keep_row, take_rows, write_output
 from shortloop.worker.results import open_result
 from shortloop.worker.stage import Job
 from shortloop.worker.task import Task
+from shortloop.worker.values import sorted_out
 
 
 def everything(
@@ -152,6 +153,23 @@ def test_groups_of_pandas_are_units() -> None:
     assert [two.unit_name(unit) for unit in range(2)] == ["['a', 2] of <lambda>", "['b', 1] of <lambda>"]
 
 
+NAMES: list[tuple[Any, Any]] = [
+    (float("nan"), None), (None, None), (pd.NaT, None), (pd.NA, None), (np.float64("nan"), None),
+    (float("inf"), "inf"), (np.int64(3), 3), (2.5, 2.5), (True, True), (("a", float("nan")), ["a", None]),
+    (pd.Timestamp("2026-01-01"), "2026-01-01 00:00:00"), ("nan", "nan"), ("", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "kept"), NAMES)
+def test_any_name_of_a_unit_is_kept_as_plain_data(tmp_path: Path, name: Any, kept: Any) -> None:
+    found, _ = done(opened(power, lambda: [(name, [1]), ("other", [2])]), tmp_path / "main-1")
+    assert found.facts["units"] == [kept, "other"]
+    frame = found.frame()
+    assert frame["power"].tolist() == [1, 4]
+    first = frame.index[0]
+    assert pd.isna(first) if kept is None else first == (tuple(kept) if isinstance(kept, list) else kept)
+
+
 def test_an_error_names_its_unit() -> None:
     def fails(read: list[int]) -> dict[str, Any]:
         raise ZeroDivisionError("no")
@@ -174,6 +192,26 @@ def test_an_error_names_its_unit() -> None:
 def test_units_that_are_none_are_refused(units: Callable[..., Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         opened(power, units)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([1], "returns no values by name"),
+        ({1: 2}, "whose name is no text"),
+        ({"a/b": np.arange(3)}, "of a name that it cannot have"),
+        ({"a.npy": "x"}, "of a name that it cannot have"),
+        ({"../a.txt": "x"}, "of a name that it cannot have"),
+        ({"o": np.array(["a", None], object)}, "returns what cannot be kept"),
+        ({"m": np.ma.masked_equal([1, 2], 1)}, "returns what cannot be kept"),
+        ({"s": pd.Series([1])}, r"`.to_frame\(\)` makes a frame of it"),
+        ({"k": {1: "a"}}, "1 is a key, and no text"),
+        ({"d": {1, 2}}, "returns what cannot be kept"),
+    ],
+)
+def test_what_a_function_may_not_return(given: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        sorted_out(given, "fit")
 
 
 def no_type(rows, formula): ...  # type: ignore[no-untyped-def]

@@ -68,6 +68,7 @@ def test_a_table_comes_back() -> None:
         {"x": ["a", None]},
         {"x": np.ma.masked_equal([1, 2], 1)},
         {"x": np.ma.masked},
+        {"x": "a\0"},
         {"x": pd.Timestamp("2026-01-01")},
     ],
 )

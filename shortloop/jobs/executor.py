@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +41,7 @@ from shortloop.text import one_line
 from shortloop.worker.fields import BEFORE
 from shortloop.worker.inputs import File
 
-__all__ = ["Executor", "run_pipeline"]
+__all__ = ["Executor", "begun", "run_pipeline"]
 
 PREPARE = "shortloop.prepare"
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
@@ -232,16 +233,7 @@ def run_pipeline(
     prepare_script()
     try:
         selection = Selection.given()
-        with (
-            recorded(name, settings, selection.words) as record,
-            explained(),
-            signals_raise(),
-            only_run(name),
-            watched(),
-            Store(slices_now) as store,
-        ):
-            _begin(store, settings)
-            store.index.begun(name, settings.name if settings else "")
+        with begun(name, settings, selection.words) as (store, record):
             plan = Planner(Lookup(store, name))
             plan.follow(pipeline)
             part = choose(selection, plan, store.index)
@@ -262,6 +254,39 @@ def run_pipeline(
         print("interrupted: finished jobs are kept; run again to go on", file=sys.stderr, flush=True)
         return 130
     return 0
+
+
+@contextmanager
+def begun(
+    name: str, settings: SettingsFile | None = None, part: str = ""
+) -> Iterator[tuple[Store, Recorder]]:
+    """A run: nobody else's jobs are built, signals end it with its job, and a record of it is kept.
+
+    Parameters
+    ----------
+    name, settings
+        As of `run_pipeline`.
+    part : str, optional
+        Which part of the pipeline was asked for, as on the command line.
+
+    Yields
+    ------
+    store : Store
+        The finished jobs.
+    record : Recorder
+        To be told what is built.
+    """
+    with (
+        recorded(name, settings, part) as record,
+        explained(),
+        signals_raise(),
+        only_run(name),
+        watched(),
+        Store(slices_now) as store,
+    ):
+        _begin(store, settings)
+        store.index.begun(name, settings.name if settings else "")
+        yield store, record
 
 
 def _begin(store: Store, settings: SettingsFile | None) -> None:

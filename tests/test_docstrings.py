@@ -22,7 +22,8 @@ def public_functions(file: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.Cl
             yield node.name, node
             if isinstance(node, ast.ClassDef):
                 for inner in node.body:
-                    if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
+                    is_public = isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_")
+                    if isinstance(inner, ast.FunctionDef) and is_public and not is_overload(inner):
                         yield f"{node.name}.{inner.name}", inner
 
 

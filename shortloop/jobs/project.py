@@ -13,6 +13,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.system_errors import if_writable, system_error, unreadable
 
 __all__ = [
+    "CELLS",
     "DELETED",
     "FINISHED",
     "SET_ASIDE",
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 CONFIGURATION = "accelerator.conf"
+CELLS = "notebook_cells"
+"""The package of methods that stages of notebooks are."""
 FINISHED = "post.json"
 """exax writes it last."""
 SET_ASIDE = "post.damaged.json"

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.errors import InputError
+from shortloop.jobs.exax.cells import find_announced, load_announced
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, see_ends
 from shortloop.jobs.exax.listener import PATIENCE, answers, socket_file
@@ -48,6 +49,7 @@ def prepare_server() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     one_at_a_time()
     look_often_for_end()
+    load_announced()
     forget_other_slices(cfg.slices)
     own(workdirs)
     answer_this_user_only()
@@ -68,6 +70,7 @@ def prepare_runner() -> None:
     """
     if runs_jobs():
         load_from_source()
+        find_announced()
         forks_end_with_this()
         see_ends()
         leave_pipe_of_job()

@@ -13,7 +13,7 @@ from shortloop import _PUBLIC
 from shortloop.jobs.keys.methods import module_of
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.jobs.keys.source import read_source
-from shortloop.jobs.project import project_directory
+from shortloop.jobs.project import CELLS, project_directory
 
 __all__ = ["SETTING_UP", "closure", "closure_of"]
 
@@ -74,6 +74,8 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     if parts[0] == PACKAGE:  # which may be installed: what lies beside it then is libraries
         project = project_directory()
         above = [package for package in above if _files_of(ROOT, package, names_in)]
+    elif parts[0] == CELLS:  # it is written elsewhere, and imports what the project has
+        project, above = project_directory(), []
     elif is_own(str(file)):
         project = file.parents[len(parts) - (file.name != "__init__.py")]
         above = [package for package in above if _files_of(project, package, names_in)]

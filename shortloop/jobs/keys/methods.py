@@ -10,7 +10,7 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration
 
-__all__ = ["find_method", "module_of"]
+__all__ = ["find_method", "look_again", "module_of"]
 
 _methods: dict[str, tuple[str, Path]] = {}
 
@@ -68,6 +68,12 @@ def module_of(method: Path) -> str:
         real = os.path.realpath(above)
         found = [name for name, folder in packages if os.path.realpath(folder) == real]
     return f"{found[0] if found else above.name}.{method.stem}"
+
+
+def look_again() -> None:
+    """Forget where methods are: there is another package of them."""
+    _methods.clear()
+    _packages.cache_clear()
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Functions of a notebook as stages: written down as methods, and built by a process beside the notebook."""

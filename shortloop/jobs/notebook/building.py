@@ -1,0 +1,220 @@
+"""Building a job that a notebook asks for, in a process of its own: all code is loaded as it is now."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.exax import client, preload
+from shortloop.jobs.exax.cells import announced, are_loaded, find_cells, write_cells
+from shortloop.jobs.exax.client import ExaxJob, JobIds
+from shortloop.jobs.exax.cost import Meter
+from shortloop.jobs.exax.listener import slices_now
+from shortloop.jobs.exax.loading import load_from_source
+from shortloop.jobs.executor import Executor, begun
+from shortloop.jobs.keys.methods import find_method
+from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.notebook.messages import GivenFile, GivenJob, Request
+from shortloop.jobs.pipeline import REUSE, Built, Run
+from shortloop.jobs.planner import Planner
+from shortloop.jobs.progress import Progress
+from shortloop.jobs.project import CELLS, configuration
+from shortloop.jobs.request import Request as Wanted
+from shortloop.jobs.store.store import Store
+from shortloop.plain import Plain
+
+__all__ = ["build", "look"]
+
+
+def look(request: Request) -> Built | None:
+    """The job, if it is there; nothing is built, and no server needed.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for.
+
+    Returns
+    -------
+    Built or None
+        None if it is to be built.
+
+    Raises
+    ------
+    InputError
+        If what is asked for cannot be built.
+    """
+    _prepare(request)
+    with Store(slices_now) as store:
+        lookup = _Cell(store, request)
+        found = _ask(Planner(lookup), store, request)
+        if found.plan != REUSE:
+            return None
+        store.index.put_in_places(lookup.places)
+    if found.rejected:
+        raise InputError(str(found.result().problem))
+    return found
+
+
+def build(request: Request) -> Built:
+    """Have the job built, by the server that answers; a run of its own.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for.
+
+    Returns
+    -------
+    Built
+
+    Raises
+    ------
+    InputError
+        If it cannot be built.
+    accelerator.error.JobError
+        If it failed.
+    """
+    folder = _prepare(request)
+    with begun(request.notebook) as (store, record), announced(folder):
+        lookup, meter = _Cell(store, request), Meter()
+        plan = Planner(_Cell(store, request))
+        _ask(plan, store, request)
+        with Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress:
+            run = Executor(lookup, _Exax(folder), progress.on, meter)
+            record.jobs = run.done
+            try:
+                return _ask(run, store, request)
+            finally:
+                preload.forget()
+                store.index.put_in_places(lookup.places)
+                others = {place for place in store.index.places() if place.pipeline == request.notebook}
+                store.index.ended(request.notebook, others)
+
+
+class _Cell(Lookup):
+    """Jobs of one cell: a cell that is run again has its jobs in the same places."""
+
+    def __init__(self, store: Store, request: Request) -> None:
+        super().__init__(store, request.notebook)
+        self._cell = request.cell
+
+    def request(
+        self,
+        stage: str,
+        partition: str | None,
+        modules: Sequence[str],
+        arguments: Mapping[str, object],
+        datasets: Mapping[str, object] | None = None,
+    ) -> Wanted:
+        wanted = super().request(stage, partition, modules, arguments, datasets)
+        sibling = f"{wanted.place.sibling} {self._cell}".strip()
+        return replace(wanted, place=wanted.place._replace(sibling=sibling))
+
+
+class _Exax:
+    """Has exax build a job, of a method that it may not have loaded yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def build(
+        self,
+        method: str,
+        *,
+        options: Mapping[str, Plain],
+        jobs: Mapping[str, JobIds],
+        datasets: Mapping[str, JobIds],
+        caption: str,
+        **more: bool,
+    ) -> ExaxJob:
+        from accelerator import g
+        from accelerator.build import Automata
+
+        if find_method(method)[0] == CELLS and not are_loaded(self._folder):
+            client.reload_methods()
+        g.job = None  # it is asked for by no build script
+        exax = Automata(configuration().url)
+        # What it says of a job that failed is in the error, too.
+        with contextlib.redirect_stderr(io.StringIO()):
+            made: ExaxJob = exax.call_method(
+                method, options=options, jobs=jobs, datasets=datasets, caption=caption, **more
+            )
+        return made
+
+
+def _prepare(request: Request) -> Path:
+    """Have the notebook's stages there, but for others of which a job would be refused."""
+    load_from_source()
+    folder = write_cells(request.modules)
+    find_cells(folder)
+    if request.stage in request.modules:
+        _check_name(request.stage)
+    others = [name for name in request.modules if name != request.stage]
+    unfit = {name for name in others if find_method(name)[0] != CELLS or not _can_be_imported(name)}
+    if unfit:
+        folder = write_cells({name: text for name, text in request.modules.items() if name not in unfit})
+        find_cells(folder)
+    return folder
+
+
+def _can_be_imported(name: str) -> bool:
+    try:
+        importlib.import_module(f"{CELLS}.a_{name}")
+    except Exception:
+        return False
+    return True
+
+
+def _check_name(stage: str) -> None:
+    package, file = find_method(stage)
+    if package != CELLS:
+        raise InputError(
+            "the project has a stage of this name in a file",
+            file=file,
+            found=f"a function {stage} of the notebook",
+            hint=f'build that one with `ax.build("{stage}", …)`, or give the function another name',
+        )
+
+
+def _ask(run: Run, store: Store, request: Request) -> Built:
+    arguments = {name: _given(run, store, each) for name, each in request.arguments.items()}
+    return run.build(request.stage, partition=request.partition, **arguments)  # type: ignore[arg-type]
+
+
+def _given(run: Run, store: Store, value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _given(run, store, each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_given(run, store, each) for each in value]
+    if isinstance(value, GivenFile):
+        return run.file(value.path)
+    return _built(store, value.job) if isinstance(value, GivenJob) else value
+
+
+def _built(store: Store, job: str) -> Built:
+    """A job that the notebook has, if it is still what it was."""
+    manifest = store.manifest_of(job)
+    found = None if manifest is None else store.find(manifest.key)
+    if manifest is None or found is None or found.content != manifest.content:
+        raise InputError(
+            "a job that was given is not there any more, or not what it was",
+            found=job,
+            hint="run the cell that builds it again",
+        )
+    return Built(
+        found.job,
+        manifest.parts.method.rpartition(".")[2],
+        manifest.partition,
+        found.path,
+        seconds=found.seconds,
+        content=found.content,
+        rejected=found.rejected,
+        has_tables=found.has_tables,
+        plan=REUSE,
+    )

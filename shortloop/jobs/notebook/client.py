@@ -1,0 +1,119 @@
+"""The notebook's side: starting the process that builds its jobs, asking it, interrupting it."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from shortloop.jobs.notebook.messages import REPLY, Reply, Request, packed
+
+__all__ = ["Driver"]
+
+OF_THE_KERNEL = ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "MPLBACKEND", "PYTHON_COLORS")
+"""Variables that a kernel sets for itself, and that would change what jobs print and draw."""
+MODULE = "shortloop.jobs.notebook.driver"
+
+
+class Driver:
+    """Has jobs built by a process of its own, which is started when it is first asked.
+
+    Parameters
+    ----------
+    project : Path
+        Folder of the project.
+    """
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+        self._process: subprocess.Popen[bytes] | None = None
+        self._one_at_a_time = threading.Lock()
+
+    def ask(self, request: Request) -> Reply:
+        """Have a job built, and print what is said of it meanwhile.
+
+        Parameters
+        ----------
+        request : Request
+            The job.
+
+        Returns
+        -------
+        Reply
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If it was interrupted; no job runs then.
+        """
+        with self._one_at_a_time:
+            process = self._running()
+            assert process.stdin is not None
+            interrupted = False
+            process.stdin.write(packed(request))
+            process.stdin.flush()
+            said = b""
+            while True:
+                try:
+                    said = _shown(said)
+                    if said.startswith(REPLY) and said.endswith(b"\n"):
+                        break
+                    assert process.stdout is not None
+                    part = os.read(process.stdout.fileno(), 65536)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    process.send_signal(signal.SIGINT)
+                    continue
+                if not part:
+                    self._process = None
+                    return Reply(wrong=f"the process that has jobs built ended with {process.wait()}")
+                said += part
+        reply = Reply(**json.loads(said[1:]))
+        if interrupted or reply.interrupted:
+            raise KeyboardInterrupt("finished jobs and units are kept; run the cell again to go on")
+        return reply
+
+    def close(self) -> None:
+        """End the process, and the server if it was started for it."""
+        process, self._process = self._process, None
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            process.wait()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            environment = {name: each for name, each in os.environ.items() if name not in OF_THE_KERNEL}
+            environment.setdefault("USER", _user())  # exax signs its lists of jobs with it
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", MODULE],
+                cwd=self._project,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a kernel is interrupted with all of its group
+            )
+        return self._process
+
+
+def _shown(said: bytes) -> bytes:
+    """Print all before the reply; give the rest."""
+    text, mark, rest = said.partition(REPLY)
+    end = len(text) if mark else text.rfind(b"\n") + 1
+    if end:
+        print(text[:end].decode(errors="replace"), end="", flush=True)
+    return text[end:] + mark + rest
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # one that the system has no name for
+        return str(os.getuid())

@@ -1,0 +1,211 @@
+"""Where a name of a notebook was defined: the very lines of the cell, also when the cell was edited since."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from io import StringIO
+from typing import NamedTuple
+
+__all__ = ["Definition", "Imported", "class_definition", "function_definition", "imports_in", "unwrapped"]
+
+DEEPEST = 50  # decorators
+Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+
+
+class Definition(NamedTuple):
+    """A definition of a function or class.
+
+    Parameters
+    ----------
+    file : str
+        The name that Python has for the cell.
+    lines : list of str
+        The lines of the cell.
+    node : ast.AST
+        The definition in it.
+    """
+
+    file: str
+    lines: list[str]
+    node: Defined
+
+    @property
+    def first(self) -> int:
+        """Its first line, of decorators if it has any; from 1."""
+        decorators = getattr(self.node, "decorator_list", [])
+        first: int = min([self.node.lineno, *(each.lineno for each in decorators)])
+        return first
+
+
+class Imported(NamedTuple):
+    """What an import takes from a module.
+
+    Parameters
+    ----------
+    module, name : str
+        As in ``from module import name``; ``*`` for all names.
+    """
+
+    module: str
+    name: str
+
+
+def unwrapped(value: object) -> tuple[types.FunctionType | None, int]:
+    """The function that was written, behind what decorators made of it.
+
+    Parameters
+    ----------
+    value : object
+        A function, or what ``functools`` or numba made of one.
+
+    Returns
+    -------
+    function : function or None
+        None if it is something else.
+    layers : int
+        How many decorators lie above it.
+    """
+    for layers in range(DEEPEST):
+        inside = (
+            None if isinstance(value, type) or not callable(value) else getattr(value, "__wrapped__", None)
+        )
+        if inside is None and not isinstance(value, types.FunctionType | type):
+            inside = getattr(value, "py_func", None)  # of numba
+        if inside is None:
+            return value if isinstance(value, types.FunctionType) else None, layers
+        value = inside
+    return None, 0
+
+
+def function_definition(function: types.FunctionType) -> Definition | None:
+    """Where a function, or a lambda, was written.
+
+    Parameters
+    ----------
+    function : function
+        As of `unwrapped`.
+
+    Returns
+    -------
+    Definition or None
+        None if its cell is not known, or several lambdas stand in its line.
+    """
+    code = function.__code__
+    text = "".join(linecache.getlines(code.co_filename))
+    lines, tree = _lines(text), _tree(text)
+    if tree is None:
+        return None
+    found: list[Definition] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            fits = code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            fits = node.name == code.co_name
+        else:
+            continue
+        made = Definition(code.co_filename, lines, node)
+        if fits and made.first == code.co_firstlineno:
+            found.append(made)
+    return found[0] if len(found) == 1 else None
+
+
+def class_definition(kind: type, cells: Sequence[tuple[str, str]]) -> Definition | None:
+    """Where a class was written: in the cell of its methods, or, if it has none, in the last cell that fits.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    cells : sequence of (str, str)
+        Name and text of each cell, as they were run.
+
+    Returns
+    -------
+    Definition or None
+        None if it was not found.
+    """
+    own = [
+        each.__code__
+        for value in vars(kind).values()
+        if (each := unwrapped(getattr(value, "__func__", getattr(value, "fget", None)) or value)[0])
+        is not None
+        and each.__qualname__ == f"{kind.__qualname__}.{each.__name__}"
+        and linecache.getlines(each.__code__.co_filename)
+    ]
+    places = [(code.co_filename, "".join(linecache.getlines(code.co_filename))) for code in own]
+    for file, text in places or reversed(cells):
+        tree = _tree(text)
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.ClassDef) and node.name == kind.__name__ and _fits(node, kind, own):
+                return Definition(file, _lines(text), node)
+    return None
+
+
+def imports_in(cells: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Imported]]:
+    """What cells import with ``from … import``, and what they assign, the last first.
+
+    Parameters
+    ----------
+    cells : sequence of (str, str)
+        Name and text of each cell, as they were run.
+
+    Yields
+    ------
+    name : str
+        That it has in the notebook; ``*`` for all names.
+    imported : Imported
+        Of an assignment empty.
+    """
+    for _, text in reversed(cells):
+        yield from _bound(text)
+
+
+@lru_cache(maxsize=512)
+def _bound(text: str) -> list[tuple[str, Imported]]:
+    found: list[tuple[str, Imported]] = []
+    waiting: list[ast.AST] = [*reversed(tree.body)] if (tree := _tree(text)) is not None else []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found += [(each.asname or each.name, Imported(node.module, each.name)) for each in node.names]
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.append((node.id, Imported("", "")))
+        elif not isinstance(node, Defined):  # what these assign is their own
+            waiting += reversed([*ast.iter_child_nodes(node)])
+    return found[::-1]
+
+
+def _fits(node: ast.ClassDef, kind: type, own: Sequence[types.CodeType]) -> bool:
+    if own:
+        last = node.end_lineno or node.lineno
+        return any(node.lineno <= code.co_firstlineno <= last for code in own)
+    said = {
+        each.target.id
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    }
+    plain: dict[str, object] = {}
+    for each in node.body:
+        value = getattr(each, "value", None)
+        for target in getattr(each, "targets", None) or [getattr(each, "target", None)]:
+            if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+                plain[target.id] = value.value
+    same = all(getattr(kind, name, value) == value for name, value in plain.items())
+    return same and said == {*vars(kind).get("__annotations__", said)}
+
+
+def _lines(text: str) -> list[str]:
+    """As Python counts them: a form feed ends none."""
+    return StringIO(text).readlines()
+
+
+@lru_cache(maxsize=512)
+def _tree(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text) if text else None
+    except SyntaxError:
+        return None

@@ -44,7 +44,8 @@ def show_job(job: str) -> None:
 
     folder = job_directory(job)
     with Store() as store:
-        (state,) = [each.state for each in inventory(store) if each.folder == folder]
+        (entry,) = [each for each in inventory(store) if each.folder == folder]
+    state = entry.state
     result = None if state in ("deleted", "outdated") else look_up(job)
     setup, manifest = setup_of(folder), read_manifest(folder)
     if not setup:
@@ -64,6 +65,9 @@ def show_job(job: str) -> None:
     made = datetime.fromtimestamp(setup["starttime"]).astimezone()
     facts.add_row("made", f"{made:%Y-%m-%d %H:%M:%S}, in {setup['exectime']['total']:.2f} s")
     facts.add_row("state", f"{state}: {STATES[state]}")
+    users = [str(of) for of in entry.pipelines]
+    if state == "current" and users != [manifest and manifest.pipeline]:
+        facts.add_row("used by", one_line(", ".join(sorted(users))))
     for rows in (_made_by(setup, manifest, folder), _from(setup, result), _how(setup, result)):
         for row in rows:
             facts.add_row(*map(one_line, row))

@@ -1,0 +1,131 @@
+"""Two build scripts that ask for the same share jobs; what one of them changes, the other does not build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import LiveProject, served
+
+pytestmark = pytest.mark.live
+
+PANEL = """\
+from shortloop import File, stage
+
+
+@stage
+def panel(file: File):
+    return {"rows": file.path.read_text()}
+"""
+FIT = """\
+from shortloop import Job, stage
+
+
+@stage
+def fit(panel: Job, power: int = 1):
+    return {"y": len(panel["rows"]) ** power}
+"""
+SCRIPT = """\
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    panel = run.build("panel", file=run.file("panel.csv"))
+    return run.build("fit", panel=panel, power=1)
+"""
+
+
+class SharingProject(LiveProject):
+    """Two build scripts that say the same."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name in ("methods", "build_scripts", "dev"):
+            for file in (folder / name).glob("*.py"):
+                if file.name != "__init__.py":
+                    file.unlink()
+        (folder / "methods" / "a_panel.py").write_text(PANEL, encoding="utf-8")
+        (folder / "methods" / "a_fit.py").write_text(FIT, encoding="utf-8")
+        (folder / "panel.csv").write_text("1,2,3\n", encoding="utf-8")
+        for name in "ab":
+            self.write_script(name, 1)
+
+    def write_script(self, name: str, power: int) -> None:
+        text = SCRIPT.replace("power=1", f"power={power}")
+        (self.folder / "build_scripts" / f"build_{name}.py").write_text(text, encoding="utf-8")
+
+    def go(self, name: str) -> list[str]:
+        """Run a build script; what it built, with the reasons."""
+        done = self.ax("run", name)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [" ".join(line.split()[2:]) for line in done.stdout.splitlines() if "] built" in line]
+
+    def says(self, *command: str) -> str:
+        """What a command of ours says, in one line."""
+        done = self.shortloop(*command)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return " ".join(done.stdout.split())
+
+
+@pytest.fixture
+def project() -> Iterator[SharingProject]:
+    with served(SharingProject) as made:
+        yield made
+
+
+def reasons(built: list[str]) -> list[tuple[str, str]]:
+    """Stage and reason of each."""
+    return [(line.split()[0], re.sub(r"^\S+ main-\d+ \S+ s ", "", line)) for line in built]
+
+
+def test_the_second_reuses_what_the_first_has_built(project: SharingProject) -> None:
+    assert "all 2 jobs are there" not in project.says("plan", "b")
+    assert reasons(project.go("a")) == [("panel", "new"), ("fit", "new")]
+    assert "all 2 jobs are there: nothing would be built" in project.says("plan", "b")
+    assert project.go("b") == []
+    said = project.says("runs")
+    assert re.search(r"1 \S+ \S+ build_a 2 0 .* 2 \S+ \S+ build_b 0 2", said)
+    assert "fit main-2 reused" in project.says("runs", "2")
+    for job in ("main-1", "main-2"):
+        said = project.says("show", job)
+        assert "for build_a" in said
+        assert "used by build_a, build_b" in said
+        assert project.says("why", job).endswith("there is no older job of its kind to compare it with")
+    assert "panel build_a, build_b" in project.says("jobs")
+    assert "2 jobs" in project.says("verify")
+
+
+def test_an_edit_of_the_one_builds_nothing_of_the_other(project: SharingProject) -> None:
+    project.go("a")
+    project.go("b")
+    project.write_script("a", 2)
+    assert reasons(project.go("a")) == [("fit", "option power: 1 → 2")]
+    assert "all 2 jobs are there" in project.says("plan", "b")
+    assert project.go("b") == []
+    assert "used by" not in project.says("show", "main-5")
+    assert "used by build_b" in project.says("show", "main-2")  # it was built for the other
+    assert "superseded fit" not in project.says("gc")
+    # The other goes there too, and on from there: it is compared with its own.
+    project.write_script("b", 2)
+    assert project.go("b") == []
+    project.write_script("b", 3)
+    assert reasons(project.go("b")) == [("fit", "option power: 2 → 3")]
+    why = project.says("why", "fit")
+    assert "built for build_a: option power: 1 → 2 compared with main-2, in its place before" in why
+    assert re.search(r"built for build_b: option power: 2 → 3 compared with main-5, in its place before", why)
+    assert "superseded fit" in project.says("gc")  # main-2 is in the last run of none
+
+
+def test_both_build_what_changed_for_both_once(project: SharingProject) -> None:
+    project.go("a")
+    project.go("b")
+    (project.folder / "panel.csv").write_text("1,2,3,4\n", encoding="utf-8")
+    assert "if its files, which are not read yet, hold something else" in project.says("plan", "b")
+    assert [stage for stage, _ in reasons(project.go("b"))] == ["panel", "fit"]
+    assert project.go("a") == []
+    said = project.says("why", "panel")
+    assert said.count("built for") == 1
+    assert "built for build_b: file panel.csv was changed" in said

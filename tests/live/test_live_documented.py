@@ -1,0 +1,83 @@
+"""What docs/ say of a second build script, and of a notebook, in a new project and a real kernel."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import nbformat
+import pytest
+from house import ROOT
+from nbclient import NotebookClient
+
+from shortloop.cli.init import EXAMPLE, write_project
+
+pytestmark = pytest.mark.live
+
+CELLS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8"), re.S)
+PAGE = (ROOT / "docs" / "your-own-analysis.md").read_text(encoding="utf-8")
+
+
+def environment() -> Mapping[str, str]:
+    dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: each for name, each in os.environ.items() if not name.endswith(dropped)}
+    return {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[Path]:
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as above:
+        write_project(Path(above) / "new", EXAMPLE)
+        yield Path(above) / "new"
+
+
+def run(project: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "shortloop", *command],
+        cwd=project,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_second_build_script_shares_jobs(project: Path) -> None:
+    (script,) = re.findall(r"```python\n# (build_scripts/build_market.py)\n(.*?)```", PAGE, re.S)
+    (project / script[0]).write_text(script[1], encoding="utf-8")
+    assert " built " in run(project, "run", "analysis")
+    assert "0 jobs built, 2 reused" in run(project, "run", "market")
+
+
+def executed(project: Path, cells: list[str]) -> list[str]:
+    """What each cell gave."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    resources = {"metadata": {"path": str(project)}}
+    NotebookClient(book, timeout=300, kernel_name="python3", resources=resources).execute(env=environment())
+    return [
+        "".join(str(out.get("text") or out.get("data", {}).get("text/plain", "")) for out in cell.outputs)
+        for cell in book.cells
+    ]
+
+
+def test_the_notebook_of_the_docs(project: Path) -> None:
+    assert len(CELLS) == 3
+    *_, last = executed(project, CELLS)
+    assert "spread" in last
+    assert "F001" in last
+    assert re.search(r"built growth +main-\d+", last)
+    edit = "LEAST = 6\njob = ax.build(growth, panel=panel, column='investment')"
+    *_, last, size, edited = executed(project, [*CELLS, "len(job['spread']), str(job)", edit])
+    assert "built" not in last
+    assert size.startswith("(500, 'main-")
+    assert "code of a_growth.LEAST" in edited
+    assert "0 jobs built" in run(project, "run", "market")

@@ -61,6 +61,14 @@ class Kernel:
             elif kind == "status" and content["execution_state"] == "idle":
                 return printed, error
 
+    def wait_for_text(self, sent: str, text: str) -> None:
+        """Wait until a cell has printed a text."""
+        printed = ""
+        while text not in printed:
+            message: dict[str, Any] = self.client.get_iopub_msg(timeout=60)
+            if message["parent_header"].get("msg_id") == sent and message["msg_type"] == "stream":
+                printed += message["content"]["text"]
+
     def run(self, code: str, cell: str = "") -> str:
         """Run a cell, which must work; what it printed."""
         printed, error = self.finish(self.start(code, cell))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
@@ -258,6 +259,8 @@ def test_errors_say_the_lines_of_cells(project: NotebookProject) -> None:
             "@ax.stage\ndef fails(x: int):\n    return {'y': x}\nax.build(fails, z=1)"
         )
         assert kernel.run("ax.build(fails, x=1)['y']").endswith("1")
+        long = "@ax.stage\ndef long(x: int):\n    raise ValueError('x' * 300_000)\nax.build(long, x=1)"
+        assert "x" * 300_000 in kernel.fails(long)
 
 
 def test_an_interrupt_ends_the_job_and_keeps_what_is_done(project: NotebookProject) -> None:
@@ -285,6 +288,21 @@ def test_an_interrupt_ends_the_job_and_keeps_what_is_done(project: NotebookProje
         assert "k6" in again
         assert len(again) <= 2  # what each slice had begun
         assert {*before, *again} == {*firms}
+
+
+def test_an_interrupt_ends_waiting_for_another_run(project: NotebookProject) -> None:
+    with project.kernel() as kernel:
+        kernel.run(BEGIN + HELPERS + SLOPES + BUILD)
+        with (project.folder / "workdirs/.cache/jobs/run.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            assert "built" not in kernel.run(BUILD)  # what is there is found all the same
+            sent = kernel.start("ax.build(slopes, panel=panel, scale=5.0)")
+            kernel.wait_for_text(sent, "waiting for another run to end")
+            kernel.manager.interrupt_kernel()
+            assert "KeyboardInterrupt" in kernel.finish(sent)[1]
+        for _ in range(3):  # of no effect on a notebook that does nothing
+            kernel.manager.interrupt_kernel()
+        assert "built slopes" in kernel.run("ax.build(slopes, panel=panel, scale=5.0)")
 
 
 @pytest.mark.parametrize("during", [False, True])

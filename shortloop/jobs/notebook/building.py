@@ -49,7 +49,8 @@ def look(request: Request) -> Built | None:
     InputError
         If what is asked for cannot be built.
     """
-    _prepare(request)
+    own = {name: text for name, text in request.modules.items() if name == request.stage}
+    _find(request, own)  # others need not even be imported
     with Store(slices_now) as store:
         lookup = _Cell(store, request)
         found = _ask(Planner(lookup), store, request)
@@ -80,7 +81,7 @@ def build(request: Request) -> Built:
     accelerator.error.JobError
         If it failed.
     """
-    folder = _prepare(request)
+    folder = _find(request, _fit(request))
     with begun(request.notebook) as (store, record), announced(folder):
         lookup, meter = _Cell(store, request), Meter()
         plan = Planner(_Cell(store, request))
@@ -148,19 +149,28 @@ class _Exax:
         return made
 
 
-def _prepare(request: Request) -> Path:
-    """Have the notebook's stages there, but for others of which a job would be refused."""
+def _find(request: Request, modules: Mapping[str, str]) -> Path:
+    """Have stages of the notebook there, as methods."""
     load_from_source()
-    folder = write_cells(request.modules)
+    folder = write_cells(modules)
     find_cells(folder)
-    if request.stage in request.modules:
-        _check_name(request.stage)
+    package, file = find_method(request.stage)
+    if request.stage in modules and package != CELLS:
+        raise InputError(
+            "the project has a stage of this name in a file",
+            file=file,
+            found=f"a function {request.stage} of the notebook",
+            hint=f'build that one with `ax.build("{request.stage}", …)`, or give the function another name',
+        )
+    return folder
+
+
+def _fit(request: Request) -> dict[str, str]:
+    """The notebook's stages, but for others that exax would not load: it would load nothing then."""
+    _find(request, request.modules)
     others = [name for name in request.modules if name != request.stage]
     unfit = {name for name in others if find_method(name)[0] != CELLS or not _can_be_imported(name)}
-    if unfit:
-        folder = write_cells({name: text for name, text in request.modules.items() if name not in unfit})
-        find_cells(folder)
-    return folder
+    return {name: text for name, text in request.modules.items() if name not in unfit}
 
 
 def _can_be_imported(name: str) -> bool:
@@ -169,17 +179,6 @@ def _can_be_imported(name: str) -> bool:
     except Exception:
         return False
     return True
-
-
-def _check_name(stage: str) -> None:
-    package, file = find_method(stage)
-    if package != CELLS:
-        raise InputError(
-            "the project has a stage of this name in a file",
-            file=file,
-            found=f"a function {stage} of the notebook",
-            hint=f'build that one with `ax.build("{stage}", …)`, or give the function another name',
-        )
 
 
 def _ask(run: Run, store: Store, request: Request) -> Built:

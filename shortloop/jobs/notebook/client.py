@@ -53,38 +53,52 @@ class Driver:
             If it was interrupted; no job runs then.
         """
         with self._one_at_a_time:
-            process = self._running()
-            assert process.stdin is not None
-            interrupted = False
-            process.stdin.write(packed(request))
-            process.stdin.flush()
-            said = b""
-            while True:
-                try:
-                    said = _shown(said)
-                    if said.startswith(REPLY) and said.endswith(b"\n"):
-                        break
-                    assert process.stdout is not None
-                    part = os.read(process.stdout.fileno(), 65536)
-                except KeyboardInterrupt:
-                    interrupted = True
-                    process.send_signal(signal.SIGINT)
-                    continue
-                if not part:
-                    self._process = None
-                    return Reply(wrong=f"the process that has jobs built ended with {process.wait()}")
-                said += part
-        reply = Reply(**json.loads(said[1:]))
+            reply = None
+            try:
+                reply, interrupted = self._asked(self._running(), packed(request))
+            finally:
+                if reply is None:  # nobody knows what it would say next
+                    self._leave()
         if interrupted or reply.interrupted:
             raise KeyboardInterrupt("finished jobs and units are kept; run the cell again to go on")
         return reply
 
-    def close(self) -> None:
-        """End the process, and the server if it was started for it."""
+    def _asked(self, process: subprocess.Popen[bytes], line: bytes) -> tuple[Reply, bool]:
+        """The reply, and whether the user has interrupted it."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):  # it says at its end why
+            process.stdin.write(line)
+            process.stdin.flush()
+        said, interrupted = b"", False
+        while True:
+            try:
+                said = _shown(said)
+                if said.startswith(REPLY) and said.endswith(b"\n"):
+                    return Reply(**json.loads(said[1:])), interrupted
+                part = os.read(process.stdout.fileno(), 65536)
+            except KeyboardInterrupt:
+                interrupted = True
+                process.send_signal(signal.SIGINT)
+                continue
+            if not part:
+                self._leave()
+                status = process.wait()
+                return Reply(wrong=f"the process that has jobs built ended with {status}"), interrupted
+            said += part
+
+    def _leave(self) -> None:
+        """Without a word from here, the process ends, with its job if one runs."""
         process, self._process = self._process, None
         if process is not None and process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
+
+    def close(self) -> None:
+        """End the process, and the server if it was started for it."""
+        process = self._process
+        self._leave()
+        if process is not None:
             process.wait()
 
     def _running(self) -> subprocess.Popen[bytes]:

@@ -14,7 +14,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.listener import answers
@@ -36,18 +36,15 @@ class _Driver:
     def __init__(self) -> None:
         self._server = ExitStack()
         self._child = 0
+        self._waits = False
+        self._interrupted = False
         signal.signal(signal.SIGINT, self._interrupt)
 
     def serve(self) -> None:
         """Answer requests until there are no more."""
         try:
-            while True:
-                try:
-                    line = sys.stdin.buffer.readline()
-                except KeyboardInterrupt:  # between two requests
-                    continue
-                if not line:
-                    return
+            for line in sys.stdin.buffer:
+                self._interrupted = False
                 reply = _answered(lambda line=line: self._answer(unpacked(line)))  # type: ignore[misc]
                 sys.stdout.buffer.write(reply.line())
                 sys.stdout.buffer.flush()
@@ -61,7 +58,12 @@ class _Driver:
         if found != Reply():
             return found
         need_room()
-        with only_run(request.notebook):
+        with ExitStack() as run:
+            self._waits = True  # perhaps for hours, for somebody else's run
+            try:
+                run.enter_context(only_run(request.notebook))
+            finally:
+                self._waits = False
             self._have_server()
             return self._forked(request, True)
 
@@ -75,22 +77,22 @@ class _Driver:
         reading, writing = os.pipe()
         end_with_this = ends_with_this()
         sys.stdout.flush()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._child = os.fork()
         if not self._child:
             end_with_this()
             os.close(reading)
             _as_child(request, building, writing)
+        if self._interrupted:  # before there was somebody to interrupt
+            os.kill(self._child, signal.SIGINT)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         os.close(writing)
-        ended = os.pidfd_open(self._child)
+        said, watched = b"", [reading, INPUT]
         try:
-            while ended not in (ready := select.select([INPUT, ended], [], [])[0]):
-                if INPUT in ready:  # nothing is asked for meanwhile: the notebook has ended
-                    os.kill(self._child, signal.SIGTERM)
-                    select.select([ended], [], [])
-            with os.fdopen(reading, "rb") as stream:
-                said = stream.read()
+            while part := self._part(watched):
+                said += part
         finally:
-            os.close(ended)
+            os.close(reading)
             _, status = os.waitpid(self._child, 0)
             self._child = 0
         if not said:
@@ -99,10 +101,18 @@ class _Driver:
             )
         return Reply(**json.loads(said[1:]))
 
+    def _part(self, watched: list[int]) -> bytes:
+        """Some of what the child replies; empty at its end."""
+        while watched[0] not in select.select(watched, [], [])[0]:
+            watched.remove(INPUT)  # nothing is asked for meanwhile: the notebook has ended
+            os.kill(self._child, signal.SIGTERM)
+        return os.read(watched[0], 65536)
+
     def _interrupt(self, number: int, frame: object) -> None:
+        self._interrupted = True
         if self._child:
             os.kill(self._child, signal.SIGINT)
-        else:
+        elif self._waits:
             raise KeyboardInterrupt
 
     def _end(self) -> None:
@@ -125,14 +135,19 @@ def _as_child(request: Request, building: bool, writing: int) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.environ[HELD] = str(os.getppid()) if building else ""
         os.dup2(os.open(os.devnull, os.O_RDONLY), INPUT)
-        os.write(writing, _answered(lambda: _made(request, building)).line())
+        reply = _answered(lambda: _made(request, building))
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with os.fdopen(writing, "wb") as stream:
+            stream.write(reply.line())
         status = 0
     finally:
-        sys.stdout.flush()
+        with suppress(Exception):  # the notebook may be gone
+            sys.stdout.flush()
         os._exit(status)
 
 
 def _made(request: Request, building: bool) -> Reply:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     made = build(request) if building else look(request)
     return Reply() if made is None else Reply(job=made.job, fresh=made.fresh)
 

@@ -10,6 +10,8 @@ from functools import lru_cache
 from io import StringIO
 from typing import NamedTuple
 
+from shortloop.jobs.notebook.constants import literal
+
 __all__ = ["Definition", "Imported", "class_definition", "function_definition", "imports_in", "unwrapped"]
 
 DEEPEST = 50  # decorators
@@ -128,14 +130,17 @@ def class_definition(kind: type, cells: Sequence[tuple[str, str]]) -> Definition
     Definition or None
         None if it was not found.
     """
-    own = [
-        each.__code__
+    functions = [
+        each
         for value in vars(kind).values()
         if (each := unwrapped(getattr(value, "__func__", getattr(value, "fget", None)) or value)[0])
         is not None
-        and each.__qualname__ == f"{kind.__qualname__}.{each.__name__}"
+        and each.__module__ == kind.__module__
         and linecache.getlines(each.__code__.co_filename)
     ]
+    own = [each.__code__ for each in functions]
+    if any(each.__qualname__ != f"{kind.__qualname__}.{each.__name__}" for each in functions):
+        return None  # it was put there afterwards
     places = [(code.co_filename, "".join(linecache.getlines(code.co_filename))) for code in own]
     for file, text in places or reversed(cells):
         tree = _tree(text)
@@ -180,22 +185,28 @@ def _bound(text: str) -> list[tuple[str, Imported]]:
 
 
 def _fits(node: ast.ClassDef, kind: type, own: Sequence[types.CodeType]) -> bool:
-    if own:
-        last = node.end_lineno or node.lineno
-        return any(node.lineno <= code.co_firstlineno <= last for code in own)
-    said = {
+    """Whether a class is as it is written: what of it is plain can be compared."""
+    last = node.end_lineno or node.lineno
+    if any(not node.lineno <= code.co_firstlineno <= last for code in own):
+        return False
+    said, plain = {"__module__", "__qualname__", "__doc__"}, dict[str, object]()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            said.add(each.id)
+    for statement in node.body:
+        value = getattr(statement, "value", None)
+        for target in getattr(statement, "targets", None) or [getattr(statement, "target", None)]:
+            if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+                plain[target.id] = value.value
+    now = {name: literal(value) for name, value in vars(kind).items()}
+    same = all(now.get(name) in (None, literal(value)) for name, value in plain.items())
+    later = [name for name, value in now.items() if value and name not in said and not name.startswith("_")]
+    annotated = {
         each.target.id
         for each in node.body
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
     }
-    plain: dict[str, object] = {}
-    for each in node.body:
-        value = getattr(each, "value", None)
-        for target in getattr(each, "targets", None) or [getattr(each, "target", None)]:
-            if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
-                plain[target.id] = value.value
-    same = all(getattr(kind, name, value) == value for name, value in plain.items())
-    return same and said == {*vars(kind).get("__annotations__", said)}
+    return same and not later and annotated == {*vars(kind).get("__annotations__", annotated)}
 
 
 def _lines(text: str) -> list[str]:

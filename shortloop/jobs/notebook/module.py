@@ -40,8 +40,9 @@ __all__ = ["Module", "Notebook", "module_of_stage"]
 
 HEADING = '"""A stage of a notebook, written by shortloop.notebook; it may be deleted."""\n'
 DECORATOR = "_shortloop_stage"
+FUTURE = "from __future__ import annotations\n"
 OF_IPYTHON = re.compile(r"In|Out|get_ipython|exit|quit|_+|_i+|_i?\d+|_[ido]h")
-FUTURE = __future__.annotations.compiler_flag
+FUTURE_FLAG = __future__.annotations.compiler_flag
 ALIASES = (types.GenericAlias, types.UnionType)
 
 Line = tuple[str, int]
@@ -133,7 +134,7 @@ class _Writer:
             self._name(units, value, frozenset(), name)
         self._function(name, stage, name)
         head = [HEADING]
-        head += ["from __future__ import annotations\n"] if self._future else []
+        head += [FUTURE] * self._future
         head += [f"from shortloop import stage as {DECORATOR}\n"]
         head += [f"{line}\n" for line in sorted(self._imports)]
         head += [f"{each} = {self._constants[each]}\n" for each in sorted(self._constants)]
@@ -219,7 +220,7 @@ class _Writer:
                 found=name,
                 hint="define it with `def` in a cell, without %%time or exec, and a lambda alone in its line",
             )
-        self._future |= bool(function.__code__.co_flags & FUTURE)
+        self._future |= bool(function.__code__.co_flags & FUTURE_FLAG)
         node = found.node
         defaults = list(defaults_of(self._notebook, function, node, above))
         if isinstance(node, ast.Lambda):
@@ -240,14 +241,19 @@ class _Writer:
 
     def _class(self, name: str, kind: type, above: str) -> None:
         found = class_definition(kind, self._notebook.cells)
-        if found is None or "." in kind.__qualname__:
+        if found is None or "." in kind.__qualname__ or not self._has_bases(kind):
             raise InputError(
                 "the text of a class of the notebook is not known",
                 field=above,
                 found=name,
-                hint="define it at the left margin of a cell, and run that",
+                hint="define it at the left margin of a cell, run that again, and change nothing of it after",
             )
         self._place(name, found, renaming(found, name), above, can_import=False, constants=False)
+
+    def _has_bases(self, kind: type) -> bool:
+        """Whether the classes that it is made from are those which the notebook has now."""
+        own = [each for each in kind.__bases__ if each.__module__ == kind.__module__]
+        return all(self._notebook.space.get(each.__name__) is each for each in own)
 
     def _lambda(self, name: str, found: Definition, defaults: list[tuple[ast.expr, str]], above: str) -> None:
         node = found.node
@@ -284,7 +290,9 @@ class _Writer:
         if found.node.col_offset:
             lines, origins = ["if True:\n", *lines], [None, *origins]
         text = "".join(lines)
-        names = reached(text)
+        names = reached(FUTURE * self._future + text, types=name in self._stage)
+        for each in sorted(names.kept):
+            raise refused(above, each, f"to which {name} assigns with `global`", "have it return the value")
         outer = names.defining - {name, DECORATOR}
         if not constants:
             self._refuse_constants(outer, name, above)

@@ -23,19 +23,24 @@ class Reached(NamedTuple):
         Those that are looked up when the statement runs, as decorators, base classes and types.
     calling : frozenset of str
         Those that are looked up when what it defines is called.
+    kept : frozenset of str
+        Those to which it assigns when it is called.
     """
 
     defining: frozenset[str]
     calling: frozenset[str]
+    kept: frozenset[str]
 
 
-def reached(text: str) -> Reached:
+def reached(text: str, types: bool = False) -> Reached:
     """Names that a statement uses and does not define itself.
 
     Parameters
     ----------
     text : str
         A definition of a function or class, or an assignment.
+    types : bool, default False
+        Whether types of parameters are looked up, also where they are texts, or not looked at by Python.
 
     Returns
     -------
@@ -43,11 +48,12 @@ def reached(text: str) -> Reached:
     """
     defining: set[str] = set()
     calling: set[str] = set()
-    _walk(symtable.symtable(text, "<notebook>", "exec"), True, defining, calling)
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            defining |= {*_in_annotations(node.args)} if node.col_offset == 0 else set()
-    return Reached(frozenset(defining), frozenset(calling))
+    kept: set[str] = set()
+    _walk(symtable.symtable(text, "<notebook>", "exec"), True, defining, calling, kept)
+    outer = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)][:1]
+    for node in outer if types else []:
+        defining |= {*_in_annotations(node.args)}
+    return Reached(frozenset(defining), frozenset(calling), frozenset(kept))
 
 
 def chains(text: str) -> set[str]:
@@ -65,16 +71,20 @@ def chains(text: str) -> set[str]:
     return {name for node in ast.walk(ast.parse(text)) if (name := _dotted(node))}
 
 
-def _walk(table: symtable.SymbolTable, at_once: bool, defining: set[str], calling: set[str]) -> None:
+def _walk(
+    table: symtable.SymbolTable, at_once: bool, defining: set[str], calling: set[str], kept: set[str]
+) -> None:
     kind = str(table.get_type())
     for symbol in table.get_symbols():
         # What a class assigns and reads may be read first.
         outside = symbol.is_global() or kind == "module" or (kind == "class" and not symbol.is_free())
         if symbol.is_referenced() and outside:
             (defining if at_once else calling).add(symbol.get_name())
+        if symbol.is_declared_global() and symbol.is_assigned():
+            kept.add(symbol.get_name())
     for child in table.get_children():
         inside = str(child.get_type()) == "class" or child.get_name() in AT_ONCE
-        _walk(child, at_once and inside, defining, calling)
+        _walk(child, at_once and inside, defining, calling, kept)
 
 
 def _in_annotations(arguments: ast.arguments) -> Iterator[str]:

@@ -75,15 +75,13 @@ def defaults_of(
     values |= function.__kwdefaults__ or {}
     for parameter, default in said:
         value = values.get(parameter.arg, NOTHING)
-        try:
-            ast.literal_eval(default)
-            yield default, ""
+        text = literal(value)
+        if isinstance(default, ast.List | ast.Dict | ast.Set) and _is_literal(default):
+            yield default, ""  # as it was, whatever calls of it have put there
             continue
-        except ValueError:
-            text = literal(value)
         dotted = re.fullmatch(r"[\w.]+", ast.unparse(default)) is not None
         if text is not None:
-            yield default, text
+            yield default, "" if text == ast.unparse(default) else text
         elif dotted and evaluated(ast.unparse(default), notebook.space) is value:
             yield default, ""
         else:
@@ -93,6 +91,14 @@ def defaults_of(
                 f"a default that is {sort_of(notebook, value)}",
                 GIVE,
             )
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
 
 
 def evaluated(text: str, space: Mapping[str, object]) -> object:

@@ -254,6 +254,10 @@ def test_classes() -> None:
     )
     assert cells.called(3) == {"y": 5}
     cells.run("class A:\n    def f(self, x):\n        return 10 * x")
+    with pytest.raises(InputError, match="text of a class"):  # B is still made from the other A
+        cells.written()
+    cells.run(cells.run_cells[2][1])
+    assert cells.called(3) == {"y": 32}
     first = cells.written().text
     cells.run("K = 3")
     assert cells.written().text != first
@@ -263,6 +267,38 @@ def test_classes() -> None:
     assert "may have been another one" in refused(
         "K = 2\nclass A:\n    K = K", "def helper(x):\n    return A.K", FIT
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("from enum import Enum\nclass A(Enum):\n    a = 1\n    b = 2\ndef helper(x): return A.b.value", 2),
+        ("from typing import NamedTuple\nclass A(NamedTuple):\n b: int = 2\ndef helper(x): return A().b", 2),
+        ("class A:\n    @property\n    def y(self): return K\nK = 4\ndef helper(x): return A().y", 4),
+        ("class A:\n    @staticmethod\n    def f(x): return x + 1\ndef helper(x): return A.f(x)", 4),
+        ("from __future__ import annotations\ndef helper(x: nothing): return x", 3),
+        ("def helper(x, k=1): return k\nhelper.__defaults__ = (5,)", 5),
+        ("def helper(x, *, k=1): return k\nhelper.__kwdefaults__ = {'k': 5}", 5),
+        ("def helper(x, known={}):\n    known[x] = 1\n    return len(known)", 1),
+    ],
+)
+def test_what_it_is_now_is_what_it_is_in_a_job(text: str, given: object) -> None:
+    cells = Cells(text, FIT)
+    assert cells.called(3) == cells.space["fit"](3) == {"y": given}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("class A:\n    v = 1\nclass B(A): pass", "class A:\n    v = 2\ndef helper(x): return B.v"),
+        ("class A:\n    v = 1\n", "A.v = 5\ndef helper(x): return A.v"),
+        ("class A:\n    def f(self): return 1\n", "A.v = 5\ndef helper(x): return A.v"),
+        ("class A:\n    def f(self): return 1\n", "A.f = lambda self: 9\ndef helper(x): return A().f()"),
+        ("count = 0\ndef helper(x):\n    global count\n    count += 1\n    return count",),
+    ],
+)
+def test_what_was_changed_from_outside_is_refused(texts: tuple[str, ...]) -> None:
+    refused(*texts, FIT)
 
 
 def test_a_class_of_a_cell_that_failed_is_not_taken() -> None:

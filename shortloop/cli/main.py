@@ -5,18 +5,20 @@ from __future__ import annotations
 import getpass
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shortloop.errors import InputError
 from shortloop.jobs.system_errors import need_files, system_error
+
+if TYPE_CHECKING:
+    from shortloop.jobs.exax.forked import Forked
 
 __all__ = ["app", "main"]
 
@@ -27,16 +29,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-# exax's own command, which Ctrl-C ends quietly until a pipeline begins; that sees to its end itself.
-AX = """
-import os, signal, sys
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
-signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # so far it had to wait
-sys.argv[0] = "ax"
-from accelerator.shell import main
-sys.exit(main())
-"""
 FEWEST_FILES = 16  # open at once, that exax needs to begin a run
 
 Script = Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")]
@@ -142,6 +134,7 @@ def run(
     ] = False,
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
+    from shortloop.jobs.exax.forked import leave
     from shortloop.jobs.selection import Selection
     from shortloop.jobs.settings_files import TAKE_OVER
     from shortloop.jobs.store.locks import only_run
@@ -151,7 +144,7 @@ def run(
     selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
     need_files(FEWEST_FILES)
     need_room()
-    environ = {"USER": _user(), **os.environ}  # exax signs its lists of jobs with it
+    environ = {"USER": os.environ.get("USER", _user())}  # exax signs its lists of jobs with it
     if settings is not None:
         environ[SETTINGS_VARIABLE] = str(settings.absolute())
     selection.into(environ)
@@ -159,10 +152,8 @@ def run(
         environ[TAKE_OVER] = "1"
     # Nobody else begins to run while a server that goes with this run is there.
     with only_run(script):
-        if selection.words:
-            _check_part(script, environ)
-        status = _run(script, environ)
-    raise typer.Exit(status if status >= 0 else 128 - status)
+        status = _run(script, environ, partial(_check_part, script, environ) if selection.words else None)
+    leave(status if status >= 0 else 128 - status)
 
 
 def _check_part(script: str, environ: Mapping[str, str]) -> None:
@@ -173,22 +164,41 @@ def _check_part(script: str, environ: Mapping[str, str]) -> None:
     dry_run(script)
 
 
-def _run(script: str, environ: dict[str, str]) -> int:
-    from shortloop.jobs.exax.parent_death import ends_with_this
+def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | None) -> int:
+    from shortloop.jobs.exax.forked import fork_ax
     from shortloop.jobs.exax.server import running_server
     from shortloop.jobs.project import configuration_file
     from shortloop.jobs.store.locks import HELD
 
-    with running_server() as fresh:
-        environ[HELD] = str(os.getpid())
+    with running_server() as server:
+        environ = {**environ, HELD: str(os.getpid())}
         # From another folder, the project is the one that this code is part of.
-        ax = [sys.executable, "-P", "-c", AX, "--config", str(configuration_file())]
+        command = ["--config", str(configuration_file()), "run"]
         # A server that was just started has just loaded the methods and looked through the workdirs.
-        quick = ["--quick"] if fresh else []
-        # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
-        signal.signal(signal.SIGINT, lambda number, frame: None)
-        begin = partial(_begin, ends_with_this())
-        return _wait(subprocess.Popen([*ax, "run", *quick, script], env=environ, preexec_fn=begin))
+        quick = ["--quick"] if server.is_fresh else []
+        told, tell = os.pipe()
+        run = fork_ax([*command, *quick, script], environ, partial(_wait_until_told, told), [told])
+        try:
+            if check is not None:
+                check()
+            server.wait()
+            # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
+            signal.signal(signal.SIGINT, lambda number, frame: None)
+            os.write(tell, b"go")
+        finally:
+            os.close(tell)
+        return _wait(run)
+
+
+def _wait_until_told(told: int) -> None:
+    """In the run, until the server answers: it imports meanwhile what build scripts need."""
+    from shortloop.jobs.exax.loading import load_from_source
+
+    load_from_source()  # as they do first
+    from shortloop.script import pipeline  # noqa: F401
+
+    if not os.read(told, 2):
+        raise SystemExit(1)
 
 
 def _user() -> str:
@@ -198,16 +208,11 @@ def _user() -> str:
         return str(os.getuid())
 
 
-def _begin(end_with_parent: Callable[[], None]) -> None:
-    end_with_parent()  # even by kill -9
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-
-
-def _wait(run: subprocess.Popen[bytes]) -> int:
+def _wait(run: Forked) -> int:
     try:
         return run.wait()
     except SystemExit:  # a signal that ends this process ends the run
-        run.terminate()
+        run.signal(signal.SIGTERM)
         run.wait()
         raise
 

@@ -85,7 +85,7 @@ def test_a_server_started_by_hand_is_closed_to_others(stopped: DagProject) -> No
     (folder / "multiprocessing").mkdir(parents=True)
     for file in (folder, folder / "multiprocessing"):  # as an earlier version, or exax, made them
         file.chmod(0o777)
-    (folder / "start.lock").touch()
+    (folder / "server.log").touch()
     stopped.start_server()
     wait_for(lambda: set(os.listdir(folder)) >= NAMES)
     assert (folder / "multiprocessing").is_dir()
@@ -99,7 +99,7 @@ def test_so_is_one_that_a_run_starts(stopped: DagProject) -> None:
     stopped.break_at("analysis", 10, "hold")
     running = stopped.start_command()
     stopped.wait_until_reached()
-    wait_for(lambda: set(os.listdir(folder)) >= NAMES | {"server.log", "start.lock"})
+    wait_for(lambda: set(os.listdir(folder)) >= NAMES | {"server.log"})
     wait_for(lambda: not open_to_others(folder), seconds=10)
     stopped.mend()
     assert stopped.end(running).status == 0

@@ -180,7 +180,12 @@ class DagProject(LiveProject):
         """The server and the processes below it, by what they are."""
         tree = _process_tree()
         here = str(self.folder.resolve())
-        server = [p for p, each in tree.items() if each.command.endswith("/ax server ") and each.cwd == here]
+        called = [
+            p
+            for p, each in tree.items()
+            if f" {each.command}".rstrip().endswith(("/ax server", " ax server"))
+        ]
+        server = [p for p in called if tree[p].cwd == here and tree[p].parent not in called]
         runner = [p for p, each in tree.items() if each.parent in server and "/runner.py " in each.command]
         method = [p for p, each in tree.items() if each.parent in runner and each.group == p]
         slices = [p for p, each in tree.items() if each.parent in method and " analysis(" in each.command]

@@ -6,14 +6,36 @@ import functools
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from multiprocessing.process import current_process
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SOCKET_PATH_LIMIT", "leave_nothing_behind", "one_at_a_time"]
+__all__ = [
+    "SOCKET_PATH_LIMIT",
+    "board_later",
+    "leave_nothing_behind",
+    "one_at_a_time",
+]
 
 SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
+BOARD_AFTER = 2.0  # s; a run that builds nothing has ended by then
+
+
+def board_later() -> None:
+    """Let the server, which is about to start, start the board a moment later: the page that shows jobs is
+    imported by a process of its own, which would take a core from a run that waits for the server."""
+    from accelerator import board
+
+    original = board.run
+
+    @functools.wraps(original)
+    def run(*arguments: Any) -> None:  # in that process
+        time.sleep(BOARD_AFTER)
+        original(*arguments)
+
+    board.run = run
 
 
 def one_at_a_time() -> None:

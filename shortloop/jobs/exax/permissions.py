@@ -58,7 +58,7 @@ def keep_private(sockets: Iterable[Path]) -> None:
         Where exax's servers listen.
     """
     folder = private_folder()
-    files = [*sockets, *(folder / name for name in ("multiprocessing", "server.log", "start.lock"))]
+    files = [*sockets, *(folder / name for name in ("multiprocessing", "server.log"))]
 
     def close() -> None:
         end = time.monotonic() + LOOK_FOR

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
+import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -16,10 +15,16 @@ from shortloop.errors import InputError
 from shortloop.jobs.exax.cells import find_announced, load_announced
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, see_ends
-from shortloop.jobs.exax.listener import PATIENCE, answers, socket_file
+from shortloop.jobs.exax.forked import Forked, fork_ax
+from shortloop.jobs.exax.listener import PATIENCE, answers, ask, socket_file
 from shortloop.jobs.exax.loading import load_from_source
-from shortloop.jobs.exax.parent_death import ends_with_this, forks_end_with_this
-from shortloop.jobs.exax.patches import SOCKET_PATH_LIMIT, leave_nothing_behind, one_at_a_time
+from shortloop.jobs.exax.parent_death import forks_end_with_this
+from shortloop.jobs.exax.patches import (
+    SOCKET_PATH_LIMIT,
+    board_later,
+    leave_nothing_behind,
+    one_at_a_time,
+)
 from shortloop.jobs.exax.permissions import answer_this_user_only, keep_private, private_folder
 from shortloop.jobs.exax.preload import import_before_forks
 from shortloop.jobs.exax.watch import watch_jobs
@@ -29,7 +34,9 @@ from shortloop.jobs.store.slices import wanted
 from shortloop.jobs.system_errors import system_error_in
 from shortloop.text import one_line
 
-__all__ = ["prepare_runner", "prepare_server", "running_server"]
+__all__ = ["Server", "prepare_runner", "prepare_server", "running_server"]
+
+LOOK_EVERY = 0.005  # s
 
 
 def prepare_server() -> None:
@@ -79,32 +86,78 @@ def prepare_runner() -> None:
         refuse_other_slices()
 
 
+class Server:
+    """The exax server that a run uses.
+
+    Parameters
+    ----------
+    started : Forked or None
+        The server if it goes with this run; None: it ran before.
+    """
+
+    def __init__(self, started: Forked | None) -> None:
+        self._started = started
+        self._answers = started is None
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it goes with this run."""
+        return self._started is not None
+
+    def wait(self) -> None:
+        """Wait until it answers.
+
+        Raises
+        ------
+        InputError
+            If it does not start.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while self._started is not None and not answers():
+            if self._started.poll() is not None or time.monotonic() > deadline:
+                raise _not_started()
+            time.sleep(LOOK_EVERY)
+        self._answers = True
+
+    def end(self) -> None:
+        """End it, if it goes with this run, and its own children, which are in its session."""
+        if self._started is None:
+            return
+        if self._answers and _is_idle():  # it has none that are worth waiting for
+            self._started.signal_group(signal.SIGKILL)
+        else:
+            self._started.signal(signal.SIGTERM)
+            if not self._started.ends_within(10):
+                self._started.signal_group(signal.SIGKILL)
+        self._started.wait()
+
+
 @contextmanager
-def running_server() -> Iterator[bool]:
-    """A running exax server: the one that answers, else one that is started and ended with the block.
+def running_server() -> Iterator[Server]:
+    """An exax server: the one that answers, else one that is started and ended with the block.
+
+    No other run of the project may be in progress.
 
     Yields
     ------
-    bool
-        Whether it was started.
+    Server
+        Which may not be ready yet.
 
     Raises
     ------
     InputError
-        If it does not start, or there is one that does not answer.
+        If it cannot be started, or there is one that does not answer.
     """
     # A plain kill would leave the server behind; as an exception it passes through here.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    with _only_one_starts():
-        started = None if answers() else _start()
+    server = Server(None if answers() else _start())
     try:
-        yield started is not None
+        yield server
     finally:
-        if started is not None:
-            _end(started)
+        server.end()
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start() -> Forked:
     if len(os.fsencode(socket_file())) > SOCKET_PATH_LIMIT:
         raise InputError(
             "the path of the server's socket is too long for this system",
@@ -114,52 +167,42 @@ def _start() -> subprocess.Popen[bytes]:
         )
     for line in repair_lists(project_directory()):
         print(one_line(line), flush=True)
-    log = private_folder() / "server.log"
+    project, log = project_directory(), _log()
+
+    def begin() -> None:
+        os.setsid()
+        os.chdir(project)
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        for output in (1, 2):
+            os.dup2(stream.fileno(), output)
+        board_later()
+
     with log.open("wb") as stream:
         log.chmod(0o600)
-        process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("ax")), "server"],
-            cwd=project_directory(),
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=ends_with_this(),
-        )
-    deadline = time.monotonic() + PATIENCE
-    while not answers():
-        if process.poll() is not None or time.monotonic() > deadline:
-            _end(process)
-            text = log.read_text(encoding="utf-8", errors="replace").strip()
-            said = text.splitlines()[-25:]
-            fault = system_error_in(text)
-            if fault is not None:
-                problem = f"the exax server did not start: {fault.problem}"
-                raise InputError(problem, file=log, found=fault.found, hint=fault.hint)
-            raise InputError(
-                "the exax server did not start",
-                file=log,
-                found="\n    ".join(said),
-                hint="mend what it says; `ax server` starts it by hand",
-            )
-        time.sleep(0.02)
-    return process
+        return fork_ax(["server"], before=begin, keep=(stream.fileno(),))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the server; it ends its own children, which are in its session."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+def _is_idle() -> bool:
+    try:
+        return bool(json.loads(ask("status") or b"{}").get("idle"))
+    except (InputError, ValueError):
+        return False
 
 
-@contextmanager
-def _only_one_starts() -> Iterator[None]:
-    """Two runs that begin together must not start two servers on one workdir."""
-    with (private_folder() / "start.lock").open("wb") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+def _log() -> Path:
+    return private_folder() / "server.log"
+
+
+def _not_started() -> InputError:
+    text = _log().read_text(encoding="utf-8", errors="replace").strip()
+    fault = system_error_in(text)
+    if fault is not None:
+        problem = f"the exax server did not start: {fault.problem}"
+        return InputError(problem, file=_log(), found=fault.found, hint=fault.hint)
+    return InputError(
+        "the exax server did not start",
+        file=_log(),
+        found="\n    ".join(text.splitlines()[-25:]),
+        hint="mend what it says; `ax server` starts it by hand",
+    )

@@ -1,0 +1,182 @@
+"""exax's commands in forks of this process, which has imported already what takes longest: exax itself."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import NoReturn
+
+from shortloop.jobs.exax.parent_death import ends_with_this
+from shortloop.jobs.project import configuration
+
+__all__ = ["Forked", "fork_ax", "leave"]
+
+PACKAGE = __name__.partition(".")[0]
+LOOK_EVERY = 0.005  # s
+ENDING = {signal.SIGINT, signal.SIGTERM}
+
+_forgotten: list[ModuleType] = []  # kept, as to take them apart costs more than all else here
+
+
+class Forked:
+    """A fork of this process, which is asked to end when this one has ended.
+
+    Parameters
+    ----------
+    work : callable
+        What it does, until it returns or raises what would end a program.
+    keep : sequence of int
+        Open files that it has, beside standard ones. Locks that this process holds are none of them.
+    """
+
+    def __init__(self, work: Callable[[], None], keep: Sequence[int] = ()) -> None:
+        self._status: int | None = None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        follow = ends_with_this()
+        # Those wait until it knows what to do with them.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        self.pid = os.fork()
+        if not self.pid:
+            follow()
+            _work(work, keep)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+    def poll(self) -> int | None:
+        """Exit status, negative for a signal; None while it runs."""
+        return self._wait(os.WNOHANG)
+
+    def wait(self) -> int:
+        """Wait for its end; exit status as of `poll`."""
+        while (status := self._wait(0)) is None:
+            pass
+        return status
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether it ends soon; that is waited for."""
+        deadline = time.monotonic() + seconds
+        while self.poll() is None and time.monotonic() < deadline:
+            time.sleep(LOOK_EVERY)
+        return self.poll() is not None
+
+    def signal(self, number: int) -> None:
+        """Send it a signal, if it has not ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def signal_group(self, number: int) -> None:
+        """The same, with its process group, of which it must be the first."""
+        if self.poll() is None:
+            os.killpg(self.pid, number)
+
+    def _wait(self, options: int) -> int | None:
+        if self._status is None:
+            ended, status = os.waitpid(self.pid, options)
+            if ended:
+                self._status = os.waitstatus_to_exitcode(status)
+        return self._status
+
+
+def fork_ax(
+    arguments: Sequence[str],
+    environ: Mapping[str, str] | None = None,
+    before: Callable[[], None] = lambda: None,
+    keep: Sequence[int] = (),
+) -> Forked:
+    """One of exax's commands, as if ``ax`` was called.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Command, and its arguments.
+    environ : mapping of str to str, optional
+        Variables that it has in addition.
+    before : callable, optional
+        Called before the command.
+    keep : sequence of int, optional
+        As of `Forked`.
+
+    Returns
+    -------
+    Forked
+    """
+    import accelerator.shell  # here, and not in each fork
+    from accelerator.compat import setproctitle
+
+    project = configuration().project_directory
+
+    def work() -> None:
+        setproctitle(" ".join(["ax", *arguments]))
+        os.environ.update(environ or {})
+        if not sys.flags.safe_path:  # where this was started from
+            del sys.path[0]
+        sys.path.insert(0, project)
+        _forget_this_package()
+        before()
+        sys.argv[:] = ["ax", *arguments]
+        sys.exit(accelerator.shell.main())
+
+    return Forked(work, keep)
+
+
+def leave(status: int) -> NoReturn:
+    """End this process as Python ends one, but that nothing in its memory is taken apart, which takes long.
+
+    Parameters
+    ----------
+    status : int
+        Exit status.
+    """
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        with contextlib.suppress(OSError):  # nobody reads it
+            sys.stdout.flush()
+            sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
+    """All of the life of a fork, which never returns to what its parent was about to do."""
+    status = 1
+    try:
+        atexit._clear()
+        _let_go({0, 1, 2, *keep})
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        work()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        leave(status)
+
+
+def _let_go(keep: set[int]) -> None:
+    """Of files that its parent has open; what the parent thinks of their numbers stays true."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number not in keep and number != nothing:
+            with contextlib.suppress(OSError):  # that of the list is not open any more
+                os.fstat(number)
+                os.dup2(nothing, number, inheritable=False)
+    os.close(nothing)
+
+
+def _forget_this_package() -> None:
+    """It may be another one that the project has, and is to be loaded as its sources are now."""
+    for name in [name for name in sys.modules if f"{name}.".startswith(f"{PACKAGE}.")]:
+        _forgotten.append(sys.modules.pop(name))

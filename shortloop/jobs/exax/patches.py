@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.process import current_process
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ __all__ = [
     "board_later",
     "leave_nothing_behind",
     "one_at_a_time",
+    "read_few_jobs_itself",
 ]
 
 SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
 BOARD_AFTER = 2.0  # s; a run that builds nothing has ended by then
+FEW = 2_000  # jobs; to start processes that read them takes longer than to read them
 
 
 def board_later() -> None:
@@ -36,6 +39,14 @@ def board_later() -> None:
         original(*arguments)
 
     board.run = run
+
+
+def read_few_jobs_itself() -> None:
+    """Let the server, which looks for new jobs whenever it loads the methods, start processes that read them
+    only if there are many."""
+    from accelerator import control
+
+    control.multiprocessing = _Multiprocessing
 
 
 def one_at_a_time() -> None:
@@ -69,6 +80,35 @@ def leave_nothing_behind(folder: Path) -> None:
     if len(os.fsencode(folder.resolve() / "listener-12345678")) <= SOCKET_PATH_LIMIT:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         current_process()._config["tempdir"] = str(folder.resolve())  # type: ignore[attr-defined]
+
+
+class _Multiprocessing:
+    """In place of the module, as far as the server uses it."""
+
+    @staticmethod
+    def get_context(method: str) -> Any:
+        class Context:
+            Pool = functools.partial(_LazyPool, method)
+
+        return Context
+
+
+class _LazyPool:
+    """Starts its processes when there is much to do."""
+
+    def __init__(self, method: str, **more: Any) -> None:
+        self._start = functools.cache(functools.partial(multiprocessing.get_context(method).Pool, **more))
+
+    def imap(self, function: Callable[[Any], Any], items: Iterable[Any], chunksize: int) -> Iterable[Any]:
+        items = list(items)
+        few = len(items) <= FEW
+        return map(function, items) if few else self._start().imap(function, items, chunksize)
+
+    imap_unordered = imap
+
+    def close(self) -> None:
+        if self._start.cache_info().currsize:
+            self._start().close()
 
 
 def _change(kind: type, name: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:

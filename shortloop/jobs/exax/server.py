@@ -24,6 +24,7 @@ from shortloop.jobs.exax.patches import (
     board_later,
     leave_nothing_behind,
     one_at_a_time,
+    read_few_jobs_itself,
 )
 from shortloop.jobs.exax.permissions import answer_this_user_only, keep_private, private_folder
 from shortloop.jobs.exax.preload import import_before_forks
@@ -55,6 +56,7 @@ def prepare_server() -> None:
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
     one_at_a_time()
+    read_few_jobs_itself()
     look_often_for_end()
     load_announced()
     forget_other_slices(cfg.slices)

@@ -18,7 +18,8 @@ __all__ = ["declared_files"]
 NAME = "depend_extra"
 OURS = f"{NAME} = code_of(__file__)"
 
-# By method: its state, and the files that it declares; by file: its state, and a hash of its bytes.
+# By method: its state, and the files that it declares; by file: its state, and a hash of its bytes. Kept of
+# those in whose state any change shows, as they were read.
 _lists: dict[Path, tuple[list[int], list[Path]]] = {}
 _hashes: dict[Path, tuple[list[int], str]] = {}
 
@@ -45,8 +46,10 @@ def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tupl
     """
     state, settled = file_state(method)
     known = _lists.get(method)
-    if known is None or known[0] != state or not settled:
-        known = _lists[method] = state, _listed(method)
+    if known is None or known[0] != state:
+        known = state, _listed(method)
+        if settled:
+            _lists[method] = known
     found: dict[str, tuple[Path, str]] = {}
     for file in known[1]:
         if file != ours(method):
@@ -111,8 +114,10 @@ def _hash(file: Path, method: Path) -> str:
     try:
         state, settled = file_state(file)
         known = _hashes.get(file)
-        if known is None or known[0] != state or not settled:
-            known = _hashes[file] = state, hashlib.blake2b(file.read_bytes(), digest_size=20).hexdigest()
+        if known is None or known[0] != state:
+            known = state, hashlib.blake2b(file.read_bytes(), digest_size=20).hexdigest()
+            if settled:
+                _hashes[file] = known
     except OSError as error:
         raise InputError(
             "a file that a method declares cannot be read",

@@ -9,6 +9,7 @@ from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys.code import code_state
+from shortloop.jobs.keys.file_state import file_state
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -119,3 +120,28 @@ def test_a_declared_module_that_is_imported_counts_by_what_it_says(package: Path
         each.write_text("x = 2\n", encoding="utf-8")
         assert key(method) != before
         before = key(method)
+
+
+def test_an_edit_right_after_a_file_was_read_is_seen_later(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a disk with coarse times, on which a file that was written twice looks the same."""
+    is_settled = False
+
+    def coarse(file: Path) -> tuple[list[int], bool]:
+        return file_state(file)[0][:3], is_settled
+
+    monkeypatch.setattr("shortloop.jobs.keys.declared.file_state", coarse)
+    file = write(package, "methods/more.txt", "one")
+    method = write(package, "methods/a_one.py", 'depend_extra = ["more.txt"]\n')
+    before = key(method)
+    file.write_text("two", encoding="utf-8")
+    is_settled = True
+    edited = key(method)
+    assert edited != before
+    is_settled = False
+    method = write(package, "methods/a_two.py", 'depend_extra = ["more.txt"]\n')
+    assert len(key(method)) == 2
+    method.write_text('depend_extra = []  # "more"\n', encoding="utf-8")
+    is_settled = True
+    assert len(key(method)) == 1

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,10 @@ __all__ = ["NOTHING", "Source", "hash_of", "keep_sources", "normalised", "read_s
 NOTHING = "pass"
 """What a file says that holds no code, as the `__init__.py` of many packages."""
 KEPT = 5_000  # versions of files
+_DECORATED = ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
+_TELLING = ast.Import, ast.ImportFrom, ast.Call, ast.Name, *_DECORATED
+_HOLDERS = ast.Module, *_DECORATED
+_STATEMENTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 
 
 class Source(NamedTuple):
@@ -131,7 +135,8 @@ def normalised(tree: ast.Module) -> str:
     str
         Equal for code that differs in nothing else.
     """
-    return ast.unparse(_Strip().visit(tree))
+    _strip(tree)
+    return ast.unparse(tree)
 
 
 def keep_sources() -> None:
@@ -172,22 +177,28 @@ def _parsed(data: bytes, file: Path, module: str) -> Source:
         return Source(f"compiled = {hashlib.sha256(data).hexdigest()!r}", [], [], [])
     tree = ast.parse(data, filename=str(file))
     is_package = file.name == "__init__.py"
-    names = {*_imports(ast.walk(tree), module, is_package), *_decorators(tree)}
-    run = {*_imports(_run(tree), module, is_package)}
-    return Source(normalised(tree), sorted(names), sorted(names - run), _public(tree))
+    nodes = [*_nodes(tree)]
+    run = {*_imports((node for node, is_run in nodes if is_run), module, is_package)}
+    run |= {*_decorators([node for node, _ in nodes])}
+    for_types = {*_imports((node for node, is_run in nodes if not is_run), module, is_package)} - run
+    public = _public(tree, (node for node, _ in nodes))
+    return Source(normalised(tree), sorted(run | for_types), sorted(for_types), public)
 
 
-def _run(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those below ``if TYPE_CHECKING:``."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for child in ast.iter_child_nodes(node):
-            if _is_for_types(child):
-                waiting += child.orelse  # type: ignore[attr-defined]
-            else:
-                waiting.append(child)
+def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """Nodes of the kinds that matter here, and whether each is not below ``if TYPE_CHECKING:``."""
+    waiting = [(tree, True)]
+    for node, is_run in waiting:  # to which more are added
+        if isinstance(node, _TELLING):
+            yield node, is_run
+        is_for_types = _is_for_types(node)
+        for field in node._fields:
+            value = getattr(node, field, None)
+            here = is_run and (not is_for_types or field == "orelse")
+            if isinstance(value, list):
+                waiting += [(each, here) for each in value if isinstance(each, ast.AST)]
+            elif isinstance(value, ast.AST):
+                waiting.append((value, here))
 
 
 def _is_for_types(node: ast.AST) -> bool:
@@ -213,9 +224,8 @@ def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
                 yield _absolute(level, name.value.lstrip("."), module, is_package)
 
 
-def _decorators(tree: ast.Module) -> Iterator[str]:
+def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Full names of decorators that are looked up in a module, as ``@package.name``."""
-    nodes = [*ast.walk(tree)]
     aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     modules = {each.asname: each.name for each in aliases if each.asname}
     modules |= {top: top for each in aliases if not each.asname for top in [each.name.partition(".")[0]]}
@@ -241,10 +251,10 @@ def _called(node: ast.Call) -> str:
     return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
 
 
-def _public(tree: ast.Module) -> list[str] | None:
+def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
     """What `__all__` lists."""
     listed: list[str] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if not (isinstance(node, ast.Name) and node.id == "__all__"):
             continue
         if isinstance(node.ctx, ast.Load):  # put together on the way, e.g. by `__all__.append`
@@ -262,18 +272,15 @@ def _assigns(statement: ast.stmt, name: ast.Name) -> bool:
     return any(target is name for target in targets)
 
 
-_Holder = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-
-class _Strip(ast.NodeTransformer):
-    """Leaves out docstrings, as all strings that stand alone; parsing drops comments and formatting."""
-
-    def _body(self, node: _Holder) -> _Holder:
-        self.generic_visit(node)
+def _strip(node: ast.AST) -> None:
+    """Leave out docstrings, as all strings that stand alone; parsing drops comments and formatting."""
+    for field in _STATEMENTS & {*node._fields}:
+        below = getattr(node, field)
+        if isinstance(below, list):  # else that of an expression
+            for each in below:
+                _strip(each)
+    if isinstance(node, _HOLDERS):
         node.body = [each for each in node.body if not _is_string(each)] or [ast.Pass()]
-        return node
-
-    visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _body
 
 
 def _is_string(node: ast.stmt) -> bool:

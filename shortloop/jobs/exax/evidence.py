@@ -16,7 +16,7 @@ from shortloop.jobs.keys.file_state import State, file_state, states_of_files
 from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
-from shortloop.jobs.keys.source import NOTHING, hash_of, said_by
+from shortloop.jobs.keys.source import NOTHING, hash_of, read_source, said_by
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.inputs import is_unchanged, known_content
 from shortloop.jobs.store.notes import notes_of
@@ -202,8 +202,9 @@ def watchers() -> set[str]:
         Their names.
     """
     names = [*SETTING_UP, f"{PACKAGE}.jobs.exax.watch", f"{PACKAGE}.jobs.exax.machine_code"]
-    places = [(name, ROOT.joinpath(*name.split(".")).with_suffix(".py")) for name in names]
-    return {*names, *(module for name, file in places for module in closure_of(name, file)[0])}
+    files = {name: ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in names}
+    imported = {each for name, file in files.items() for each in read_source(file, name).names}
+    return {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
 
 
 def _name_of(file: str, names: Mapping[str, str]) -> str | None:

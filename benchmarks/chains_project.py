@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -123,17 +124,19 @@ class Chain(ABC):
             If it fails; the end of its output is the message.
         """
         with (self.folder / "output.log").open("w+", encoding="utf-8") as log:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 command,
                 cwd=self.folder,
                 env=self.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                timeout=TIMEOUT_SECONDS,
-                check=False,
             )
-            if done.returncode != 0:
+            watch = threading.Timer(TIMEOUT_SECONDS, process.kill)  # Python's own way looks every 50 ms
+            watch.start()
+            status = process.wait()
+            watch.cancel()
+            if status != 0:
                 log.seek(0)
                 raise RuntimeError(f"{self.name}: {' '.join(command)}: {log.read()[-2000:]}")
 

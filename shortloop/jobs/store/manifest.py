@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.jobs.keys.digest import digest
@@ -276,13 +276,18 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
             _sync(folder / name)
     except OSError as error:
         raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
-    plain = {"format": FORMAT, **asdict(manifest)}
+    plain = {"format": FORMAT, **vars(manifest), "parts": vars(manifest.parts)}
+    plain["harmless"] = [vars(each) for each in manifest.harmless]
     for name in ("harmless", "rests_on"):  # versions of Shortloop that do not know of it can read all others
         if not plain[name]:
             del plain[name]
     part = folder / f".{MANIFEST}.{os.getpid()}"
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(value)}"
+        for name, value in (plain | {"hash": digest(plain)}).items()
+    )
     with part.open("w", encoding="utf-8") as stream:
-        json.dump({**plain, "hash": digest(plain)}, stream, indent=1)
+        stream.write("{" + ",\n".join(lines) + "}\n")
         stream.flush()
         os.fsync(stream.fileno())
     part.replace(folder / MANIFEST)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shortloop.errors import InputError
+from shortloop.jobs.exax.as_loaded import forget_what_is_read
 from shortloop.jobs.exax.cost import runner
 from shortloop.jobs.exax.listener import ask
 from shortloop.jobs.keys.code import code_file, code_state, code_text, says_code
@@ -219,6 +220,7 @@ def load_as_now(method: str) -> None:
 
 def reload_methods() -> None:
     """Have exax load the methods as they are now. No job may be running."""
+    forget_what_is_read()
     _call("update_methods")
 
 

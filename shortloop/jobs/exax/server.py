@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.errors import InputError
+from shortloop.jobs.exax.as_loaded import keep_methods_as_loaded, note_what_is_read
 from shortloop.jobs.exax.cells import find_announced, load_announced
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, see_ends
@@ -55,6 +56,7 @@ def prepare_server() -> None:
     workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
+    keep_methods_as_loaded()
     one_at_a_time()
     read_few_jobs_itself()
     look_often_for_end()
@@ -79,6 +81,7 @@ def prepare_runner() -> None:
     """
     if runs_jobs():
         load_from_source()
+        note_what_is_read()
         find_announced()
         forks_end_with_this()
         see_ends()

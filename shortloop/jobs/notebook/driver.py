@@ -71,7 +71,7 @@ class _Driver:
         """One that was there before may be gone by now."""
         if not answers():
             self._server.close()
-            self._server.enter_context(running_server())
+            self._server.enter_context(running_server()).wait()
 
     def _forked(self, request: Request, building: bool) -> Reply:
         reading, writing = os.pipe()

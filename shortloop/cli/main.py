@@ -113,7 +113,7 @@ def init(
         Path, typer.Argument(help="Folder to make, e.g. my-analysis; its name is the project's.")
     ],
 ) -> None:
-    """Write a new project, which runs at once: a small analysis, or with --NAME one of that analysis."""
+    """Write a new project, which runs at once: a small analysis, or an installed one, as --NAME."""
     from shortloop.cli.analyses import find_analyses
     from shortloop.cli.init import template_of, write_project
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.errors import InputError
+
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
@@ -38,6 +40,13 @@ class File:
         def found(content: str, info: core_schema.ValidationInfo) -> File:
             files: Mapping[str, Path] | None = info.context
             assert files is not None
+            if "/" in content or "." in content:  # no content has that
+                raise InputError(
+                    "a job is made from what is in a file, and was given a path",
+                    found=content,
+                    expected="what `run.file(path)` gives",
+                    hint="change the build script",
+                )
             return cls(content, files[content])
 
         return core_schema.with_info_after_validator_function(found, core_schema.str_schema())

@@ -92,6 +92,13 @@ def test_names_that_mean_something_else(name: str, annotation: str) -> None:
     assert not fields_of(type("Other", (Stage,), {"__annotations__": {name: "ClassVar[int]"}})).options
 
 
+@pytest.mark.parametrize("given", ["panel.csv", "data/panel", "/data/panel.csv", "../panel"])
+def test_a_path_is_no_file_of_a_job(given: str) -> None:
+    with pytest.raises(InputError, match="was given a path") as caught:
+        typed_options(Plain, {**GIVEN, "file": given}, FILES)
+    assert caught.value.expected == "what `run.file(path)` gives"
+
+
 @pytest.mark.parametrize("before", ["", "stage.", "shortloop.worker.stage."])
 def test_jobs_may_be_named_with_their_module(before: str) -> None:
     written = {"one": f"{before}Job", "many": f"list[{before}Job]", "perhaps": f"{before}Job | None"}

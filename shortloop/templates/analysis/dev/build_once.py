@@ -5,8 +5,7 @@ from shortloop import pipeline
 
 @pipeline
 def main(run):
-    panel = run.build(
-        "panel", file=run.file("data/panel.parquet")
-    )  # as in the analysis, so it is there already
+    # As in the analysis, so it is there already.
+    panel = run.build("panel", file=run.file("data/panel.parquet"))
     fit = run.build("fit", partition="square", panel=panel, formula="investment ~ capital + I(value**2)")
     return run.build("table", fits=[fit])

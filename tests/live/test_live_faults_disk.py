@@ -88,7 +88,7 @@ def test_a_disk_with_too_many_files(toy: DagProject, left: int) -> None:
     many.mkdir()
     for number in range(os.statvfs(disk).f_favail - left):
         (many / str(number)).touch()
-    assert shutil.disk_usage(disk).free > 1_000_000
+    assert shutil.disk_usage(disk).free > 500_000
     try:
         # With none left, exax can neither begin a run nor say why, so that is looked at before.
         failed = toy.end(toy.start() if left else toy.start_command())

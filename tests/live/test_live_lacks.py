@@ -39,7 +39,7 @@ def test_a_run_with_few_files(toy: DagProject, files: int) -> None:
     assert_one_message(limited(toy, f"-n {files}", f"{COMMAND} run dag"), "too many files", "ulimit -n")
 
 
-@pytest.mark.parametrize("limit", ["-n 24", "-v 150000"])
+@pytest.mark.parametrize("limit", ["-n 19", "-v 150000"])
 def test_a_server_that_lacks_something(toy: DagProject, limit: str) -> None:
     toy.stop_server()
     try:

@@ -63,7 +63,11 @@ def missing_sections(node: ast.FunctionDef) -> list[str]:
     missing = [argument.arg for argument in given if argument.arg not in names | {"self", "cls"}]
     returned = ast.unparse(node.returns) if node.returns else "None"
     context = returned == "Iterator[None]"  # a context manager that gives nothing
-    if returned != "None" and not context and not re.search(r"^(Returns|Yields)\n-+\n", docstring, re.M):
+    if (
+        returned not in ("None", "NoReturn")
+        and not context
+        and not re.search(r"^(Returns|Yields)\n-+\n", docstring, re.M)
+    ):
         missing.append("Returns")
     return missing
 

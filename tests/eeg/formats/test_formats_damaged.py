@@ -95,6 +95,11 @@ def test_seeds_are_whole(tmp_path: Path, kind: str) -> None:
     assert ends == expected
 
 
+def peak_of_children() -> int:
+    """Bytes that a process which this one has started, and which has ended, held at most."""
+    return 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_mutant_gives_a_result_or_the_message(tmp_path: Path, kind: str) -> None:
@@ -104,6 +109,7 @@ def test_a_mutant_gives_a_result_or_the_message(tmp_path: Path, kind: str) -> No
     slowest = slowest_clock = 0.0
     file.write_bytes(whole[0])
     load_libraries(kind, file)
+    others = peak_of_children()  # of tests before, in this process
     for number in range(MUTANTS if kind == "mat" else MUTANTS // 6):
         file.write_bytes(mutant(kind, whole, np.random.default_rng([SEED, number])))
         before, clock = processor_time(), time.monotonic()
@@ -115,9 +121,9 @@ def test_a_mutant_gives_a_result_or_the_message(tmp_path: Path, kind: str) -> No
         slowest = max(slowest, processor_time() - before)
         slowest_clock = max(slowest_clock, time.monotonic() - clock)
         assert slowest < SECONDS, f"SEED={SEED}, mutant {number} of {kind}: {file}"
-    memory = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    memory = peak_of_children()
     print(f"\n{kind}: {ends.total()} mutants; at most {slowest:.2f} s of the processor,")
     print(f"{slowest_clock:.2f} s by the clock and {memory / 1e6:.0f} MB (of all formats so far)")
     print("\n".join(f"{count:7} {end}" for end, count in ends.most_common()))
-    assert memory < BYTES
+    assert memory < BYTES or memory == others
     assert 0 < ends["result"] < ends.total()

@@ -34,7 +34,8 @@ def given(folder: Path) -> str | None:
 
 
 # Every stage grows as if it began anew in tests/test_stages.py.
-@pytest.mark.parametrize("null", ["test-labels", pytest.param("training-labels", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("null", ["test-labels", "training-labels"])
 def test_only_new_ones_are_computed(project: LiveProject, null: str) -> None:
     text = (project.folder / "study.toml").read_text(encoding="utf-8")
     project.write_study(text.replace("count = ", f'null = "{null}"\ncount = '))

@@ -56,22 +56,29 @@ def test_each_run_has_a_line(project: BootstrapProject) -> None:
     assert "a number from 1 to 4" in project.refused("runs", "5")
 
 
-def test_runs_that_did_not_end(project: BootstrapProject) -> None:
-    project.edit('"""One draw."""', "import time; time.sleep(0.05)")
-    for end, exit_ in ((signal.SIGKILL, "cut off"), (signal.SIGINT, "130"), (signal.SIGTERM, "143")):
-        running = subprocess.Popen(
-            [str(AX), "run", "bootstrap"],
-            cwd=project.folder,
-            env=project.environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        number = len(table(project))
-        wait_for(lambda number=number: table(project)[number:] and table(project)[-1][-1] == "running")
-        running.send_signal(end)
-        running.wait(timeout=60)
-        wait_for(lambda: table(project)[-1][-1] != "running")
-        assert table(project)[-1][-1] == exit_
+@pytest.mark.parametrize(
+    ("end", "exit_"),
+    [
+        (signal.SIGKILL, "cut off"),
+        pytest.param(signal.SIGINT, "130", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, "143", marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_that_did_not_end(project: BootstrapProject, end: signal.Signals, exit_: str) -> None:
+    number = len(table(project))
+    project.edit("np.mean(", f"__import__('time').sleep(0.05) or {int(end)} + np.mean(")
+    running = subprocess.Popen(
+        [str(AX), "run", "bootstrap"],
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for(lambda: table(project)[number:] and table(project)[-1][-1] == "running")
+    running.send_signal(end)
+    running.wait(timeout=60)
+    wait_for(lambda: table(project)[-1][-1] != "running")
+    assert table(project)[-1][-1] == exit_
 
 
 def test_the_settings_of_a_run_to_go_back_to() -> None:

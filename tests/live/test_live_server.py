@@ -93,7 +93,7 @@ def test_a_killed_run_takes_its_server_with_it(stopped: LiveProject) -> None:
     assert wait_until_alone(stopped.folder) == []
 
 
-@pytest.mark.parametrize("wanted", [None, 1000])
+@pytest.mark.parametrize("wanted", [None, pytest.param(1000, marks=pytest.mark.slow)])
 def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(
     stopped: LiveProject, wanted: int | None
 ) -> None:

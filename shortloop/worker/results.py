@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -165,10 +166,11 @@ class Result:
         if name in self.arrays:
             array = self.arrays[name]
             return array if array.ndim else array[()]
-        kinds: tuple[Mapping[str, Any], ...] = (self.tables, self.facts, self.figures, self.files)
+        facts = self.record["facts"]
+        kinds: tuple[Mapping[str, Any], ...] = (self.tables, facts, self.figures, self.files)
         for kind in kinds:
             if name in kind:
-                return kind[name]
+                return deepcopy(kind[name]) if kind is facts else kind[name]
         raise KeyError(f"{name}; {self.job} has {', '.join(self.names()) or 'nothing'}")
 
     def names(self) -> list[str]:
@@ -178,7 +180,7 @@ class Result:
         -------
         list of str
         """
-        return [*self.arrays, *self.tables, *self.facts, *self.figures, *self.files]
+        return [*self.arrays, *self.tables, *self.record["facts"], *self.figures, *self.files]
 
     def frame(self) -> pd.DataFrame:
         """What each unit gave, if a function of one unit made the job: a row for each.
@@ -193,7 +195,7 @@ class Result:
         InputError
             If the job is not made of such units.
         """
-        units = self.facts.get("units")
+        units = self.record["facts"].get("units")
         if not isinstance(units, list) or not (self.path / ROWS).is_file():
             raise InputError(
                 "the job is not made of units that a function computed", found=f"{self.job} of {self.stage}"
@@ -213,8 +215,8 @@ class Result:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Plain data beside the arrays: names, counts, notes."""
-        return dict(self.record["facts"])
+        """Plain data beside the arrays: names, counts, notes. A copy: who changes it changes nothing here."""
+        return deepcopy(self.record["facts"])
 
     @property
     def problem(self) -> str | None:
@@ -235,8 +237,8 @@ class Result:
 
     @property
     def options(self) -> dict[str, Plain]:
-        """The options it was made with."""
-        return dict(self.setup["options"])
+        """The options it was made with; a copy."""
+        return deepcopy(self.setup["options"])
 
     @property
     def inputs(self) -> dict[str, str | list[str]]:

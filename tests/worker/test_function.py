@@ -144,6 +144,19 @@ def test_what_a_unit_does_to_its_data_changes_no_other_unit_and_no_key(tmp_path:
     assert taken == 2
 
 
+def test_what_a_unit_does_to_facts_of_another_job_no_other_unit_sees(tmp_path: Path) -> None:
+    """Units of one process look at one and the same job."""
+
+    def words(read: int, earlier: Job) -> dict[str, int]:
+        for found in (earlier["units"], earlier.facts["units"]):
+            found.append("one more")
+        return {"words": len(earlier["units"]) - read}
+
+    earlier, _ = done(opened(power, squares, count=3), tmp_path / "main-1")
+    stage = opened(words, lambda: {"a": 0, "b": 0}, earlier=earlier)
+    assert [stage.compute(unit) for unit in range(2)] == [{"words": 3}, {"words": 3}]
+
+
 def test_groups_of_pandas_are_units() -> None:
     frame = pd.DataFrame({"f": ["b", "a", "b"], "k": [1, 2, 1], "x": [1.0, 2, 3]})
     one = opened(lambda rows: {"sum": rows["x"].sum()}, lambda: frame.groupby("f"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import signal
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shortloop.errors import InputError
+from shortloop.jobs.exax.user import user
 from shortloop.jobs.system_errors import need_files, system_error
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def run(
     selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
     need_files(FEWEST_FILES)
     need_room()
-    environ = {"USER": os.environ.get("USER", _user())}  # exax signs its lists of jobs with it
+    environ = {"USER": user()}  # exax signs its lists of jobs with it
     if settings is not None:
         environ[SETTINGS_VARIABLE] = str(settings.absolute())
     selection.into(environ)
@@ -199,13 +199,6 @@ def _wait_until_told(told: int) -> None:
 
     if not os.read(told, 2):
         raise SystemExit(1)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # one that the system has no name for
-        return str(os.getuid())
 
 
 def _wait(run: Forked) -> int:

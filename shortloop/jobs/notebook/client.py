@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import json
 import os
 import signal
@@ -12,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
+from shortloop.jobs.exax.user import user
 from shortloop.jobs.notebook.messages import REPLY, Reply, Request, packed
 
 __all__ = ["Driver"]
@@ -104,7 +104,7 @@ class Driver:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
             environment = {name: each for name, each in os.environ.items() if name not in OF_THE_KERNEL}
-            environment.setdefault("USER", _user())  # exax signs its lists of jobs with it
+            environment["USER"] = user()  # exax signs its lists of jobs with it
             self._process = subprocess.Popen(
                 [sys.executable, "-m", MODULE],
                 cwd=self._project,
@@ -124,10 +124,3 @@ def _shown(said: bytes) -> bytes:
     if end:
         print(text[:end].decode(errors="replace"), end="", flush=True)
     return text[end:] + mark + rest
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # one that the system has no name for
-        return str(os.getuid())

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from live_project import ROOT, LiveProject
+from live_project import ROOT, EmptyProject
 
 BUILT = re.compile(r"\] built (\S+) +([AB]?) +(main-\d+) +[\d.]+ s  (.*)")
 
@@ -27,15 +27,11 @@ def documented_commands(heading: str) -> list[list[str]]:
     return [shlex.split(line, comments=True) for line in lines]
 
 
-class BootstrapProject(LiveProject):
+class BootstrapProject(EmptyProject):
     """Means of A and of B, and a table of both."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         for name, text in documented_files().items():
             (folder / name).write_text(text, encoding="utf-8")
         self.method = folder / "methods" / "a_bootstrap.py"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from live_project import LiveProject
+from live_project import EmptyProject
 
 ODD = '''\
 """Counts rows of two datasets and a file, in the way of others; declares whatever exax takes."""
@@ -132,15 +132,11 @@ def expected(old: Any = OLD, new: Any = NEW, factor: int = 2) -> int:
     return factor * (hashed + filtered + sum(old)) + 1
 
 
-class ExaxProject(LiveProject):
+class ExaxProject(EmptyProject):
     """Two files of rows, chained, typed, hashed and filtered by exax's own methods, and counted by others."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         configuration = folder / "accelerator.conf"
         text = configuration.read_text(encoding="utf-8")
         more = "\taccelerator.standard_methods\n\ttheirs.methods auto-discover\n\tmethods auto-discover"

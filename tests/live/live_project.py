@@ -153,6 +153,17 @@ class LiveProject:
         return self.folder / "workdirs" / "main" / self.job(stage, participant)
 
 
+class EmptyProject(LiveProject):
+    """The same, with no methods and no scripts."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name in ("methods", "build_scripts", "dev"):
+            for file in (folder / name).glob("*.py"):
+                if file.name != "__init__.py":
+                    file.unlink()
+
+
 Project = TypeVar("Project", bound=LiveProject)
 
 

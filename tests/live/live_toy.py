@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from live_project import AX, LiveProject
+from live_project import AX, EmptyProject
 
 METHOD = '''\
 """Adds to what the job before left."""
@@ -80,15 +80,11 @@ def pipeline(run):
 """
 
 
-class ToyProject(LiveProject):
+class ToyProject(EmptyProject):
     """Toy jobs; what it says of them is read from what `ax run chain` prints."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         self.method = folder / "methods" / "a_toy.py"
         self.steps = folder / "methods" / "steps.py"
         self.method.write_text(METHOD, encoding="utf-8")

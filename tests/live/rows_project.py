@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from live_project import LiveProject
+from live_project import EmptyProject
 
 ROWS = 1000
 WRITE = f'''\
@@ -123,15 +123,11 @@ def main(urd):
 """
 
 
-class RowsProject(LiveProject):
+class RowsProject(EmptyProject):
     """A dataset, and what is counted of it: through Shortloop (`rows`) and by exax alone (`plain`)."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         for name, text in {"write": WRITE, "count": COUNT, "alone": ALONE}.items():
             (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
         (folder / "build_scripts" / "build_rows.py").write_text(PIPELINE, encoding="utf-8")

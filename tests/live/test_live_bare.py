@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import LiveProject, served
+from live_project import EmptyProject, served
 from refused import refusing
 
 from shortloop.eeg.pipeline import LIBRARIES
@@ -113,16 +113,12 @@ def pipeline(run):
 """
 
 
-class BareProject(LiveProject):
+class BareProject(EmptyProject):
     """The frame alone."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         shutil.rmtree(folder / "shortloop" / "eeg")
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         for name, text in {"a_fit": FIT, "a_join": JOIN, "steps": STEPS}.items():
             (folder / "methods" / f"{name}.py").write_text(text, encoding="utf-8")
         (folder / "build_scripts" / "build_bare.py").write_text(SCRIPT, encoding="utf-8")

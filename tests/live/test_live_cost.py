@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_project import LiveProject
+from live_project import EmptyProject
 
 from shortloop.jobs.keys.code import CODE_BESIDE
 
@@ -73,10 +73,7 @@ def pipeline(run):
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The folder of each job, by what it does."""
-    project = LiveProject(tmp_path_factory.mktemp("cost"))
-    for name in ("methods", "build_scripts", "dev"):
-        for file in (project.folder / name).glob("[ab]*.py"):
-            file.unlink()
+    project = EmptyProject(tmp_path_factory.mktemp("cost"))
     (project.folder / "methods" / "a_hog.py").write_text(METHOD, encoding="utf-8")
     (project.folder / "build_scripts" / "build_hogs.py").write_text(SCRIPT, encoding="utf-8")
     project.start_server()

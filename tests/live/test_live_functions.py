@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
-from live_project import AX, LiveProject, served
+from live_project import AX, EmptyProject, served
 
 from shortloop.worker.results import Result, open_result
 
@@ -100,17 +100,13 @@ def main(run):
 FIRMS = {"a": 3, "b": 4, "c": 5, "007": 6}
 
 
-class FunctionsProject(LiveProject):
+class FunctionsProject(EmptyProject):
     """A panel, a fit for each of its firms, and results of every kind."""
 
     more: ClassVar[dict[str, str]] = {}
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         for name, text in {"panel": PANEL, "fit": FIT, "kinds": REPORT}.items():
             self.write_method(name, text)
         (folder / "build_scripts" / "build_panel.py").write_text(SCRIPT, encoding="utf-8")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from kernel import Kernel
-from live_project import LiveProject
+from live_project import EmptyProject
 
 pytestmark = pytest.mark.live
 
@@ -75,15 +75,11 @@ print(job, job["slope"].round(3).tolist())
 """
 
 
-class NotebookProject(LiveProject):
+class NotebookProject(EmptyProject):
     """A panel, read by a stage in a file, and no server."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         (folder / "methods" / "a_panel.py").write_text(PANEL, encoding="utf-8")
         (folder / "methods" / "own.py").write_text("def own(x):\n    return x\n", encoding="utf-8")
         (folder / "build_scripts" / "build_panel.py").write_text(SCRIPT, encoding="utf-8")

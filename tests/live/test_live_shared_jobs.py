@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import LiveProject, served
+from live_project import EmptyProject, served
 
 pytestmark = pytest.mark.live
 
@@ -38,15 +38,11 @@ def main(run):
 """
 
 
-class SharingProject(LiveProject):
+class SharingProject(EmptyProject):
     """Two build scripts that say the same."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         (folder / "methods" / "a_panel.py").write_text(PANEL, encoding="utf-8")
         (folder / "methods" / "a_fit.py").write_text(FIT, encoding="utf-8")
         (folder / "panel.csv").write_text("1,2,3\n", encoding="utf-8")

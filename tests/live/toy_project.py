@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from live_project import AX, LiveProject
+from live_project import AX, EmptyProject
 from toy_sources import FAULTS, FIRST, JOIN, MORE, SCALE, SCRIPT, STEPS, UNITS
 
 
@@ -79,16 +79,12 @@ class Ran:
         return {job for job, fresh in zip(self.jobs, self.fresh) if not fresh}
 
 
-class DagProject(LiveProject):
+class DagProject(EmptyProject):
     """Toy jobs, as `dag.json` lists them."""
 
     def __init__(self, folder: Path, pause: float = 0.0) -> None:
         super().__init__(folder)
         self.pause = pause
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
         sources = {"a_first": FIRST, "a_scale": SCALE, "a_join": JOIN, "faults": FAULTS}
         steps = {f"step_{method}": text for method, text in STEPS.items()}
         files = {f"{name}.py": text for name, text in {**sources, **steps}.items()} | MORE

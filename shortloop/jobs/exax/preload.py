@@ -31,7 +31,7 @@ from shortloop.plain import Plain
 __all__ = ["announce", "forget", "import_before_forks", "modules_beside"]
 
 # What every stage needs.
-ALWAYS = ("shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
+ALWAYS = ("numpy", "shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
 
 
 # Modules that jobs of a method need beside those that it imports, by the method and the modules that an
@@ -138,7 +138,7 @@ def _make_ready(method: str, modules: tuple[str, ...]) -> None:
 
 def _imported(file: Path, method: str, known: Mapping[str, Path]) -> set[str]:
     """What a method imports; of one that is made of a stage, what that imports too."""
-    names = {*read_source(file, method).names}
+    names = _run(file, method)
     if not MADE_OF_STAGE & names:
         return names
     stages = {name.rpartition(".")[0] for name in names} & known.keys()
@@ -146,7 +146,13 @@ def _imported(file: Path, method: str, known: Mapping[str, Path]) -> set[str]:
 
 
 def _imported_by(modules: Iterable[str], known: Mapping[str, Path]) -> set[str]:
-    return {name for each in modules if each in known for name in read_source(known[each], each).names}
+    return {name for each in modules if each in known for name in _run(known[each], each)}
+
+
+def _run(file: Path, module: str) -> set[str]:
+    """What a file imports when it is run; what it has for types alone may be heavy."""
+    source = read_source(file, module)
+    return {*source.names} - {*source.for_types}
 
 
 def _import(name: str) -> None:

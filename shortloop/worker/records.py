@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from shortloop.errors import InputError, TransientError
 from shortloop.plain import Plain
+from shortloop.worker.masks import is_masked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -212,9 +213,7 @@ def check_no_mask(name: str, values: object) -> None:
     ValueError
         If some are masked.
     """
-    import numpy as np
-
-    if np.ma.is_masked(values):
+    if is_masked(values):
         raise ValueError(f"values of {name} are masked, and masks are not kept: fill them, e.g. with nan")
 
 

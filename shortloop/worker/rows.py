@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from shortloop.errors import InputError
 from shortloop.worker.content import SIZE
+from shortloop.worker.masks import is_masked
 from shortloop.worker.stage import Values
 from shortloop.worker.tables import from_bytes, is_table, joined, library_of, to_bytes
 
@@ -63,7 +64,7 @@ def pack(values: object, what: str) -> bytes:
         else:
             array = np.asarray(value)
             cut_off = isinstance(value, str) and array.item() != value  # by NumPy: \0 at the end of a text
-            if array.dtype.kind not in KINDS or np.ma.is_masked(value) or cut_off:
+            if array.dtype.kind not in KINDS or is_masked(value) or cut_off:
                 raise InputError(
                     f"{what} gives what cannot be kept",
                     field=str(name),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from shortloop.errors import InputError
 from shortloop.plain import Plain, as_read_back
 from shortloop.worker.figures import is_figure
+from shortloop.worker.masks import is_masked
 from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.stage import Finished, Values
 from shortloop.worker.tables import is_table
@@ -67,7 +68,7 @@ def sorted_out(given: object, what: str) -> Finished:
         elif is_figure(value):
             figures[name] = cast("Figure", value)
         elif isinstance(value, np.ndarray | np.generic) or _is_not_finite(value):
-            if np.asarray(value).dtype.hasobject or np.ma.is_masked(value):
+            if np.asarray(value).dtype.hasobject or is_masked(value):
                 raise _not_kept(name, what, "objects, or values below a mask, in an array")
             arrays[name] = Values(cast("np.ndarray", value), "", "")
         else:

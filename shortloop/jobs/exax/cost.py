@@ -22,7 +22,7 @@ from shortloop.jobs.project import configuration
 __all__ = ["Meter", "runner"]
 
 TICKS = os.sysconf("SC_CLK_TCK")
-FIRST_LOOK, LOOK_EVERY = 0.05, 0.25  # s
+FIRST_LOOK, LOOK_EVERY = 0.1, 0.25  # s
 SHARE = 0.01  # of one core, for looking
 COUNTED = {  # in /proc/PID/io: by calls, and from and to the disk, whether by calls or by memory maps
     "rchar": "read_bytes",

@@ -17,7 +17,7 @@ from typing import NoReturn
 from shortloop.jobs.exax.parent_death import ends_with_this
 from shortloop.jobs.project import configuration
 
-__all__ = ["Forked", "fork_ax", "leave"]
+__all__ = ["Forked", "fork_ax", "leave", "let_go"]
 
 PACKAGE = __name__.partition(".")[0]
 LOOK_EVERY = 0.005  # s
@@ -150,7 +150,7 @@ def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
     status = 1
     try:
         atexit._clear()
-        _let_go({0, 1, 2, *keep})
+        let_go({0, 1, 2, *keep})
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
@@ -165,8 +165,14 @@ def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
         leave(status)
 
 
-def _let_go(keep: set[int]) -> None:
-    """Of files that its parent has open; what the parent thinks of their numbers stays true."""
+def let_go(keep: set[int]) -> None:
+    """In a fork: close files that its parent has open. What the parent thinks of their numbers stays true.
+
+    Parameters
+    ----------
+    keep : set of int
+        Those that stay open.
+    """
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in map(int, os.listdir("/proc/self/fd")):
         if number not in keep and number != nothing:

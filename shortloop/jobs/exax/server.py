@@ -19,6 +19,7 @@ from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, s
 from shortloop.jobs.exax.forked import Forked, fork_ax
 from shortloop.jobs.exax.listener import PATIENCE, answers, ask, socket_file
 from shortloop.jobs.exax.loading import load_from_source
+from shortloop.jobs.exax.outputs import keep_output_in_one_process
 from shortloop.jobs.exax.parent_death import forks_end_with_this
 from shortloop.jobs.exax.patches import (
     SOCKET_PATH_LIMIT,
@@ -81,6 +82,7 @@ def prepare_runner() -> None:
     """
     if runs_jobs():
         load_from_source()
+        keep_output_in_one_process()
         note_what_is_read()
         find_announced()
         forks_end_with_this()

@@ -20,6 +20,7 @@ from shortloop.jobs.exax.datasets import prepare_script
 from shortloop.jobs.exax.listener import answers, slices_now, watched
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.explain.outcome import outcome
+from shortloop.jobs.keys.code import at_one_moment
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.lookup import Lookup, reused
@@ -92,7 +93,9 @@ class Executor(Run):
     ) -> Built:
         """Find a job, or have it built; see `Run.build`."""
         number = len(self.jobs)
-        wanted = self._lookup.request(stage, partition, modules, arguments, datasets)
+        with at_one_moment():
+            wanted = self._lookup.request(stage, partition, modules, arguments, datasets)
+            parts = wanted.parts()
         if not self._part.has(number, stage, partition):
             self.jobs.append(self._lookup.look(wanted))
             self._lookup.places.pop(wanted.place, None)  # which stays as it was
@@ -100,7 +103,7 @@ class Executor(Run):
         if self._part.selection.only:
             lacking(self._part.selection, wanted.above())
         self._tell(Started(stage, partition))
-        built, said = self._found_or_made(wanted, number in self._part.forced)
+        built, said = self._found_or_made(wanted, parts, number in self._part.forced)
         self.jobs.append(built)
         self.done.append(built)
         self._tell(Ended(built))
@@ -115,22 +118,17 @@ class Executor(Run):
         found = register(paths, lambda *how_far: self._tell(Reading(*how_far)))
         return [File(content, path) for content, path in zip(found, paths, strict=True)]
 
-    def _found_or_made(self, wanted: Request, forced: bool) -> tuple[Built, str]:
+    def _found_or_made(self, wanted: Request, parts: Parts, forced: bool) -> tuple[Built, str]:
         """The job, and how it came out if it was there and is built anew."""
         for _ in range(ATTEMPTS):
-            parts = wanted.parts()
             found = self._lookup.find(wanted, parts)
             if found is not None and not forced:
                 return found, ""
             preload.announce(wanted.stage, wanted.modules)
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
-            if made is not None and wanted.parts() != parts:
-                print(
-                    f"the code of {wanted.stage} was edited while {made[0].job} ran, so it is built again",
-                    flush=True,
-                )
-            elif made is not None:
+            now = wanted.parts()
+            if made is not None and now == parts:
                 job, fresh = made
                 self._lookup.places[wanted.place] = job.job
                 reason = order.reason if fresh else ""
@@ -138,6 +136,12 @@ class Executor(Run):
                 if BEFORE in order.jobs and wanted.units is not None:
                     built = _with_units(built)
                 return built, "" if found is None else self._outcome(found.job, job.job, order.key)
+            if made is not None:
+                print(
+                    f"the code of {wanted.stage} was edited while {made[0].job} ran, so it is built again",
+                    flush=True,
+                )
+            parts = now
         raise InputError(
             "the code goes on changing while a job runs",
             file=find_method(wanted.stage)[1],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from shortloop.jobs.keys.code import at_one_moment
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
 from shortloop.jobs.request import Request
@@ -44,7 +45,8 @@ class Planner(Run):
             The pipeline.
         """
         try:
-            pipeline(self)
+            with at_one_moment():
+                pipeline(self)
         except NotThereYet as error:
             self.waits_for = error.job
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +30,7 @@ __all__ = [
     "CODE_BESIDE",
     "MADE_OF_STAGE",
     "Code",
+    "at_one_moment",
     "code_beside",
     "code_file",
     "code_of",
@@ -87,6 +90,8 @@ class _Known(NamedTuple):
 
 # Asked for job by job, so what came of it is kept with the states of the files that it came from.
 _known: dict[tuple[Path, tuple[str, ...]], _Known] = {}
+# What was found at one moment, if it counts as one now.
+_moment: ContextVar[dict[tuple[Path, tuple[str, ...]], Code] | None] = ContextVar("_moment", default=None)
 
 
 def code_of(method_file: str) -> list[str]:
@@ -213,6 +218,16 @@ def modules_as_loaded(method: Path) -> set[str]:
     return set(closure(method)[0] if known is None else known.code.modules)
 
 
+@contextmanager
+def at_one_moment() -> Iterator[None]:
+    """Within the block, no time passes: `code_state` looks once at each method."""
+    token = _moment.set({} if _moment.get() is None else _moment.get())
+    try:
+        yield
+    finally:
+        _moment.reset(token)
+
+
 def code_state(method: Path, more: Sequence[str] = ()) -> Code:
     """The same as hashes, with the method itself and what it declares.
 
@@ -232,8 +247,17 @@ def code_state(method: Path, more: Sequence[str] = ()) -> Code:
     InputError
         If a file is not Python.
     """
+    seen = _moment.get()
+    if seen is None:
+        return _code_now(method, tuple(more))
+    if (method, tuple(more)) not in seen:
+        seen[method, tuple(more)] = _code_now(method, tuple(more))
+    return seen[method, tuple(more)]
+
+
+def _code_now(method: Path, more: tuple[str, ...]) -> Code:
     try:
-        known = _look(method, tuple(more))
+        known = _look(method, more)
     except SyntaxError as error:
         raise InputError(
             f"a file is not Python: {error.msg}",
@@ -241,12 +265,11 @@ def code_state(method: Path, more: Sequence[str] = ()) -> Code:
             found=(error.text or "").strip(),
             hint="mend it and run again",
         ) from None
+    listed = declared_files(method, code_file)
+    if not listed:
+        return known.code
     modules = {*map(os.path.normpath, known.code.modules.values())}  # which count by what they say
-    declared = {
-        name: found
-        for name, found in declared_files(method, code_file).items()
-        if os.path.normpath(found[0]) not in modules
-    }
+    declared = {name: found for name, found in listed.items() if os.path.normpath(found[0]) not in modules}
     if not declared:
         return known.code
     files = [file for file, _ in declared.values()]

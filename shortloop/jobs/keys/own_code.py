@@ -161,13 +161,12 @@ def _distribution(library: str) -> metadata.Distribution | None:
 
 def _says_of_itself(distribution: metadata.Distribution) -> tuple[str, list[str]]:
     """Its version, and what it requires."""
-    import email
-
-    text = distribution.read_text("METADATA")
-    if text is None:
+    headers = (distribution.read_text("METADATA") or "").partition("\n\n")[0].splitlines()
+    said = [each.removeprefix("Version:").strip() for each in headers if each.startswith("Version:")]
+    if not said:  # what follows reads the description, too, which takes longest
         return distribution.version, distribution.requires or []
-    headers = email.message_from_string(text.partition("\n\n")[0])  # to read its description takes longest
-    return headers["Version"], headers.get_all("Requires-Dist") or []
+    requires = (each.partition(":") for each in headers if each.startswith("Requires-Dist:"))
+    return said[0], [each.strip() for _, _, each in requires]
 
 
 def _files_of(distribution: Any) -> list[str]:

@@ -1,0 +1,153 @@
+"""What jobs print is kept with them and shown, by one process for all of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import EmptyProject, served
+from toy_project import wait_for
+
+pytestmark = pytest.mark.live
+
+LOUD = """\
+import os
+import subprocess
+import sys
+
+options = {"number": 0, "lines": 1, "fails": False}
+
+
+def prepare(job):
+    print("prepare", os.getppid())
+
+
+def analysis(sliceno):
+    for line in range(options["lines"]):
+        print(f"slice {sliceno} line {line:06}")
+    subprocess.run([sys.executable, "-c", f"print('program of slice {sliceno}')"], check=True)
+
+
+def synthesis():
+    print("synthesis é", file=sys.stderr)
+    if options["fails"]:
+        raise ValueError("as asked")
+"""
+SILENT = """\
+options = {"number": 0}
+
+
+def synthesis():
+    return options["number"]
+"""
+SCRIPT = """\
+import json
+from pathlib import Path
+
+
+def main(urd):
+    here = Path(__file__).parents[1]
+    for number, (method, options) in enumerate(json.loads((here / "jobs.json").read_text())):
+        job = urd.build(method, number=number, force_build=True, **options)
+        (here / "last").write_text(str(job.path))
+"""
+
+
+class LoudProject(EmptyProject):
+    """Jobs that print."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name, text in {"loud": LOUD, "silent": SILENT}.items():
+            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
+        (folder / "build_scripts" / "build_loud.py").write_text(SCRIPT, encoding="utf-8")
+
+    def start_loud(self, *jobs: tuple[str, dict[str, object]]) -> subprocess.CompletedProcess[str]:
+        text = str([list(each) for each in jobs]).replace("'", '"').replace("True", "true")
+        (self.folder / "jobs.json").write_text(text, encoding="utf-8")
+        return self.ax("run", "loud")
+
+    def printed(self) -> dict[str, str]:
+        """What the last job printed, by its part."""
+        folder = Path((self.folder / "last").read_text(encoding="utf-8")) / "OUTPUT"
+        found = (
+            {file.name: file.read_bytes().decode() for file in folder.iterdir()} if folder.is_dir() else {}
+        )
+        return {name: text.replace("\r\n", "\n") for name, text in found.items()}
+
+    def keepers(self) -> list[int]:
+        """Processes that keep what jobs of this project print."""
+        found = []
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            try:
+                is_here = os.path.samefile(f"/proc/{name}/cwd", self.folder)
+                command = Path("/proc", name, "cmdline").read_bytes().rstrip(b"\0")
+            except OSError:
+                continue
+            if is_here and command == b"output of jobs":
+                found.append(int(name))
+        return found
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[LoudProject]:
+    with served(LoudProject) as made:
+        yield made
+
+
+def is_whole(printed: dict[str, str], lines: int) -> bool:
+    slices = [
+        "".join(f"slice {number} line {line:06}\n" for line in range(lines)) + f"program of slice {number}\n"
+        for number in range(2)
+    ]
+    return [printed["0"], printed["1"], printed["synthesis"]] == [*slices, "synthesis é\n"]
+
+
+def test_each_part_is_kept_and_shown(project: LoudProject) -> None:
+    assert project.start_loud(("loud", {"lines": 20_000})).returncode == 0
+    printed = project.printed()
+    assert printed.keys() == {"prepare", "0", "1", "synthesis"}
+    assert is_whole(printed, 20_000)
+    assert "slice 1 line 000000" in (project.folder / "server.log").read_text(encoding="utf-8")
+    assert len(project.keepers()) == 1
+    shown = project.ax("job", "-O", (project.folder / "last").read_text().rpartition("/")[2]).stdout
+    assert "slice 0 line 019999" in shown
+
+
+def test_a_job_that_prints_nothing_leaves_no_folder(project: LoudProject) -> None:
+    assert project.start_loud(("silent", {})).returncode == 0
+    assert project.printed() == {}
+    assert not (Path((project.folder / "last").read_text(encoding="utf-8")) / "OUTPUT").exists()
+
+
+def test_a_job_that_fails_has_said_why(project: LoudProject) -> None:
+    failed = project.start_loud(("loud", {}), ("loud", {"fails": True}))
+    assert failed.returncode == 1
+    assert "as asked" in failed.stdout
+    newest = max((project.folder / "workdirs/main").glob("main-[0-9]*/setup.json"), key=os.path.getmtime)
+    assert "ValueError: as asked" in (newest.parent / "OUTPUT/synthesis").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, number: int) -> None:
+    (keeper,) = project.keepers()
+    os.kill(keeper, number)
+    if number == signal.SIGKILL:
+        wait_for(lambda: keeper not in project.keepers())
+    assert project.start_loud(("loud", {}), ("silent", {}), ("loud", {"lines": 3})).returncode == 0
+    assert is_whole(project.printed(), 3)
+    assert len(project.keepers()) == (number != signal.SIGKILL)
+
+
+def test_another_one_comes_with_the_methods_and_none_is_left(project: LoudProject) -> None:
+    method = project.folder / "methods" / "a_silent.py"
+    method.write_text(f"{SILENT}\n\nx = 1\n", encoding="utf-8")
+    assert project.start_loud(("silent", {}), ("loud", {})).returncode == 0
+    assert len(project.keepers()) == 1
+    project.stop_server()
+    wait_for(lambda: not project.keepers())  # it ends with those whose output it keeps
+    project.start_server()

@@ -6,7 +6,9 @@ This module must stay free of heavy imports: the method packages import it first
 from __future__ import annotations
 
 import os
-from typing import TypedDict
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypedDict
 
 __all__ = ["Pool", "check_single_thread", "set_single_thread", "warm_up"]
 
@@ -19,6 +21,10 @@ VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+
+
+# The libraries that this process had loaded, and the pools among them.
+_found: tuple[tuple[int, int] | None, Any] | None = None
 
 
 class Pool(TypedDict):
@@ -42,9 +48,7 @@ def set_single_thread() -> None:
 
 def warm_up() -> None:
     """Import what `check_single_thread` needs, so that processes forked later share it."""
-    import threadpoolctl
-
-    threadpoolctl.threadpool_info()  # it remembers where the libraries really are
+    _pools()
 
 
 def check_single_thread() -> list[Pool]:
@@ -61,10 +65,10 @@ def check_single_thread() -> list[Pool]:
     """
     import threadpoolctl
 
-    found = now = threadpoolctl.threadpool_info()
+    found = now = _pools()
     if any(pool["num_threads"] != 1 for pool in found):
         threadpoolctl.threadpool_limits(1)
-        now = threadpoolctl.threadpool_info()
+        now = _pools()
     report: list[Pool] = [
         {
             "library": pool["prefix"],
@@ -78,3 +82,52 @@ def check_single_thread() -> list[Pool]:
     if stubborn:
         raise RuntimeError(f"{', '.join(stubborn)} will not run on one thread")
     return report
+
+
+def _pools() -> list[dict[str, Any]]:
+    """The pools, each asked for its threads now. To look for them takes as long as a small job, so it is done
+    again only if a library was loaded since."""
+    global _found
+    import threadpoolctl
+
+    loaded = _libraries_loaded()
+    if _found is None or loaded is None or _found[0] != loaded:
+        _found = loaded, threadpoolctl.ThreadpoolController()
+    pools: list[dict[str, Any]] = _found[1].info()
+    return pools
+
+
+def _libraries_loaded() -> tuple[int, int] | None:
+    """How many libraries this process has loaded, and unloaded; None where the system does not say."""
+    counts: list[tuple[int, int]] = []
+    try:
+        _for_libraries()(counts)
+    except (OSError, AttributeError):
+        return None
+    return counts[0] if counts else None
+
+
+@cache
+def _for_libraries() -> Callable[[list[tuple[int, int]]], object]:
+    """Asks dl_iterate_phdr(3), and adds what it says of the first library to a list."""
+    import ctypes
+
+    class Information(ctypes.Structure):
+        _fields_ = (
+            ("address", ctypes.c_size_t),
+            ("name", ctypes.c_char_p),
+            ("headers", ctypes.c_void_p),
+            ("count", ctypes.c_uint16),
+            ("loaded", ctypes.c_ulonglong),
+            ("unloaded", ctypes.c_ulonglong),
+        )
+
+    def first(information: Any, size: int, counts: Any) -> int:
+        if size >= ctypes.sizeof(Information):
+            counts.append((information.contents.loaded, information.contents.unloaded))
+        return 1  # one is enough
+
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Information), ctypes.c_size_t, ctypes.py_object)
+    function, called = ctypes.CDLL(None).dl_iterate_phdr, kind(first)
+    function.argtypes = (kind, ctypes.py_object)
+    return lambda counts: function(called, counts)

@@ -58,6 +58,29 @@ def test_libraries_that_came_with_more_are_brought_down(tmp_path: Path) -> None:
     assert {pool["threads"] for pool in found["again"]} == {1}
 
 
+LATER = """
+import json
+from shortloop.worker.threads import check_single_thread, warm_up
+import numpy
+warm_up()
+before = check_single_thread()
+import scipy.linalg  # has a library of its own, that was not there before
+after = check_single_thread()
+import threadpoolctl
+threadpoolctl.threadpool_limits(2)
+many = check_single_thread()
+print(json.dumps([before, after, many, [p["num_threads"] for p in threadpoolctl.threadpool_info()]]))
+"""
+
+
+def test_what_was_loaded_or_set_since_the_last_look_is_seen(tmp_path: Path) -> None:
+    before, after, many, now = json.loads(fresh_python(LATER, tmp_path, **MANY))
+    assert 0 < len(before) < len(after)
+    assert {pool["threads_used"] for pool in after} == {1}
+    assert {pool["threads"] for pool in many} == {2}
+    assert {pool["threads_used"] for pool in many} == {1} == set(now)
+
+
 def test_the_report_is_plain_data_with_names_and_versions() -> None:
     import scipy.linalg  # noqa: F401
 
@@ -72,7 +95,7 @@ def test_a_pool_that_does_not_obey_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     import threadpoolctl
 
     stubborn = [{"prefix": "libbroken", "version": "1", "num_threads": 4}]
-    monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: stubborn)
+    monkeypatch.setattr(threadpoolctl.ThreadpoolController, "info", lambda controller: stubborn)
     monkeypatch.setattr(threadpoolctl, "threadpool_limits", lambda number: None)
     with pytest.raises(RuntimeError, match="libbroken"):
         check_single_thread()

@@ -80,6 +80,7 @@ def test_code_that_leaves_the_same_rebuilds_the_stages_that_reach_it_and_none_be
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply"))
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_solver_tallies_nothing_again(unchanged: LiveProject) -> None:
     svm = unchanged.folder / "shortloop" / "eeg" / "decoding" / "solvers" / "svm.py"
     svm.write_text(svm.read_text(encoding="utf-8") + "\nUNUSED = 2\n", encoding="utf-8")

@@ -29,6 +29,7 @@ sys.addaudithook(note)
 """
 
 
+@pytest.mark.slow
 def test_everything_that_jobs_import_is_in_their_keys(project: LiveProject) -> None:
     methods = project.folder / "methods" / "__init__.py"
     methods.write_text(methods.read_text(encoding="utf-8") + NOTE_IMPORTS, encoding="utf-8")

@@ -53,6 +53,7 @@ def project() -> Iterator[OwnEstimator]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_helper_of_an_estimator_of_ones_own_runs_again_what_makes_it(project: OwnEstimator) -> None:
     project.run()
     before = {stage: project.result(stage, "A") for stage in ("train", "apply", "permute")}

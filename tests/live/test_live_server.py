@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import LiveProject
+from toy_project import DagProject, chains
 
 pytestmark = pytest.mark.live
 
 
 @pytest.fixture
-def stopped() -> Iterator[LiveProject]:
+def stopped() -> Iterator[DagProject]:
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = LiveProject(Path(folder))
-        made.edit_study('["A", "B"]', '["A"]')
+        made = DagProject(Path(folder))
+        made.write_dag(chains(1, 1))
         yield made
         made.stop_server()
 
@@ -49,36 +49,36 @@ def wait_until_alone(folder: Path) -> list[str]:
     return processes_in(folder)
 
 
-def test_run_starts_a_server_and_leaves_none(stopped: LiveProject) -> None:
-    done = stopped.shortloop("run")
+def test_run_starts_a_server_and_leaves_none(stopped: DagProject) -> None:
+    done = stopped.shortloop("run", "dag")
     assert done.returncode == 0, done.stderr
     assert wait_until_alone(stopped.folder) == []
     assert stopped.ax("status").returncode != 0
     # again, with another number of slices: no job has files per slice
-    done = stopped.shortloop("run", SHORTLOOP_SLICES="1")
+    done = stopped.shortloop("run", "dag", SHORTLOOP_SLICES="1")
     assert done.returncode == 0, done.stderr
     assert "0 jobs built" in done.stdout
 
 
-def test_servers_leave_no_files_elsewhere(stopped: LiveProject, tmp_path: Path) -> None:
+def test_servers_leave_no_files_elsewhere(stopped: DagProject, tmp_path: Path) -> None:
     for _ in range(2):
-        done = stopped.shortloop("run", TMPDIR=str(tmp_path))
+        done = stopped.shortloop("run", "dag", TMPDIR=str(tmp_path))
         assert done.returncode == 0, done.stderr
     assert list(tmp_path.iterdir()) == []
     assert list((stopped.folder / ".socket.dir" / "multiprocessing").iterdir()) == []
 
 
-def test_run_uses_the_server_that_answers_and_leaves_it(stopped: LiveProject) -> None:
+def test_run_uses_the_server_that_answers_and_leaves_it(stopped: DagProject) -> None:
     stopped.start_server()
-    assert stopped.shortloop("run").returncode == 0
+    assert stopped.shortloop("run", "dag").returncode == 0
     assert stopped.ax("status").returncode == 0
     assert stopped.server is not None
     assert stopped.server.poll() is None
 
 
-def test_a_killed_run_takes_its_server_with_it(stopped: LiveProject) -> None:
+def test_a_killed_run_takes_its_server_with_it(stopped: DagProject) -> None:
     run = subprocess.Popen(
-        [sys.executable, "-m", "shortloop", "run"],
+        [sys.executable, "-m", "shortloop", "run", "dag"],
         cwd=stopped.folder,
         env=stopped.environment(),
         stdout=subprocess.DEVNULL,
@@ -94,15 +94,13 @@ def test_a_killed_run_takes_its_server_with_it(stopped: LiveProject) -> None:
 
 
 @pytest.mark.parametrize("wanted", [None, pytest.param(1000, marks=pytest.mark.slow)])
-def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(
-    stopped: LiveProject, wanted: int | None
-) -> None:
+def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(stopped: DagProject, wanted: int | None) -> None:
     environment = stopped.environment()
     del environment["SHORTLOOP_SLICES"]
     if wanted is not None:
         environment["SHORTLOOP_SLICES"] = str(wanted)
     done = subprocess.run(
-        [sys.executable, "-m", "shortloop", "run"],
+        [sys.executable, "-m", "shortloop", "run", "dag"],
         cwd=stopped.folder,
         env=environment,
         capture_output=True,
@@ -114,9 +112,9 @@ def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(
     assert (stopped.folder / "workdirs/main/.slices").read_text().strip() == str(cores)
 
 
-def test_a_server_that_cannot_start_says_why(stopped: LiveProject) -> None:
+def test_a_server_that_cannot_start_says_why(stopped: DagProject) -> None:
     (stopped.folder / "methods" / "a_broken.py").write_text("import no_such_module\n", encoding="utf-8")
-    done = stopped.shortloop("run")
+    done = stopped.shortloop("run", "dag")
     assert done.returncode == 1
     assert "the exax server did not start" in done.stderr
     assert "a_broken.py" in done.stderr
@@ -124,13 +122,13 @@ def test_a_server_that_cannot_start_says_why(stopped: LiveProject) -> None:
     assert wait_until_alone(stopped.folder) == []
 
 
-def test_a_socket_path_that_is_too_long_is_explained(stopped: LiveProject) -> None:
+def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> None:
     deep = stopped.folder.joinpath(*["a-long-folder-name"] * 6)
     deep.mkdir(parents=True)
     for name in ("shortloop", "methods", "build_scripts", "dev", "accelerator.conf"):
         (deep / name).symlink_to(stopped.folder / name)
     done = subprocess.run(
-        [sys.executable, "-m", "shortloop", "run"],
+        [sys.executable, "-m", "shortloop", "run", "dag"],
         cwd=deep,
         env=stopped.environment(),
         capture_output=True,

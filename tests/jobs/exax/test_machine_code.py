@@ -66,7 +66,10 @@ def ask(project: Path, first: str, cache: Path | None) -> list[int]:
 
 
 @pytest.mark.parametrize("first", [*FIRST.values(), NOTING], ids=[*FIRST, "noting"])
-@pytest.mark.parametrize("shared", [False, True], ids=["of the project", "of several projects"])
+@pytest.mark.parametrize(
+    "shared",
+    [pytest.param(False, id="of the project", marks=pytest.mark.slow), pytest.param(True, id="of several")],
+)
 def test_it_follows_every_file_that_it_is_made_of(project: Path, first: str, shared: bool) -> None:
     cache = project / "shared" if shared else None
     assert ask(project, first, cache) == [20, 0]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from shortloop import _PUBLIC
+from shortloop.jobs.keys.file_state import State, file_state, states_of_files
 from shortloop.jobs.keys.methods import module_of
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.jobs.keys.source import read_source
@@ -26,7 +26,13 @@ SETTING_UP = (
 )
 DECLARE, FUNCTIONS = f"{PACKAGE}.jobs.exax.declare", f"{PACKAGE}.worker.function"
 SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them
-NamesIn = Callable[[str], frozenset[str]]
+Modules = dict[str, Path]
+
+# Methods that are looked at one after the other import much the same. What was found is kept with the states
+# of the folders where it was looked for, as far as any change of these shows.
+_folders: dict[str, tuple[list[State], bool, frozenset[str]]] = {}
+_modules: dict[tuple[str, str], Modules] = {}
+_libraries: dict[str, tuple[str, ...]] = {}
 
 
 def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
@@ -70,15 +76,15 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     """
     parts = name.split(".")
     above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
-    names_in = cache(_names_in)  # most names are asked for many times
+    _forget_what_changed()
     if parts[0] == PACKAGE:  # which may be installed: what lies beside it then is libraries
         project = project_directory()
-        above = [package for package in above if _files_of(ROOT, package, names_in)]
+        above = [package for package in above if _files_of(ROOT, package)]
     elif parts[0] == CELLS:  # it is written elsewhere, and imports what the project has
         project, above = project_directory(), []
     elif is_own(str(file)):
         project = file.parents[len(parts) - (file.name != "__init__.py")]
-        above = [package for package in above if _files_of(project, package, names_in)]
+        above = [package for package in above if _files_of(project, package)]
     else:  # it counts by the version of what it was installed with
         project, above = project_directory(), above[:1]
     modules: dict[str, Path] = {}
@@ -93,7 +99,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
         waiting += [(each, is_for_types) for each in _behind(imported)]
         if f"{imported}.".startswith(tuple(f"{room}." for room in SETTING_UP)):
             continue
-        found, star = _found(imported, project, names_in)
+        found, star = _found(imported, project)
         waiting += [(each, is_for_types) for each in star]
         if found is None:
             if not is_for_types:  # what says only of what type something is computes nothing
@@ -112,26 +118,44 @@ def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
     return [(name, name in for_types) for name in source.names]
 
 
-def _found(name: str, project: Path, names_in: NamesIn) -> tuple[dict[str, Path] | None, list[str]]:
+def _found(name: str, project: Path) -> tuple[Modules | None, list[str]]:
     """Modules along a name, and what `import *` brings with it; None in place of them for a library."""
     top = name.partition(".")[0]
     root = ROOT if top == PACKAGE else project
-    found = _files_of(root, name, names_in)
+    found = _files_of(root, name)
     if found:
         return found, _starred(name, found)
     if top in sys.stdlib_module_names or top == "accelerator" or top == PACKAGE:
         return {}, []
-    return whole_package(top), []
+    return _package(top), []
 
 
-def _files_of(root: Path, name: str, names_in: NamesIn) -> dict[str, Path]:
+def _package(name: str) -> Modules | None:
+    """As of `whole_package`. Of a library, which has no modules of one's own, that is kept."""
+    if _libraries.get(name) == (*sys.path,):
+        return None
+    for folder in sys.path:
+        _names_in(os.path.abspath(folder))
+    found = whole_package(name)
+    if found is None:
+        _libraries[name] = (*sys.path,)
+    return found
+
+
+def _files_of(root: Path, name: str) -> Modules:
     """Modules along a dotted name below a folder; its last part may be a function or class of one."""
+    if (str(root), name) not in _modules:
+        _modules[str(root), name] = _looked_for(root, name)
+    return _modules[str(root), name]
+
+
+def _looked_for(root: Path, name: str) -> Modules:
     parts = name.split(".")
     found = {}
     path = str(root)
     for depth, part in enumerate(parts, 1):
-        beside, path = names_in(path), f"{path}/{part}"
-        inside = names_in(path) if part in beside else frozenset[str]()
+        beside, path = _names_in(path), f"{path}/{part}"
+        inside = _names_in(path) if part in beside else frozenset[str]()
         for suffix in SUFFIXES:
             is_there = suffix[1:] in inside if suffix[0] == "/" else f"{part}{suffix}" in beside
             if is_there and os.path.isfile(f"{path}{suffix}"):
@@ -145,13 +169,26 @@ def _files_of(root: Path, name: str, names_in: NamesIn) -> dict[str, Path]:
 
 def _names_in(folder: str) -> frozenset[str]:
     """What lies in a folder; nothing in what is none."""
-    try:
-        return frozenset(os.listdir(folder))
-    except OSError:
-        return frozenset()
+    if folder not in _folders:
+        state = states_of_files([folder])  # before it is read, so that a change meanwhile shows
+        try:
+            names = frozenset(os.listdir(folder))
+        except OSError:
+            names = frozenset()
+        _folders[folder] = state, not state or file_state(Path(folder))[1], names
+    return _folders[folder][2]
 
 
-def _starred(name: str, found: dict[str, Path]) -> list[str]:
+def _forget_what_changed() -> None:
+    """Look anew if a folder is another one by now, or might be."""
+    if not all(
+        settled and states_of_files([each]) == state for each, (state, settled, _) in _folders.items()
+    ):
+        for kept in (_folders, _modules, _libraries):
+            kept.clear()
+
+
+def _starred(name: str, found: Modules) -> list[str]:
     """Modules that `from package import *` imports: what the package's `__all__` names."""
     package = name.removesuffix(".*")
     file = found.get(package)

@@ -134,6 +134,7 @@ def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) ->
         assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_mending_the_input_mends_the_run(fresh: LiveProject) -> None:
     truncate(fresh)
     assert fresh.ax("run", "build_pipeline").returncode == 1

@@ -103,6 +103,7 @@ def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> N
     assert unchanged.run().keys() == {("report", None)}
 
 
+@pytest.mark.slow
 def test_code_that_leaves_something_else_rebuilds_what_is_below(unchanged: LiveProject) -> None:
     method = unchanged.folder / "methods" / "a_amplitude.py"
     source = method.read_text(encoding="utf-8")

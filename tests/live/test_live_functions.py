@@ -238,7 +238,10 @@ def test_only_units_that_read_something_else_are_computed(
 
 @pytest.mark.parametrize(
     ("imported", "named"),
-    [("import shortloop as sl", "sl"), ("import shortloop.jobs.exax.declare as declare", "declare")],
+    [
+        ("import shortloop as sl", "sl"),
+        pytest.param("import shortloop.jobs.exax.declare as declare", "declare", marks=pytest.mark.slow),
+    ],
 )
 def test_stages_may_be_declared_by_the_name_of_a_module(
     project: FunctionsProject, imported: str, named: str

@@ -192,6 +192,7 @@ def test_a_new_kernel_finds_all_jobs(project: NotebookProject) -> None:
     assert "cells" not in listed.stdout
 
 
+@pytest.mark.slow
 def test_two_notebooks_with_functions_of_one_name(project: NotebookProject) -> None:
     with project.kernel() as one, project.kernel() as other:
         one.run(BEGIN.replace("Session()", "Session('one')") + HELPERS + SLOPES)
@@ -333,6 +334,7 @@ def test_a_running_server_is_used_and_left(project: NotebookProject) -> None:
         project.stop_server()
 
 
+@pytest.mark.slow
 def test_jobs_of_one_cell_and_of_several_stand_in_places_of_their_own(project: NotebookProject) -> None:
     loop = "jobs = [ax.build(slopes, panel=panel, scale=float(scale)) for scale in SCALES]"
     with project.kernel() as kernel:

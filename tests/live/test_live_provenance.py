@@ -13,6 +13,7 @@ IMPORTED = {("import_epochs", "A")}
 BELOW = {("group", None), ("report", None)}
 
 
+@pytest.mark.slow
 def test_what_a_damaged_job_led_to_is_kept_and_reported(project: LiveProject) -> None:
     assert project.run()
     trained, first = project.job("train", "A"), project.result("import_epochs", "A")

@@ -85,7 +85,8 @@ def stage_of(study: str) -> str:
 
 
 # The others take minutes. Every stage is run by one process and by several in tests/test_stages.py.
-ALWAYS = ("sklearn, not linear", "lda, training labels shuffled, all features")
+ALWAYS = ("lda, training labels shuffled, all features",)
+DIFFER = (*ALWAYS, "sklearn, not linear")
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +111,7 @@ def test_any_number_of_slices_gives_the_same_bits(results: Callable, study: str)
     assert one == five
 
 
+@pytest.mark.slow
 def test_estimators_and_nulls_differ(results: Callable) -> None:
-    nulls = {results(study)[0][stage_of(study), "A", "curve_null.npy"] for study in ALWAYS}
-    assert len(nulls) == len(ALWAYS)
+    nulls = {results(study)[0][stage_of(study), "A", "curve_null.npy"] for study in DIFFER}
+    assert len(nulls) == len(DIFFER)

@@ -111,7 +111,11 @@ def test_thesis_data_give_the_thesis_confusions(project: LiveProject) -> None:
 # data's own README (AUC of LDA: n400 0.67 at 0.38 s, eegbci 0.98 at 0.30 s and 1.00 when applied).
 @pytest.mark.parametrize(
     ("name", "participants", "over_time", "generalization"),
-    [pytest.param("n400", 1, 60, 60, marks=pytest.mark.slow), ("eegbci", 1, 75, 85), ("n170", 4, 52, 52)],
+    [
+        pytest.param("n400", 1, 60, 60, marks=pytest.mark.slow),
+        ("eegbci", 1, 75, 85),
+        pytest.param("n170", 4, 52, 52, marks=pytest.mark.slow),
+    ],
 )
 def test_real_recordings_run_to_the_report(
     project: LiveProject, name: str, participants: int, over_time: float, generalization: float

@@ -23,10 +23,10 @@ from shortloop.worker.threads import Pool
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike
 
 
-__all__ = ["keep_row", "keep_unit", "lay_out", "take_rows", "write_output"]
+__all__ = ["compute_row", "compute_unit", "keep_unit", "lay_out", "take_rows", "write_output"]
 
 Create = Callable[[str, tuple[int, ...], "DTypeLike"], "np.ndarray"]
 
@@ -73,10 +73,8 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
     return arrays
 
 
-def keep_unit(
-    stage: Stage, unit: int, arrays: Mapping[str, np.ndarray], keep_file: Callable[[str, bytes], None]
-) -> None:
-    """Compute a unit, and put its values where they belong in the arrays.
+def compute_unit(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes]:
+    """Compute a unit, in whatever process.
 
     Parameters
     ----------
@@ -84,6 +82,40 @@ def keep_unit(
         The stage, opened.
     unit : int
         Number of the unit.
+
+    Returns
+    -------
+    mapping of str to (array-like or bytes)
+        Outputs and files by name, for `keep_unit`.
+
+    Raises
+    ------
+    ValueError
+        If it gives something else.
+    """
+    values = stage.compute(unit)
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{stage.unit_name(unit)} gives {type(values).__name__}, not outputs by name")
+    return values
+
+
+def keep_unit(
+    stage: Stage,
+    unit: int,
+    values: Mapping[str, ArrayLike | bytes],
+    arrays: Mapping[str, np.ndarray],
+    keep_file: Callable[[str, bytes], None],
+) -> None:
+    """Put what a unit gave where it belongs in the arrays.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage, opened.
+    unit : int
+        Number of the unit.
+    values : mapping of str to (array-like or bytes)
+        As of `compute_unit`.
     arrays : mapping of str to array
         As of `lay_out`.
     keep_file : callable
@@ -99,9 +131,6 @@ def keep_unit(
     import numpy as np
 
     said = stage.unit_name(unit)
-    values = stage.compute(unit)
-    if not isinstance(values, Mapping):
-        raise ValueError(f"{said} gives {type(values).__name__}, not outputs by name")
     files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
     indices = indices_of(stage, unit, arrays)
     if values.keys() - files.keys() != indices.keys() or not values:
@@ -124,8 +153,8 @@ def keep_unit(
         keep_file(name, content)
 
 
-def keep_row(stage: Stage, unit: int, keep: Callable[[int, bytes], None]) -> None:
-    """Compute a unit of a stage that collects, and keep what it gives.
+def compute_row(stage: Stage, unit: int) -> bytes:
+    """Compute a unit of a stage that collects, in whatever process.
 
     Parameters
     ----------
@@ -133,8 +162,11 @@ def keep_row(stage: Stage, unit: int, keep: Callable[[int, bytes], None]) -> Non
         The stage, opened.
     unit : int
         Number of the unit.
-    keep : callable
-        ``keep(unit, row)`` keeps it: the unit's key, and what it gave.
+
+    Returns
+    -------
+    bytes
+        Its row: the unit's key, and what it gave.
 
     Raises
     ------
@@ -142,7 +174,7 @@ def keep_row(stage: Stage, unit: int, keep: Callable[[int, bytes], None]) -> Non
         If it gives what cannot be kept.
     """
     key = stage.unit_key(unit)  # before anything can change what it reads
-    keep(unit, key + pack(stage.compute(unit), stage.unit_name(unit)))
+    return key + pack(stage.compute(unit), stage.unit_name(unit))
 
 
 def take_rows(stage: Stage, task: Task, left: Iterable[int], keep: Callable[[int, bytes], None]) -> int:
@@ -157,7 +189,7 @@ def take_rows(stage: Stage, task: Task, left: Iterable[int], keep: Callable[[int
     left : iterable of int
         Units that are still to be computed.
     keep : callable
-        As of `keep_row`.
+        ``keep(unit, row)`` keeps a row, as of `compute_row`.
 
     Returns
     -------
@@ -214,7 +246,7 @@ def write_output(
     files : sequence of str
         Files that units gave.
     rows : sequence of bytes
-        What each unit gave, of a stage that collects; as of `keep_row`.
+        What each unit gave, of a stage that collects; as of `compute_row`.
     taken : int, default 0
         How many of them an earlier job gave.
 

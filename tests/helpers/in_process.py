@@ -25,7 +25,7 @@ from shortloop.jobs.pipeline import Built, Run
 from shortloop.jobs.request import plain
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.inputs import File
-from shortloop.worker.output import keep_unit, lay_out, write_output
+from shortloop.worker.output import compute_unit, keep_unit, lay_out, write_output
 from shortloop.worker.records import create_array
 from shortloop.worker.results import Result, Where, open_result
 from shortloop.worker.stage import Stage
@@ -109,7 +109,7 @@ def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
             array[stage.have :].reshape(-1).view(np.uint8)[...] = fill
         given: dict[str, bytes] = {}
         for unit in range(len(costs_of(stage))):
-            keep_unit(stage, unit, arrays, given.__setitem__)
+            keep_unit(stage, unit, compute_unit(stage, unit), arrays, given.__setitem__)
         for name, content in given.items():
             keep_file(name, content)
         write_output(stage, task, arrays, [], sorted(given))
@@ -148,7 +148,7 @@ def _work(stage: Stage, units: Checkpoint, arrays: Mapping[str, np.ndarray], mos
     for ran, unit in enumerate(units):
         if ran == most:
             return
-        keep_unit(stage, unit, arrays, units.keep_file)
+        keep_unit(stage, unit, compute_unit(stage, unit), arrays, units.keep_file)
 
 
 def _fork(stage: Stage, units: Checkpoint, arrays: Mapping[str, np.ndarray], workers: int) -> None:

@@ -15,7 +15,7 @@ from shortloop.worker.content import SIZE
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.function import UnitsStage, stage_of_function
 from shortloop.worker.inputs import File
-from shortloop.worker.output import keep_row, take_rows, write_output
+from shortloop.worker.output import compute_row, take_rows, write_output
 from shortloop.worker.results import open_result
 from shortloop.worker.stage import Job
 from shortloop.worker.task import Task
@@ -76,7 +76,7 @@ def done(stage: UnitsStage, folder: Path, before: Path | None = None) -> tuple[A
         taken = take_rows(stage, task, range(len(stage.units())), rows.__setitem__)
         for unit in range(len(stage.units())):
             if unit not in rows:
-                keep_row(stage, unit, rows.__setitem__)
+                rows[unit] = compute_row(stage, unit)
         ordered = [rows[unit] for unit in sorted(rows)]
         write_output(stage, task, {}, [], rows=ordered, taken=taken)
     return open_result(folder), taken

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.span import Span
-from shortloop.worker.output import keep_unit, lay_out, write_output
+from shortloop.worker.output import compute_unit, keep_unit, lay_out, write_output
 from shortloop.worker.records import Outside, create_array
 from shortloop.worker.results import Result, Where, open_result
 from shortloop.worker.stage import Finished, Index, Out, Outputs, Stage, Values
@@ -95,7 +95,9 @@ def test_what_could_not_be_taken_over_is_refused(
     made = stage()
     made.count, made.numbers = 3, open_result(numbers)
     with pytest.raises(ValueError, match=said):
-        keep_unit(made, 0, lay_out(made, task, lambda name, *of: np.zeros(*of)), keep_file)
+        keep_unit(
+            made, 0, compute_unit(made, 0), lay_out(made, task, lambda name, *of: np.zeros(*of)), keep_file
+        )
 
 
 class Placed(Stage):
@@ -131,7 +133,7 @@ def test_a_unit_is_put_where_it_belongs(
     stage.INDEX = index
     stage.compute = lambda unit: values  # type: ignore[method-assign]
     arrays = {name: np.zeros(out.shape, out.dtype) for name, out in stage.outputs().items()}
-    keep_unit(stage, 0, arrays, keep_file)
+    keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
     np.testing.assert_array_equal(arrays["a"], np.array(a, "i2"), strict=True)
     np.testing.assert_array_equal(arrays["b"], np.array(b, "?"), strict=True)
 
@@ -142,7 +144,7 @@ def test_bytes_become_files() -> None:
     stage.compute = lambda unit: {"figures/1.svg": b"<svg/>", "b": True}  # type: ignore[method-assign]
     arrays = {"b": np.zeros(4, bool)}
     files: dict[str, bytes] = {}
-    keep_unit(stage, 0, arrays, files.__setitem__)
+    keep_unit(stage, 0, compute_unit(stage, 0), arrays, files.__setitem__)
     assert files == {"figures/1.svg": b"<svg/>"}
     assert arrays["b"].tolist() == [True, False, False, False]
 
@@ -167,7 +169,7 @@ def test_what_fits_no_output_is_refused(values: Any, said: str) -> None:
     stage.compute = lambda unit: values  # type: ignore[method-assign]
     arrays = {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}
     with pytest.raises(ValueError, match=f"unit 0 of the stage Placed .*{said}"):
-        keep_unit(stage, 0, arrays, keep_file)
+        keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
     assert not arrays["a"].any()
 
 
@@ -177,7 +179,9 @@ def test_a_unit_fills_all_that_it_is_to_fill(given: str) -> None:
     stage.INDEX = 0
     stage.compute = lambda unit: {given: [1, 2, 3] if given == "a" else True}  # type: ignore[method-assign]
     with pytest.raises(ValueError, match=f"gives {given}; it is to fill a, b"):
-        keep_unit(stage, 0, {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}, keep_file)
+        keep_unit(
+            stage, 0, compute_unit(stage, 0), {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}, keep_file
+        )
 
 
 @pytest.mark.parametrize(
@@ -204,11 +208,11 @@ def test_values_are_kept_as_they_are_or_refused(dtype: str, value: Any, is_held:
     stage.compute = lambda unit: {"a": value}  # type: ignore[method-assign]
     arrays = {"a": np.zeros(1, dtype)}
     if is_held:
-        keep_unit(stage, 0, arrays, keep_file)
+        keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
         np.testing.assert_array_equal(arrays["a"][0], np.asarray(value).astype(dtype))
     else:
         with pytest.raises(ValueError, match=r"values that .* cannot hold"):
-            keep_unit(stage, 0, arrays, keep_file)
+            keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
 
 
 class Twice(Placed):

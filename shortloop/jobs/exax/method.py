@@ -25,7 +25,7 @@ from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
-from shortloop.worker.output import keep_row, keep_unit, lay_out, take_rows, write_output
+from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, take_rows, write_output
 from shortloop.worker.records import create_array, reject
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, costs_of, open_stage
@@ -146,9 +146,10 @@ class _Work:
         for unit in self.units:
             any_drawn = True
             if self.stage.collects:
-                keep_row(self.stage, unit, self.units.keep_row)
+                self.units.keep_row(unit, compute_row(self.stage, unit))
             else:
-                keep_unit(self.stage, unit, self.arrays, self.units.keep_file)
+                values = compute_unit(self.stage, unit)
+                keep_unit(self.stage, unit, values, self.arrays, self.units.keep_file)
         return check_single_thread() if any_drawn else None
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:

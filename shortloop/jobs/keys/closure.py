@@ -22,7 +22,7 @@ __all__ = ["SETTING_UP", "closure", "closure_of"]
 SETTING_UP = (
     f"{PACKAGE}.prepare",
     f"{PACKAGE}.jobs.keys.code",
-    *(f"{PACKAGE}.jobs.exax.{room}" for room in ("datasets", "declare", "loading", "method", "server")),
+    *(f"{PACKAGE}.jobs.exax.{room}" for room in ("datasets", "declare", "loading", "method", "processes")),
 )
 DECLARE, FUNCTIONS = f"{PACKAGE}.jobs.exax.declare", f"{PACKAGE}.worker.function"
 SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them

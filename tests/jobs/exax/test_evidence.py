@@ -103,7 +103,7 @@ def test_code_that_the_key_does_not_know(job: Job) -> None:
 
 
 def test_what_watches_jobs_is_no_code_of_theirs(job: Job) -> None:
-    exax = ("watch", "machine_code", "loading", "server", "parent_death")
+    exax = ("watch", "machine_code", "loading", "processes", "parent_death")
     for name in ("keys.closure", *(f"exax.{each}" for each in exax)):
         file = own_code.ROOT.joinpath("shortloop", "jobs", *name.split(".")).with_suffix(".py")
         job.load(f"shortloop.jobs.{name}", file)

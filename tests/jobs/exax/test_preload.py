@@ -20,7 +20,7 @@ sys.modules["__main__"] = types.SimpleNamespace(__file__=sys.argv[1])
 from shortloop.jobs.exax import preload
 from pathlib import Path
 from shortloop.jobs.keys.code import code_file, code_text
-from shortloop.jobs.exax.server import prepare_runner
+from shortloop.jobs.exax.processes import prepare_runner
 prepare_runner()
 
 def fork(then):
@@ -121,7 +121,7 @@ sys.path.insert(0, os.getcwd())
 sys.modules["__main__"] = types.SimpleNamespace(__file__="/x/accelerator/runner.py")
 from shortloop.jobs.exax import preload
 from shortloop.jobs.exax.loading import load_from_source
-from shortloop.jobs.exax.server import prepare_runner
+from shortloop.jobs.exax.processes import prepare_runner
 from shortloop.jobs.keys.code import code_file, code_text
 prepare_runner()
 load_from_source()

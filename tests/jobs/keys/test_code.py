@@ -407,9 +407,9 @@ def test_modules_that_a_build_script_names_count(package: Path) -> None:
 
 def test_the_package_of_a_method_counts(package: Path) -> None:
     """It runs before the method; what prepares processes there does not."""
-    write(package, "methods/__init__.py", "import shortloop.a\nfrom shortloop.jobs.exax.server import x\n")
+    write(package, "methods/__init__.py", "import shortloop.a\nfrom shortloop.jobs.exax.processes import x\n")
     write(package, "shortloop/a.py", "")
-    write(package, "shortloop/jobs/exax/server.py", "")
+    write(package, "shortloop/jobs/exax/processes.py", "")
     assert modules_of(package, "x = 1") == {"methods", "shortloop", "shortloop.a"}
 
 

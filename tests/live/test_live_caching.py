@@ -54,11 +54,13 @@ def test_nothing_is_built_again(unchanged: LiveProject) -> None:
     assert summary["reused"] == len(summary["jobs"]) == 13
 
 
+@pytest.mark.slow
 def test_a_group_option_rebuilds_group_and_report(unchanged: LiveProject) -> None:
     unchanged.edit_study("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]")
     assert unchanged.run().keys() == GROUP
 
 
+@pytest.mark.slow
 def test_the_grid_rebuilds_train_and_what_is_below(unchanged: LiveProject) -> None:
     unchanged.edit_study("C = [0.001, 0.01]", "C = [0.001, 0.01, 0.1]")
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply", "permute")) | GROUP
@@ -69,6 +71,7 @@ def test_the_number_of_permutations_rebuilds_permute_and_what_is_below(unchanged
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute",)) | GROUP
 
 
+@pytest.mark.slow
 def test_code_that_leaves_the_same_rebuilds_the_stages_that_reach_it_and_none_below(
     unchanged: LiveProject,
 ) -> None:
@@ -87,6 +90,7 @@ def test_an_edit_of_a_solver_tallies_nothing_again(unchanged: LiveProject) -> No
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply"))
 
 
+@pytest.mark.slow
 def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> None:
     for room in (
         "jobs/planner.py",
@@ -156,12 +160,14 @@ def test_a_touched_or_moved_file_rebuilds_nothing(unchanged: LiveProject) -> Non
         elsewhere.rename(unchanged.folder / "data")
 
 
+@pytest.mark.slow
 def test_a_participant_more_costs_its_own_jobs_and_the_groups(unchanged: LiveProject) -> None:
     write_recording(unchanged.folder / "data" / "C.npz", seed=5)
     unchanged.edit_study('["A", "B"]', '["A", "B", "C"]')
     assert unchanged.run().keys() == jobs_of("C") | CHECK | GROUP
 
 
+@pytest.mark.slow
 def test_a_participant_less_costs_the_groups_jobs(unchanged: LiveProject) -> None:
     unchanged.edit_study('["A", "B"]', '["A"]')
     assert unchanged.run().keys() == CHECK | GROUP
@@ -169,6 +175,7 @@ def test_a_participant_less_costs_the_groups_jobs(unchanged: LiveProject) -> Non
     assert np.load(group / "curve_scores.npy").shape[0] == 1
 
 
+@pytest.mark.slow
 def test_development_takes_everything_above_from_the_cache(unchanged: LiveProject) -> None:
     script: Path = unchanged.folder / "dev" / "a_ridge.py"
     assert unchanged.run("ridge").keys() == jobs_of("A", "B", stages=("ridge",))

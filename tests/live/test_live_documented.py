@@ -82,6 +82,6 @@ def test_the_notebook_of_the_docs(project: Path) -> None:
     edit = "LEAST = 6\njob = ax.build(growth, panel=panel, column='investment')"
     *_, last, size, edited = executed(project, [*CELLS, "len(job['spread']), str(job)", edit])
     assert "built" not in last
-    assert size.startswith("(500, 'main-")
+    assert size.startswith("(40, 'main-")
     assert "code of a_growth.LEAST" in edited
     assert "0 jobs built" in run(project, "run", "market")

@@ -50,6 +50,7 @@ def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> No
     assert ("amplitude", "A") not in built  # what was fine before it failed is kept
 
 
+@pytest.mark.slow
 def test_a_helper_beside_a_method_is_part_of_its_key(apart: LiveProject) -> None:
     """A method's own helper module, which exax only warns of."""
     helper, method = apart.folder / "dev" / "helpers.py", apart.folder / "dev" / "a_ridge.py"

@@ -66,7 +66,7 @@ def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
     assert "the folder of this run was deleted while it ran" in ended.said
     ran = toy.go()
     toy.check(ran, expected(nodes))
-    assert ran.reused == kept
+    assert ran.reused >= kept  # and what was built before the run has noticed
 
 
 @pytest.mark.parametrize("damage", [empty, zeros])

@@ -172,6 +172,7 @@ def test_jobs_of_cells_are_jobs_like_others(project: NotebookProject) -> None:
         assert kernel.run(BUILD).startswith("reused panel")
 
 
+@pytest.mark.slow
 def test_a_new_kernel_finds_all_jobs(project: NotebookProject) -> None:
     for built in (True, False):
         with project.kernel() as kernel:
@@ -287,6 +288,7 @@ def test_an_interrupt_ends_the_job_and_keeps_what_is_done(project: NotebookProje
         assert {*before, *again} == {*firms}
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_waiting_for_another_run(project: NotebookProject) -> None:
     with project.kernel() as kernel:
         kernel.run(BEGIN + HELPERS + SLOPES + BUILD)

@@ -79,6 +79,7 @@ def test_a_module_that_cannot_be_imported(
         assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_it_is_used_once_it_is_mended(project: LiveProject) -> None:
     """Though its helper is what was mended, of which no key knows."""
     (project.folder / "mine.py").write_text(MODULE, encoding="utf-8")

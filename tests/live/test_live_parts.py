@@ -27,6 +27,7 @@ def test_the_commands_of_the_readme(project: BootstrapProject) -> None:
     assert "came out the same as main-" in said["bootstrap --force bootstrap"]
 
 
+@pytest.mark.slow
 def test_what_is_left_out_stays_as_it_was(project: BootstrapProject) -> None:
     assert list(project.built()) == ["bootstrap A", "bootstrap B", "intervals"]
     before = project.in_places()
@@ -106,6 +107,7 @@ def test_what_there_is_not_is_named(project: BootstrapProject) -> None:
     assert "bootstrap, intervals" in project.refused("run", "bootstrap", "--until", "train")
 
 
+@pytest.mark.slow
 def test_exax_itself_runs_a_part(project: BootstrapProject) -> None:
     asked = json.dumps({"until": "bootstrap", "only": "", "partition": "A", "force": []})
     done = project.ax("run", "bootstrap", SHORTLOOP_SELECTION=asked)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from live_project import STUDY, LiveProject
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 SVM = 'kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2'
 ESTIMATORS = {
@@ -84,9 +84,8 @@ def stage_of(study: str) -> str:
     return "retrain" if "training-labels" in STUDIES[study] else "permute"
 
 
-# The others take minutes. Every stage is run by one process and by several in tests/test_stages.py.
-ALWAYS = ("lda, training labels shuffled, all features",)
-DIFFER = (*ALWAYS, "sklearn, not linear")
+# In each `make test`, every stage is run by one process and by several in tests/test_stages.py.
+DIFFER = ("lda, training labels shuffled, all features", "sklearn, not linear")
 
 
 @pytest.fixture(scope="module")
@@ -102,16 +101,13 @@ def results(both: tuple[LiveProject, ...]) -> Callable[[str], list[dict[tuple[st
     return of
 
 
-@pytest.mark.parametrize(
-    "study", [each if each in ALWAYS else pytest.param(each, marks=pytest.mark.slow) for each in STUDIES]
-)
+@pytest.mark.parametrize("study", STUDIES)
 def test_any_number_of_slices_gives_the_same_bits(results: Callable, study: str) -> None:
     one, five = results(study)
     assert (stage_of(study), "A", "plane_null.npy") in one
     assert one == five
 
 
-@pytest.mark.slow
 def test_estimators_and_nulls_differ(results: Callable) -> None:
     nulls = {results(study)[0][stage_of(study), "A", "curve_null.npy"] for study in DIFFER}
     assert len(nulls) == len(DIFFER)

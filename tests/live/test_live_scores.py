@@ -11,7 +11,7 @@ import pytest
 from live_project import LiveProject, write_recording
 from sklearn.metrics import roc_auc_score
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 GROUP = {("group", None), ("report", None)}
 
@@ -87,7 +87,6 @@ def test_auc_is_scikit_learns_mean_over_folds(built: LiveProject) -> None:
     assert score_with(built, "balanced-accuracy") == set()
 
 
-@pytest.mark.slow
 def test_every_null_takes_every_score(built: LiveProject) -> None:
     study = (built.folder / "study.toml").read_text(encoding="utf-8")
     built.edit_study("count = 39", 'count = 9\nnull = "training-labels"')

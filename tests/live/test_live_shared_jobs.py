@@ -115,6 +115,7 @@ def test_an_edit_of_the_one_builds_nothing_of_the_other(project: SharingProject)
     assert "superseded fit" in project.says("gc")  # main-2 is in the last run of none
 
 
+@pytest.mark.slow
 def test_both_build_what_changed_for_both_once(project: SharingProject) -> None:
     project.go("a")
     project.go("b")

@@ -48,6 +48,7 @@ def without_study(project: LiveProject) -> Iterator[None]:
         away.rename(own)
 
 
+@pytest.mark.slow
 def test_a_study_of_the_project_is_taken_before_the_embedded_one(project: LiveProject) -> None:
     assert run_study(project, None)["study"] == "live"
 

@@ -65,7 +65,11 @@ def ask(project: Path, first: str, cache: Path | None) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("first", [*FIRST.values(), NOTING], ids=[*FIRST, "noting"])
+@pytest.mark.parametrize(
+    "first",
+    [*(pytest.param(each, marks=pytest.mark.slow) for each in FIRST.values()), NOTING],
+    ids=[*FIRST, "noting"],
+)
 @pytest.mark.parametrize(
     "shared",
     [pytest.param(False, id="of the project", marks=pytest.mark.slow), pytest.param(True, id="of several")],

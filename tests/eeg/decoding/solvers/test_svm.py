@@ -174,6 +174,7 @@ def test_stopping_short_is_said() -> None:
         LinearSvmSettings().fit(x, labels)
 
 
+@pytest.mark.slow
 def test_default_tolerance_changes_few_predictions() -> None:
     # Both solvers stop within 1e-4 of the optimum, at different places.
     differ, total = 0, 0

@@ -53,6 +53,7 @@ def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> No
 @pytest.mark.slow
 def test_a_helper_beside_a_method_is_part_of_its_key(apart: LiveProject) -> None:
     """A method's own helper module, which exax only warns of."""
+    apart.run()
     helper, method = apart.folder / "dev" / "helpers.py", apart.folder / "dev" / "a_ridge.py"
     helper.write_text("ALPHA = 100.0\n", encoding="utf-8")
     source = method.read_text(encoding="utf-8")

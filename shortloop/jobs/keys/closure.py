@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -170,20 +171,26 @@ def _looked_for(root: Path, name: str) -> Modules:
 def _names_in(folder: str) -> frozenset[str]:
     """What lies in a folder; nothing in what is none."""
     if folder not in _folders:
-        state = states_of_files([folder])  # before it is read, so that a change meanwhile shows
-        try:
+        state = _state_of(folder)  # before it is read, so that a change meanwhile shows
+        settled, names = True, frozenset[str]()
+        with suppress(OSError):
+            settled = file_state(Path(folder))[1]
             names = frozenset(os.listdir(folder))
-        except OSError:
-            names = frozenset()
-        _folders[folder] = state, not state or file_state(Path(folder))[1], names
+        _folders[folder] = state, settled, names
     return _folders[folder][2]
+
+
+def _state_of(folder: str) -> list[State]:
+    """Empty for what is not there, or not to be looked at."""
+    try:
+        return states_of_files([folder])
+    except OSError:
+        return []
 
 
 def _forget_what_changed() -> None:
     """Look anew if a folder is another one by now, or might be."""
-    if not all(
-        settled and states_of_files([each]) == state for each, (state, settled, _) in _folders.items()
-    ):
+    if not all(settled and _state_of(each) == state for each, (state, settled, _) in _folders.items()):
         for kept in (_folders, _modules, _libraries):
             kept.clear()
 

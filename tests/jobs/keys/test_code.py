@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from importlib import metadata
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from jobs_project import (
 
 from shortloop.jobs.exax.evidence import watchers
 from shortloop.jobs.keys import closure as rooms
-from shortloop.jobs.keys import code, file_state, own_code
+from shortloop.jobs.keys import code, own_code
 from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.code import says_code
 
@@ -209,45 +208,6 @@ def test_a_project_may_lie_apart_from_the_package(project: Path) -> None:
         },
         {"scipy", "numpy"},
     )
-
-
-@pytest.mark.parametrize("settled_after", [0, 2_000_000_000])
-@pytest.mark.parametrize("sooner", ["tools/other.py", "tools/later/other.py"])
-def test_a_module_that_comes_later_counts(
-    package: Path, monkeypatch: pytest.MonkeyPatch, settled_after: int, sooner: str
-) -> None:
-    """Whether what was found before is kept, or looked for again as its folders changed a moment ago."""
-    monkeypatch.setattr(file_state, "SETTLED_NS", settled_after)
-    write(package, sooner, "")
-    method = write(package, "methods/a_one.py", "import numpy\nimport later\nfrom tools.later import f\n")
-    assert closure(method) == ({}, {"numpy", "later", "tools"})
-    write(package, "tools/later/__init__.py", "")
-    assert closure(method)[0].keys() == {"tools.later"}
-    write(package, "tools/later/f.py", "")
-    assert closure(method)[0].keys() == {"tools.later", "tools.later.f"}
-    write(package, "later.py", "")
-    monkeypatch.syspath_prepend(package)
-    assert closure(method) == (
-        {
-            "later": package / "later.py",
-            "tools.later": package / "tools/later/__init__.py",
-            "tools.later.f": package / "tools/later/f.py",
-        },
-        {"numpy"},
-    )
-    (package / "later.py").unlink()
-    shutil.rmtree(package / "tools/later")
-    assert not {"later", "tools.later", "tools.later.f"} & closure(method)[0].keys()
-
-
-def test_what_other_methods_import_changes_nothing() -> None:
-    def looked_for_anew(method: Path) -> object:
-        for kept in (rooms._folders, rooms._modules, rooms._libraries):
-            kept.clear()
-        return closure(method)
-
-    together = [closure(method) for method in METHODS]
-    assert together == [looked_for_anew(method) for method in METHODS]
 
 
 def test_a_folder_of_data_does_not_hide_a_library(package: Path) -> None:

@@ -161,12 +161,13 @@ def _distribution(library: str) -> metadata.Distribution | None:
 
 def _says_of_itself(distribution: metadata.Distribution) -> tuple[str, list[str]]:
     """Its version, and what it requires."""
-    headers = (distribution.read_text("METADATA") or "").partition("\n\n")[0].splitlines()
-    said = [each.removeprefix("Version:").strip() for each in headers if each.startswith("Version:")]
-    if not said:  # what follows reads the description, too, which takes longest
+    import email
+
+    text = distribution.read_text("METADATA")
+    if text is None:
         return distribution.version, distribution.requires or []
-    requires = (each.partition(":") for each in headers if each.startswith("Requires-Dist:"))
-    return said[0], [each.strip() for _, _, each in requires]
+    headers = email.message_from_string(text.partition("\n\n")[0])  # to read its description takes longest
+    return headers["Version"], headers.get_all("Requires-Dist") or []
 
 
 def _files_of(distribution: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -66,9 +67,8 @@ class LoudProject(EmptyProject):
             (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
         (folder / "build_scripts" / "build_loud.py").write_text(SCRIPT, encoding="utf-8")
 
-    def start_loud(self, *jobs: tuple[str, dict[str, object]]) -> subprocess.CompletedProcess[str]:
-        text = str([list(each) for each in jobs]).replace("'", '"').replace("True", "true")
-        (self.folder / "jobs.json").write_text(text, encoding="utf-8")
+    def go(self, *jobs: tuple[str, dict[str, object]]) -> subprocess.CompletedProcess[str]:
+        (self.folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
         return self.ax("run", "loud")
 
     def printed(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ def is_whole(printed: dict[str, str], lines: int) -> bool:
 
 
 def test_each_part_is_kept_and_shown(project: LoudProject) -> None:
-    assert project.start_loud(("loud", {"lines": 20_000})).returncode == 0
+    assert project.go(("loud", {"lines": 20_000})).returncode == 0
     printed = project.printed()
     assert printed.keys() == {"prepare", "0", "1", "synthesis"}
     assert is_whole(printed, 20_000)
@@ -119,13 +119,13 @@ def test_each_part_is_kept_and_shown(project: LoudProject) -> None:
 
 
 def test_a_job_that_prints_nothing_leaves_no_folder(project: LoudProject) -> None:
-    assert project.start_loud(("silent", {})).returncode == 0
+    assert project.go(("silent", {})).returncode == 0
     assert project.printed() == {}
     assert not (Path((project.folder / "last").read_text(encoding="utf-8")) / "OUTPUT").exists()
 
 
 def test_a_job_that_fails_has_said_why(project: LoudProject) -> None:
-    failed = project.start_loud(("loud", {}), ("loud", {"fails": True}))
+    failed = project.go(("loud", {}), ("loud", {"fails": True}))
     assert failed.returncode == 1
     assert "as asked" in failed.stdout
     newest = max((project.folder / "workdirs/main").glob("main-[0-9]*/setup.json"), key=os.path.getmtime)
@@ -138,7 +138,7 @@ def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, n
     os.kill(keeper, number)
     if number == signal.SIGKILL:
         wait_for(lambda: keeper not in project.keepers())
-    assert project.start_loud(("loud", {}), ("silent", {}), ("loud", {"lines": 3})).returncode == 0
+    assert project.go(("loud", {}), ("silent", {}), ("loud", {"lines": 3})).returncode == 0
     assert is_whole(project.printed(), 3)
     assert len(project.keepers()) == (number != signal.SIGKILL)
 
@@ -146,7 +146,7 @@ def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, n
 def test_another_one_comes_with_the_methods_and_none_is_left(project: LoudProject) -> None:
     method = project.folder / "methods" / "a_silent.py"
     method.write_text(f"{SILENT}\n\nx = 1\n", encoding="utf-8")
-    assert project.start_loud(("silent", {}), ("loud", {})).returncode == 0
+    assert project.go(("silent", {}), ("loud", {})).returncode == 0
     assert len(project.keepers()) == 1
     project.stop_server()
     wait_for(lambda: not project.keepers())  # it ends with those whose output it keeps

@@ -45,41 +45,32 @@ def keep_output_in_one_process() -> None:
     if not os.fork():
         _keep_all(theirs)
     theirs.close()
-    original, forks_jobs = iowrapper.run_reader, os.getpid()
+    original = iowrapper.run_reader
 
     @functools.wraps(original)
     def run_reader(
-        fd2pid: dict[int, int],
-        names: list[str],
-        masters: list[int],
-        slaves: list[int],
-        *rest: Any,
-        **more: Any,
+        fd2pid: dict[int, int], names: list[str], masters: list[int], slaves: list[int], q: Any = None
     ) -> None:
-        queue = more.get("q")
-        given = [*masters, *([] if queue is None else [queue.w])]
-        what = {
-            "folder": os.path.abspath("OUTPUT"),
-            "names": names,
-            "processes": [fd2pid.get(each) for each in masters],
-        }
-        message = json.dumps(what).encode()
-        try:
-            if (
-                os.getpid() == forks_jobs
-                or rest
-                or more.keys() - {"q"}
-                or len(given) > MOST_FILES
-                or len(message) > MESSAGE
-            ):
-                raise OSError("not what jobs ask for")
-            socket.send_fds(ours, [message], given)
-        except OSError:  # as it is if nobody listens any more
-            original(fd2pid, names, masters, slaves, *rest, **more)
-            return
-        os.close(int(os.environ.pop(TERMINAL)))
+        given = [*masters, *([] if q is None else [q.w])]
+        processes = [fd2pid.get(each) for each in masters]
+        what = {"folder": os.path.abspath("OUTPUT"), "names": names, "processes": processes}
+        if _is_handed_over(ours, json.dumps(what).encode(), given):
+            os.close(int(os.environ.pop(TERMINAL)))
+        else:
+            original(fd2pid, names, masters, slaves, q=q)
 
     iowrapper.run_reader = run_reader
+
+
+def _is_handed_over(keeper: socket.socket, message: bytes, given: list[int]) -> bool:
+    """Not if there are too many files, or nobody listens any more."""
+    if len(given) > MOST_FILES:
+        return False
+    try:
+        socket.send_fds(keeper, [message], given)
+    except OSError:
+        return False
+    return True
 
 
 def _keep_all(jobs: socket.socket) -> NoReturn:

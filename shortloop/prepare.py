@@ -14,8 +14,9 @@ from shortloop.worker.threads import set_single_thread  # noqa: E402
 set_single_thread()  # before NumPy is
 
 from shortloop.jobs.exax.datasets import prepare_script  # noqa: E402
-from shortloop.jobs.exax.processes import prepare_runner, prepare_server  # noqa: E402
+from shortloop.jobs.exax.processes import end_quickly, prepare_runner, prepare_server  # noqa: E402
 
 prepare_server()
 prepare_runner()
 prepare_script()
+end_quickly()

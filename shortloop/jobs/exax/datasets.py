@@ -7,9 +7,7 @@ find jobs again that hold slices of another number, and to read from one in spit
 
 from __future__ import annotations
 
-import atexit
 import functools
-import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -24,13 +22,9 @@ __all__ = ["forget_other_slices", "open_dataset", "prepare_script", "refuse_othe
 
 
 def prepare_script() -> None:
-    """In the process that runs a build script: the server's number of slices; elsewhere nothing.
-
-    It ends soon after its script: nothing in its memory is taken apart.
-    """
+    """In the process that runs a build script: the server's number of slices; elsewhere nothing."""
     cfg = running_configuration("build")
     if cfg is not None:
-        atexit.register(gc.freeze)
         cfg.slices = slices_now()
         refuse_other_slices()
 

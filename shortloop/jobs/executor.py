@@ -95,11 +95,11 @@ class Executor(Run):
         number = len(self.jobs)
         with at_one_moment():
             wanted = self._lookup.request(stage, partition, modules, arguments, datasets)
+            if not self._part.has(number, stage, partition):
+                self.jobs.append(self._lookup.look(wanted))
+                self._lookup.places.pop(wanted.place, None)  # which stays as it was
+                return self.jobs[-1]
             parts = wanted.parts()
-        if not self._part.has(number, stage, partition):
-            self.jobs.append(self._lookup.look(wanted))
-            self._lookup.places.pop(wanted.place, None)  # which stays as it was
-            return self.jobs[-1]
         if self._part.selection.only:
             lacking(self._part.selection, wanted.above())
         self._tell(Started(stage, partition))

@@ -1,0 +1,124 @@
+"""Units that are sent to workers, several at a time: as many as make it worth to send them, as few as leave
+no worker waiting at the end. What units take is measured."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+
+__all__ = ["Batches"]
+
+MOMENT = 0.5  # s that a batch is to take: a worker is told what comes next, and says how far it is
+LOSSES = 3  # of workers that had a unit
+TAIL = 2  # batches for each worker that the rest is good for, so that all end at about the same time
+
+
+class Batches:
+    """Hands out batches of units, largest units first; each unit once, unless it is put back.
+
+    It may be asked by several threads.
+
+    Parameters
+    ----------
+    costs : sequence of float
+        What each unit costs, in any measure.
+    units : sequence of int
+        Units that are to be computed.
+    workers : int
+        How many compute at a time.
+    """
+
+    def __init__(self, costs: Sequence[float], units: Sequence[int], workers: int) -> None:
+        self._costs = costs
+        self._waiting = sorted(units, key=lambda unit: (costs[unit], -unit))  # the next one is the last
+        self._cost_waiting = float(sum(costs[unit] for unit in units))
+        self._workers = max(workers, 1)
+        self._lock = threading.Lock()
+        self._seconds = self._cost_done = 0.0
+        self._units_done = 0
+        self._lost: Counter[int] = Counter()
+
+    def next(self) -> list[int]:
+        """The next batch.
+
+        Returns
+        -------
+        list of int
+            Its units; none, if all are handed out.
+        """
+        with self._lock:
+            batch: list[int] = []
+            most = self._most()
+            taken = 0.0
+            while self._waiting and (not batch or taken + self._expected(self._waiting[-1]) <= most):
+                if batch and (self._lost[batch[-1]] or self._lost[self._waiting[-1]]):
+                    break
+                unit = self._waiting.pop()
+                taken += self._expected(unit)
+                self._cost_waiting -= self._costs[unit]
+                batch.append(unit)
+            return batch
+
+    def done(self, units: Sequence[int], seconds: float) -> None:
+        """A batch was computed.
+
+        Parameters
+        ----------
+        units : sequence of int
+            Its units.
+        seconds : float
+            How long that took, in its worker.
+        """
+        with self._lock:
+            self._seconds += seconds
+            self._cost_done += sum(self._costs[unit] for unit in units)
+            self._units_done += len(units)
+
+    def put_back(self, units: Sequence[int]) -> list[int]:
+        """The worker that had a batch is lost; others compute it, each of its units alone.
+
+        Parameters
+        ----------
+        units : sequence of int
+            Its units.
+
+        Returns
+        -------
+        list of int
+            Those whose workers were lost too often for that to be chance.
+        """
+        with self._lock:
+            self._waiting += sorted(units, key=lambda unit: (self._costs[unit], -unit))
+            self._cost_waiting += sum(self._costs[unit] for unit in units)
+            self._lost.update(units)
+            return [unit for unit in units if self._lost[unit] >= LOSSES]
+
+    def has_next(self) -> bool:
+        """Whether there are units that are not handed out.
+
+        Returns
+        -------
+        bool
+        """
+        with self._lock:
+            return bool(self._waiting)
+
+    def _most(self) -> float:
+        """Seconds that the next batch may take."""
+        rest = self._cost_waiting * self._rate() + len(self._waiting) * self._each()
+        return min(MOMENT, rest / (TAIL * self._workers))
+
+    def _expected(self, unit: int) -> float:
+        """Seconds that a unit takes, as far as is known: nothing is, before one was computed."""
+        if not self._units_done:
+            return float("inf")
+        return self._costs[unit] * self._rate() + self._each()
+
+    def _rate(self) -> float:
+        """Seconds for one of what costs are measured in."""
+        return self._seconds / self._cost_done if self._cost_done else 0.0
+
+    def _each(self) -> float:
+        """Seconds of a unit, if all of them cost nothing."""
+        return self._seconds / self._units_done if self._units_done and not self._cost_done else 0.0

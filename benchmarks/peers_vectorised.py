@@ -33,7 +33,7 @@ def seconds(person: Participant, run: int, permutations: int, jobs: int) -> dict
     dict
         ``train`` (ANOVA included), ``apply``, ``permute``.
     """
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]
+    from joblib import Parallel, delayed
 
     labels = person.labels
     spent = {"train": 0.0, "apply": 0.0, "permute": 0.0}

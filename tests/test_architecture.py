@@ -127,7 +127,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
     }
     # In turn: what is known to the key; analyses, which are in no key; what a stage says that it imports;
     # what methods import themselves, only earlier; stages of a notebook, to see whether they
-    # can be; a method, to see what it takes; alternatives of settings,
+    # can be; a method, to see what it takes; engines, which are in no key; alternatives of settings,
     # which a stage says too; types of a stage's options, which it imports; libraries of tables, which are in
     # the key of a job that is made from tables; the stage.
     assert calls == {
@@ -135,6 +135,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/cli/analyses.py",
         "shortloop/eeg/decoding/batched/scores.py",
         "shortloop/eeg/decoding/estimators/sklearn.py",
+        "shortloop/engines/registry.py",
         "shortloop/jobs/exax/preload.py",
         "shortloop/jobs/notebook/building.py",
         "shortloop/jobs/signature.py",

@@ -14,18 +14,24 @@ from house import METHODS, MODULES, ROOT, SCRIPTS, id_of, imports_of, tree_of
 from packaging.requirements import Requirement
 
 from shortloop.eeg.pipeline import LIBRARIES
+from shortloop.engines.registry import ENGINES
+from shortloop.engines.registry import LIBRARIES as ENGINE_LIBRARIES
 from shortloop.extras import REPORT_LIBRARIES
 
-# The last comes with the one that it is a part of.
+# The last two come with those that they are a part of.
 DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
     "sklearn": "scikit-learn",
+    "llvmlite": "numba",
     "PIL": "pillow",
 }
 # Its frames are kept by those who have it.
 FOR_TYPES = "polars"
-# It is loaded by numba itself.
-LOADED_BY_ITS_LIBRARY = "shortloop/jobs/exax/machine_code.py"
+# They are loaded by numba itself, and where an engine is asked for.
+LOADED_WITH_LIBRARY = {
+    "shortloop/jobs/exax/machine_code.py",
+    *(f"{name.rpartition('.')[0].replace('.', '/')}.py" for name in ENGINES.values()),
+}
 
 
 def requirements() -> dict[str, str]:
@@ -80,7 +86,7 @@ def imported_at_once(file: Path) -> Iterator[str]:
             yield node.module or ""
 
 
-@pytest.mark.parametrize("group", ["install_requires", "report", "tables", "eeg", "dev"])
+@pytest.mark.parametrize("group", ["install_requires", "report", "tables", "eeg", *ENGINES, "dev"])
 def test_all_that_is_required_is_pinned(group: str) -> None:
     pins = requirements()
     wanted = required(group)
@@ -91,24 +97,28 @@ def test_all_that_is_required_is_pinned(group: str) -> None:
 
 def test_all_that_is_imported_is_required() -> None:
     imported = third_party(name for file in [*MODULES, *METHODS, *SCRIPTS] for name in imports_of(file))
-    assert {*map(distribution_of, imported)} - names("install_requires", "tables", "eeg") == {FOR_TYPES}
+    assert {*map(distribution_of, imported)} - names("install_requires", "tables", "eeg", *ENGINES) == {
+        FOR_TYPES
+    }
 
 
 def test_the_core_is_what_the_frame_imports() -> None:
     frame = [file for file in MODULES if "eeg" not in file.relative_to(ROOT).parts]
     imported = third_party(name for file in frame for name in imports_of(file))
-    extras = names("report", "tables") | {"numba", FOR_TYPES}
+    extras = names("report", "tables", *ENGINES) | {"numba", FOR_TYPES}
     assert {*map(distribution_of, imported)} - extras == names("install_requires")
 
 
 @pytest.mark.parametrize("file", MODULES, ids=id_of)
 def test_the_frame_imports_extras_only_where_it_uses_them(file: Path) -> None:
-    if "eeg" in file.relative_to(ROOT).parts or id_of(file) == LOADED_BY_ITS_LIBRARY:
+    if "eeg" in file.relative_to(ROOT).parts or id_of(file) in LOADED_WITH_LIBRARY:
         return
     imported = third_party(imported_at_once(file))
     assert {*map(distribution_of, imported)} - names("install_requires") == set()
 
 
-@pytest.mark.parametrize(("extra", "libraries"), [("report", REPORT_LIBRARIES), ("eeg", LIBRARIES)])
+@pytest.mark.parametrize(
+    ("extra", "libraries"), [("report", REPORT_LIBRARIES), ("eeg", LIBRARIES), *ENGINE_LIBRARIES.items()]
+)
 def test_what_is_looked_for_is_what_an_extra_installs(extra: str, libraries: tuple[str, ...]) -> None:
     assert {*map(distribution_of, libraries)} == names(extra)

@@ -71,6 +71,7 @@ class Checkpoint:
             rows = self._row_files.read()
             self._done[: len(self._costs)] = bytes(unit in rows for unit in range(len(self._costs)))
         self._started: tuple[Units, list[int]] | None = None
+        self._numbers: dict[int, int] | None = None  # of those that are left, among them
 
     def create_array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
         """An array of the job, which holds what units have written before the job was cut off.
@@ -162,6 +163,11 @@ class Checkpoint:
         """
         return [unit for unit in range(len(self._costs)) if not self._done[unit]]
 
+    @property
+    def costs(self) -> list[float]:
+        """What each unit costs."""
+        return self._costs
+
     def __len__(self) -> int:
         return len(self._costs)
 
@@ -176,6 +182,21 @@ class Checkpoint:
         for drawn in units:
             yield left[drawn]
             self._done[left[drawn]] = 1
+
+    def mark(self, unit: int) -> None:
+        """A unit was computed elsewhere, and what it gave is kept.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+        """
+        assert self._started is not None, "start() comes first"
+        units, left = self._started
+        if self._numbers is None:
+            self._numbers = {each: number for number, each in enumerate(left)}
+        self._done[unit] = 1
+        units.finished(self._numbers[unit])
 
     def finish(self) -> list[str]:
         """Make files of the job, in the current folder, of what the units have left; all must be done.

@@ -42,6 +42,17 @@ class Units:
     def __len__(self) -> int:
         return len(self._order)
 
+    def finished(self, unit: int) -> None:
+        """A unit that nobody has drawn here was computed elsewhere.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+        """
+        with self._next.get_lock():
+            self._finished(unit)
+
     def __iter__(self) -> Iterator[int]:
         mine = None
         while True:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from shortloop.engines.running import RunningEngine, running_engine
 from shortloop.errors import InputError
 from shortloop.jobs.build import Order, make
 from shortloop.jobs.dry_run import DryRun
@@ -38,6 +39,7 @@ from shortloop.jobs.store.inputs import register
 from shortloop.jobs.store.locks import only_run
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.termination import explained, say_why, signals_raise
+from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
 from shortloop.text import one_line
 from shortloop.worker.fields import BEFORE
 from shortloop.worker.inputs import File
@@ -63,6 +65,8 @@ class Executor(Run):
         Measures what jobs cost.
     part : Part, optional
         Which jobs to build; others are only looked up. Default: all.
+    engine : RunningEngine, optional
+        Computes units of jobs. Default: slices.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Executor(Run):
         tell: Listener,
         meter: Meter | None = None,
         part: Part | None = None,
+        engine: RunningEngine | None = None,
     ) -> None:
         super().__init__(lookup.pipeline)
         self.done: list[Built] = []
@@ -81,6 +86,7 @@ class Executor(Run):
         self._tell = tell
         self._meter = meter or Meter()
         self._part = part or Part()
+        self._engine = engine
 
     def build(
         self,
@@ -125,6 +131,8 @@ class Executor(Run):
             if found is not None and not forced:
                 return found, ""
             preload.announce(wanted.stage, wanted.modules)
+            if self._engine is not None:
+                self._engine.announce()
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             now = wanted.parts()
@@ -236,14 +244,14 @@ def run_pipeline(
     load_from_source()
     prepare_script()
     try:
-        selection = Selection.given()
+        selection, engine = Selection.given(), _engine(settings)
         with begun(name, settings, selection.words) as (store, record):
             plan = Planner(Lookup(store, name))
             plan.follow(pipeline)
             part = choose(selection, plan, store.index)
             if settings is not None:
                 settings.note(store.index)
-            run, last = _execute(urd, pipeline, store, name, part, record)
+            run, last = _execute(urd, pipeline, store, name, part, record, engine)
             if finish is not None and any(job is last for job in run.done):
                 finish(run, last, time.time() - started)
             elif finish is not None:
@@ -319,12 +327,27 @@ def _begin(store: Store, settings: SettingsFile | None) -> None:
         print(one_line(taken))
 
 
+def _engine(settings: SettingsFile | None) -> EngineSettings:
+    """Which engine computes the units of jobs, as the environment or the run's settings say."""
+    table = None if settings is None else settings.table(ENGINE_TABLE)
+    return engine_settings(table, None if settings is None else settings.file)
+
+
 def _execute(
-    urd: Urd, pipeline: Pipeline, store: Store, name: str, part: Part, record: Recorder
+    urd: Urd,
+    pipeline: Pipeline,
+    store: Store,
+    name: str,
+    part: Part,
+    record: Recorder,
+    engine: EngineSettings,
 ) -> tuple[Executor, Built]:
     lookup, meter = Lookup(store, name), Meter()
-    with Progress(part.plan, store.index.seconds(), meter.fraction) as progress:
-        run = Executor(lookup, urd, progress.on, meter, part)
+    with (
+        running_engine(engine, slices_now()) as running,
+        Progress(part.plan, store.index.seconds(), meter.fraction) as progress,
+    ):
+        run = Executor(lookup, urd, progress.on, meter, part, running)
         record.jobs = run.done
         try:
             last = pipeline(run)

@@ -90,6 +90,25 @@ class SettingsFile:
             f"`shortloop run --take-over`, or with {TAKE_OVER}=1",
         )
 
+    def table(self, name: str) -> dict[str, object] | None:
+        """A table of the file.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        dict or None
+            None if the file has none.
+        """
+        try:
+            found = tomllib.loads(self.text.removeprefix("\ufeff")).get(name)
+        except ValueError:  # whoever reads all of it says so
+            return None
+        return found if isinstance(found, dict) else None
+
     def note(self, places: Places) -> None:
         """Note that the name is this file's.
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from shortloop.errors import InputError
+from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 from shortloop.settings.explain import explain
 
 __all__ = ["read_settings", "settings_path"]
@@ -75,6 +76,9 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
     text = _text(path, noun, variable)
     try:
         content = tomllib.loads(text)
+        if ENGINE_TABLE not in model.model_fields and isinstance(engine := content.get(ENGINE_TABLE), dict):
+            engine_settings(engine, path, {})  # it is for the run, not for the analysis
+            del content[ENGINE_TABLE]
         try:
             return model.model_validate(_as_tuples(content), strict=True)  # strict: "10" and true are not 10
         except ValidationError as error:

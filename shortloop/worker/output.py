@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.plain import as_read_back
+from shortloop.plain import Plain, as_read_back
 from shortloop.worker.content import SIZE
 from shortloop.worker.coverage import check_coverage, indices_of
 from shortloop.worker.figures import figure_files
@@ -228,6 +228,7 @@ def write_output(
     files: Sequence[str] = (),
     rows: Sequence[bytes] = (),
     taken: int = 0,
+    engine: Mapping[str, Plain] | None = None,
 ) -> list[str]:
     """Finish a stage whose units are done: write what `Stage.finish` gives, and the record.
 
@@ -249,6 +250,8 @@ def write_output(
         What each unit gave, of a stage that collects; as of `compute_row`.
     taken : int, default 0
         How many of them an earlier job gave.
+    engine : mapping, optional
+        What computed the units.
 
     Returns
     -------
@@ -302,6 +305,7 @@ def write_output(
         figures=list(finished.figures),
         files=[*files, *finished.files],
         taken=taken,
+        engine=engine,
         threads=threads,
         versions=task.versions,
     )

@@ -129,6 +129,7 @@ class Record(TypedDict):
     figures: NotRequired[list[str]]
     files: NotRequired[list[str]]
     taken: NotRequired[int]
+    engine: NotRequired[dict[str, Plain]]
     facts: dict[str, Any]
     threads: list[Pool]
     versions: dict[str, str]
@@ -227,6 +228,7 @@ def write_record(
     figures: Sequence[str] = (),
     files: Sequence[str] = (),
     taken: int = 0,
+    engine: Mapping[str, Plain] | None = None,
     threads: Iterable[Pool] = (),
     versions: Mapping[str, str] | None = None,
     problem: str | None = None,
@@ -249,6 +251,8 @@ def write_record(
         Names of figures, and of files that are none of these.
     taken : int, default 0
         How many units an earlier job gave.
+    engine : mapping, optional
+        What computed the units.
     threads : iterable of Pool
         Thread pools as `check_single_thread` found them.
     versions : mapping of str to str, optional
@@ -256,7 +260,8 @@ def write_record(
     problem : str, optional
         Why the input was rejected; there are no arrays then.
     """
-    optional = {"tables": tables, "figures": list(figures), "files": list(files), "taken": taken}
+    optional: dict[str, object] = {"tables": tables, "figures": list(figures), "files": list(files)}
+    optional |= {"taken": taken, "engine": engine}
     record = {
         "format": FORMAT,
         "stage": stage,

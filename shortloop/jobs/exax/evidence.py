@@ -202,6 +202,7 @@ def watchers() -> set[str]:
         Their names.
     """
     names = [*SETTING_UP, f"{PACKAGE}.jobs.exax.watch", f"{PACKAGE}.jobs.exax.machine_code"]
+    names += [f"{PACKAGE}.engines.forkserver"]
     files = {name: ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in names}
     imported = {each for name, file in files.items() for each in read_source(file, name).names}
     return {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most

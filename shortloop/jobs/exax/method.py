@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from shortloop.engines.checkpoints import Checkpoint
+from shortloop.engines.messages import EngineNote, JobWork
+from shortloop.engines.note import engine_of_run
 from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
+from shortloop.jobs.exax.preload import imports_of
 from shortloop.jobs.keys.code import code_of, code_state, versions_of
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import module_of
+from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
@@ -60,10 +65,10 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
 
     >>> globals().update(exax_method(Fit, __file__))
     """
-    fields = fields_of(stage)
-    options = {name: None if default is REQUIRED else default for name, default in fields.options.items()}
-    jobs: list[Any] = [*fields.jobs, *fields.perhaps, *([name] for name in fields.lists)]
-    datasets = [*fields.datasets, *fields.perhaps_datasets, *([name] for name in fields.dataset_lists)]
+    taken = fields_of(stage)
+    options = {name: None if default is REQUIRED else default for name, default in taken.options.items()}
+    jobs: list[Any] = [*taken.jobs, *taken.perhaps, *([name] for name in taken.lists)]
+    datasets = [*taken.datasets, *taken.perhaps_datasets, *([name] for name in taken.dataset_lists)]
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,
@@ -84,8 +89,9 @@ class _Work:
         from accelerator import g
 
         options = dict(g.options)
-        method = Path(file).resolve()
-        self.code = code_state(method, options.pop("modules"))
+        self.file = method = Path(file).resolve()
+        self.modules = options.pop("modules")
+        self.code = code_state(method, self.modules)
         package, _, stem = module_of(method).rpartition(".")
         self.method = f"{package}.{stem.removeprefix('a_')}"
         jobs = {name: _folders(each) for name, each in g.jobs.items()}
@@ -109,6 +115,8 @@ class _Work:
         self.taken = 0
         """How many units an earlier job gave."""
         self.units: Checkpoint | None = None
+        self.engine: Mapping[str, Plain] | None = None
+        """What else than this machine's slices has computed the units."""
         self._or_refuse(self._begin)
 
     def _begin(self) -> None:
@@ -142,15 +150,50 @@ class _Work:
     def compute(self) -> Pools | None:
         """Compute units until none is left; the thread pools of this process, if it computed any."""
         assert self.units is not None
+        compute = compute_row if self.stage.collects else compute_unit
         any_drawn = False
         for unit in self.units:
             any_drawn = True
-            if self.stage.collects:
-                self.units.keep_row(unit, compute_row(self.stage, unit))
-            else:
-                values = compute_unit(self.stage, unit)
-                keep_unit(self.stage, unit, values, self.arrays, self.units.keep_file)
+            self._keep(unit, compute(self.stage, unit))
         return check_single_thread() if any_drawn else None
+
+    def compute_elsewhere(self, engine: EngineNote) -> Pools:
+        """Have an engine compute all units that are left; the thread pools of its workers."""
+        from shortloop.engines.client import Computing
+
+        assert self.units is not None
+        what = " ".join(filter(None, (self.task.name, self.task.partition)))
+        computing = Computing(engine, what, self.stage.unit_name)
+        for unit, given in computing.units(self.units.costs, self.units.left(), **self._for_workers()):
+            self._keep(unit, given)
+            self.units.mark(unit)
+        self.engine = computing.described()
+        return computing.threads
+
+    def _keep(self, unit: int, given: Any) -> None:
+        assert self.units is not None
+        if self.stage.collects:
+            self.units.keep_row(unit, given)
+        else:
+            keep_unit(self.stage, unit, given, self.arrays, self.units.keep_file)
+
+    def _for_workers(self) -> JobWork:
+        from accelerator import g
+
+        task = {each.name: getattr(self.task, each.name) for each in fields(Task)}
+        for name in ("where", "open_dataset"):  # which hang on the process
+            del task[name]
+        method = module_of(self.file)
+        return {
+            "project": str(project_directory()),
+            "folder": str(Path.cwd()),
+            "slices": g.slices,
+            "imports": [*imports_of(self.task.name, self.modules), method],
+            "closure": [*self.code.modules],
+            "package": method.rpartition(".")[0],
+            "task": task,
+            "collects": self.stage.collects,
+        }
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
         """Write what is left; the files beside the arrays."""
@@ -158,7 +201,9 @@ class _Work:
         rows = self.units.rows() if self.units is not None and self.stage.collects else []
         threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
         written = self._or_refuse(
-            lambda: write_output(self.stage, self.task, self.arrays, threads, files, rows, self.taken)
+            lambda: write_output(
+                self.stage, self.task, self.arrays, threads, files, rows, self.taken, self.engine
+            )
         )
         if written is None:
             for file in files:
@@ -171,10 +216,12 @@ class _Work:
 def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
     def prepare(job: Any) -> Any:
         work = _Work(kind, file)
-        if not work.at_once:
+        engine = None if work.at_once else engine_of_run()
+        if not work.at_once and engine is None:
             return work
         if not work.refused:
-            _register(job, work.finish([work.compute()]))
+            pools = work.compute() if engine is None else work.compute_elsewhere(engine)
+            _register(job, work.finish([pools]))
         return job.finish_early()
 
     return prepare

@@ -28,7 +28,7 @@ from shortloop.jobs.keys.source import read_source
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.plain import Plain
 
-__all__ = ["announce", "forget", "import_before_forks", "modules_beside"]
+__all__ = ["announce", "forget", "import_all", "import_before_forks", "imports_of", "modules_beside"]
 
 # What every stage needs.
 ALWAYS = ("numpy", "shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
@@ -37,6 +37,7 @@ ALWAYS = ("numpy", "shortloop.worker.fields", "shortloop.worker.output", "shortl
 # Modules that jobs of a method need beside those that it imports, by the method and the modules that an
 # option of the job names.
 _beside: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+_imported_already: set[str] = set()
 # What this process has announced last: most jobs are of the method of the job before.
 _last: tuple[str, tuple[str, ...]] | None = None
 
@@ -55,15 +56,49 @@ def announce(method: str, modules: Sequence[str] = ()) -> None:
     global _last
     if _last == (method, tuple(modules)):
         return
-    package, file = find_method(method)
+    _, file = find_method(method)
     if says_code(file):
         known, own = code_state(file, modules).modules, code_state(file).modules
-        imported = _imported(file, f"{package}.{file.stem}", own)
-        imported |= {*modules, *_imported_by(modules, known)}
         note: dict[str, Plain] = {"pid": os.getpid(), "method": method, "named": list(modules)}
-        note |= {"modules": sorted(imported), "beside": sorted(known.keys() - own.keys())}
+        note |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}
         write_atomically(_note(), json.dumps(note))
         _last = method, tuple(modules)
+
+
+def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
+    """What jobs of a method import, as far as its file and its stage say.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    modules : sequence of str
+        Modules that it imports by a name that is an option.
+
+    Returns
+    -------
+    list of str
+        Names of modules, or of what is in them.
+    """
+    package, file = find_method(method)
+    known, own = code_state(file, modules).modules, code_state(file).modules
+    imported = _imported(file, f"{package}.{file.stem}", own)
+    return sorted({*imported, *modules, *_imported_by(modules, known)})
+
+
+def import_all(names: Iterable[str]) -> None:
+    """Import modules, as far as they can be: the job that needs one of the others says it better.
+
+    Parameters
+    ----------
+    names : iterable of str
+        As of `imports_of`.
+    """
+    for name in names:
+        if name not in _imported_already:
+            _imported_already.add(name)
+            with contextlib.suppress(Exception):
+                _import(name)
 
 
 def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
@@ -103,7 +138,6 @@ def forget() -> None:
 def import_before_forks() -> None:
     """From now on, before this process forks, it imports what the run in progress has announced."""
     forks_jobs, file = os.getpid(), _note()  # jobs themselves, which inherit this, don't
-    imported: set[str] = set()
     seen: list[State] = []
 
     def import_announced() -> None:
@@ -111,11 +145,7 @@ def import_before_forks() -> None:
         if os.getpid() != forks_jobs or seen == (seen := states_of_files([str(file)])):
             return
         note = _announced(file)
-        for name in note.get("modules", []):
-            if name not in imported:
-                imported.add(name)
-                with contextlib.suppress(Exception):  # the job that needs it says so better
-                    _import(name)
+        import_all(note.get("modules", []))
         if note and (of := (note["method"], tuple(note["named"]))) not in _beside:
             _beside[of] = note["beside"]
             with contextlib.suppress(Exception):

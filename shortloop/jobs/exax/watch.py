@@ -18,7 +18,7 @@ from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
 from shortloop.jobs.store.notes import NOTED, note, take_notes
 
-__all__ = ["begin_job", "watch_jobs", "watch_program"]
+__all__ = ["begin_job", "watch_jobs", "watch_program", "watch_units"]
 
 STARTUP = Path(__file__).parent / "startup"
 
@@ -59,9 +59,12 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
     forget_modules(set(loaded_modules()) - imports - above)
     note(loaded={each: found for each, found in loaded_modules().items() if each in imports})
-    sys.addaudithook(_opened(is_watched))
-    path = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    _watch(is_watched)
+
+
+def watch_units() -> None:
+    """Watch a process that computes units of a job elsewhere, and those that it starts."""
+    _watch(_watched_files())
 
 
 def watch_program() -> None:
@@ -69,6 +72,12 @@ def watch_program() -> None:
     load_from_source(anew=True)
     with contextlib.suppress(OSError, ValueError):
         sys.addaudithook(_opened(_watched_files()))
+
+
+def _watch(is_watched: Callable[[str], bool]) -> None:
+    sys.addaudithook(_opened(is_watched))
+    path = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 
 
 def _watched_files() -> Callable[[str], bool]:

@@ -51,7 +51,7 @@ Cost = dict[str, float]
 """What a job took: a number by what it is of."""
 States = list[list[str | int]]
 """For each file its name, and what changes when the file does; as of `states_of`."""
-VOLATILE = ("versions", "threads", "taken")  # of a record: how it was made, not what it is
+VOLATILE = ("versions", "threads", "taken", "engine")  # of a record: how it was made, not what it is
 
 
 class NotOnDisk(OSError):

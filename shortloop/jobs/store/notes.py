@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-__all__ = ["NOTED", "Note", "note", "notes_of", "take_notes"]
+__all__ = ["NOTED", "Note", "note", "notes_of", "put_notes", "take_notes"]
 
 NOTED = ".notes"
 """File in the folder of a job, until it is recorded."""
@@ -69,12 +69,27 @@ def note(**what: Unpack[Note]) -> None:
     OSError
         If it cannot be written: then nobody would know, so the job has to fail.
     """
+    put_notes(json.dumps(what).encode() + b"\n")
+
+
+def put_notes(lines: bytes) -> None:
+    """Take over what a process of the job noted elsewhere.
+
+    Parameters
+    ----------
+    lines : bytes
+        Whole lines.
+
+    Raises
+    ------
+    OSError
+        As `note`.
+    """
     file = _file or os.environ.get(VARIABLE)
-    if file:
-        line = json.dumps(what).encode() + b"\n"
+    if file and lines:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            if os.write(descriptor, line) != len(line):
+            if os.write(descriptor, lines) != len(lines):
                 raise OSError(f"a note was cut short: {file}")
         finally:
             os.close(descriptor)

@@ -1,0 +1,120 @@
+"""What of a machine may change results: versions, and which kernels libraries choose for its processor.
+
+Results are the same bits where these are the same.
+"""
+
+from __future__ import annotations
+
+import platform
+import socket
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
+
+from shortloop.errors import TransientError
+from shortloop.jobs.keys.own_code import PACKAGE, version_of
+
+__all__ = ["EVENED_OUT", "Facts", "check_alike", "facts_here"]
+
+EVENED_OUT = "OPENBLAS_CORETYPE, NPY_DISABLE_CPU_FEATURES and NUMBA_CPU_NAME"
+"""Variables with which machines of several kinds use the same kernels."""
+
+
+class Facts(TypedDict):
+    """What may change results.
+
+    Parameters
+    ----------
+    host : str
+        Name of the machine.
+    versions : dict of str to str
+        Of Python, this package and libraries.
+    kernels : dict of str to str
+        Which code a library uses on this processor, by the library.
+    """
+
+    host: str
+    versions: dict[str, str]
+    kernels: dict[str, str]
+
+
+def facts_here(libraries: Iterable[str]) -> Facts:
+    """Facts of this process.
+
+    Parameters
+    ----------
+    libraries : iterable of str
+        Libraries whose versions count, by the names that they are imported by.
+
+    Returns
+    -------
+    Facts
+    """
+    found = {name: version_of(name) for name in {PACKAGE, *libraries} - {"python"}}
+    versions = {name: "not installed" if each is None else each.text for name, each in found.items()}
+    versions["python"] = platform.python_version()
+    return {"host": socket.gethostname(), "versions": versions, "kernels": _kernels()}
+
+
+def check_alike(here: Facts, worker: Facts, other_kernels: bool) -> None:
+    """Refuse a worker whose results may differ from those of this process.
+
+    Parameters
+    ----------
+    here, worker : Facts
+        Of this process, and of the worker.
+    other_kernels : bool
+        Whether the worker's processor may be of another kind.
+
+    Raises
+    ------
+    TransientError
+        With a table of what differs.
+    """
+    differ = _differences(here["versions"], worker["versions"])
+    kernels = {} if other_kernels else _differences(here["kernels"], worker["kernels"])
+    if not differ and not kernels:
+        return
+    rows = [("", "here", worker["host"]), *((name, *each) for name, each in {**differ, **kernels}.items())]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    table = "".join(
+        "\n    " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
+    )
+    if differ:
+        raise TransientError(
+            "a worker has other versions than this machine, so its results could be others",
+            found=table,
+            hint="install the same on both; requirements.txt has versions that go together",
+        )
+    raise TransientError(
+        "a worker has another kind of processor, for which libraries compute differently in the last digits",
+        found=table,
+        hint=f"even it out with {EVENED_OUT}, set for this machine and the workers alike, or allow it with "
+        "`other_kernels = true` below [engine]",
+    )
+
+
+def _differences(here: Mapping[str, str], there: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """What both say and is not the same; a library that a process has not loaded computes nothing in it."""
+    both = sorted(here.keys() & there.keys())
+    return {name: (here[name], there[name]) for name in both if here[name] != there[name]}
+
+
+def _kernels() -> dict[str, str]:
+    import threadpoolctl
+
+    found = {}
+    for pool in threadpoolctl.threadpool_info():
+        if "architecture" in pool:  # of linear algebra; others have no kernels to choose from
+            found[f"{pool['prefix']} {pool['version']}"] = str(pool["architecture"])
+    umath: Any = getattr(getattr(sys.modules.get("numpy"), "_core", None), "_multiarray_umath", None)
+    features = getattr(umath, "__cpu_features__", None)
+    if features is not None:
+        chosen = {*umath.__cpu_baseline__, *umath.__cpu_dispatch__}
+        found["numpy"] = " ".join(sorted(name for name in chosen if features.get(name))) or "baseline"
+    if "numba" in sys.modules:
+        from llvmlite import binding
+        from numba import config
+
+        found["numba"] = config.CPU_NAME or binding.get_host_cpu_name()
+    return found

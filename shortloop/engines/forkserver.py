@@ -1,0 +1,118 @@
+"""A process beside each worker of an engine, which forks a process for each job that the worker has units of.
+
+A worker of a library is kept for many jobs, and has threads; what runs in it would see what other jobs left
+there. This process has one thread, and does nothing but load what jobs import: so its forks are as good as
+new, and there at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NoReturn
+
+from shortloop.jobs.exax.loading import load_from_source, loaded_modules
+from shortloop.worker.threads import set_single_thread
+
+load_from_source(anew=True)
+set_single_thread()  # before NumPy is loaded
+
+from shortloop.engines.job_process import serve  # noqa: E402
+from shortloop.engines.messages import FORKED, STALE, JobWork  # noqa: E402
+from shortloop.jobs.exax.parent_death import ends_with_this  # noqa: E402
+from shortloop.jobs.exax.preload import import_all  # noqa: E402
+from shortloop.jobs.keys.file_state import State, states_of_files  # noqa: E402
+from shortloop.jobs.keys.hashing import hash_file  # noqa: E402
+
+__all__ = ["serve_worker"]
+
+LIFE, READY = 0, 1  # standard input, which ends when the worker does, and output
+BACKLOG = 128  # threads of a worker that ask at a time
+
+
+def serve_worker(address: str) -> int:
+    """Fork processes for jobs until the worker ends.
+
+    Parameters
+    ----------
+    address : str
+        Unix socket to listen at.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its forks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends what it started
+    loaded: dict[str, State] = {}
+    folder = Path(address).parent  # of this process alone, with all that its forks put there
+    tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
+    with contextlib.ExitStack() as end, socket.socket(socket.AF_UNIX) as listener:
+        end.callback(shutil.rmtree, folder, ignore_errors=True)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        os.write(READY, b"ready\n")
+        while True:
+            if LIFE in select.select([LIFE, listener.fileno()], [], [])[0]:
+                return 0
+            with contextlib.suppress(OSError, EOFError), Connection(listener.accept()[0].detach()) as asking:
+                if not _forked(asking, loaded):
+                    return 0
+
+
+def _forked(asking: Connection, loaded: dict[str, State]) -> bool:
+    """Fork a process for a job; False if another forkserver must do that."""
+    work: JobWork = pickle.loads(asking.recv_bytes())
+    if not _is_as_loaded(loaded):
+        asking.send_bytes(STALE)
+        return False
+    if work["project"] not in sys.path:
+        sys.path.insert(0, work["project"])
+    import_all(work["imports"])
+    follow = ends_with_this()
+    if not os.fork():
+        follow()
+        _be_process(asking, work)
+    return True
+
+
+def _be_process(asking: Connection, work: JobWork) -> NoReturn:
+    status = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), LIFE)
+        asking.send_bytes(FORKED)
+        serve(asking, work)
+        status = 0
+    except (OSError, EOFError):  # the worker has ended
+        pass
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _is_as_loaded(states: dict[str, State]) -> bool:
+    """Whether all code of one's own that this process has loaded is still what the files say."""
+    for name, module in loaded_modules().items():
+        (state,) = states_of_files([module.file])
+        if states.get(name) != state:
+            if not os.path.isfile(module.file) or hash_file(Path(module.file)) != module.content:
+                return False
+            states[name] = state
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(serve_worker(sys.argv[1]))

@@ -1,0 +1,131 @@
+"""The process that keeps an engine for a run. Jobs of the run send it their units.
+
+It is a process of its own, with a session of its own, so that whatever its library starts ends with it, holds
+no file of a job or of the run, and is not interrupted before them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
+from typing import Any, NoReturn
+
+from shortloop.engines.batches import Batches
+from shortloop.engines.engine import Engine
+from shortloop.engines.messages import Asked, Order
+from shortloop.engines.registry import open_engine
+from shortloop.errors import InputError
+from shortloop.settings.engine import EngineSettings
+
+__all__ = ["serve_run"]
+
+BACKLOG = 64
+PATIENCE = 10.0  # s that an engine may take to end
+
+
+class _Host:
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._is_there = threading.Event()
+        self._opened: Engine | None = None
+        self._wrong: BaseException | None = None
+
+    def engine(self) -> Engine:
+        """The engine, when it is there."""
+        self._is_there.wait()
+        if self._opened is None:
+            raise self._wrong or AssertionError
+        return self._opened
+
+    def serve(self, job: Connection) -> None:
+        """Have the units of one job computed."""
+        with job:
+            try:
+                self._compute(job)
+            except (OSError, EOFError):  # the job has ended
+                pass
+            except InputError as error:
+                with contextlib.suppress(OSError):
+                    _say(job, wrong=error.message)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    _say(job, broken=traceback.format_exc())
+
+    def _compute(self, job: Connection) -> None:
+        asked: Asked = pickle.loads(job.recv_bytes())
+        engine = self.engine()
+        _say(job, engine=engine.described(), workers=engine.workers)
+        batches = Batches(asked["costs"], asked["units"], engine.workers)
+        with contextlib.closing(engine.compute(asked["work"], batches, asked["asked"])) as computed:  # type: ignore[type-var]
+            for units, reply in computed:
+                if reply.lost:
+                    if failed := batches.put_back(units):
+                        _say(job, failed=failed, how=reply.lost)
+                        return
+                else:
+                    batches.done(units, reply.seconds)
+                    _say(job, computed=units)
+                    job.send_bytes(reply.data)
+        _say(job, end=True)
+
+    def open(self) -> None:
+        """Start the engine; what goes wrong is told to the jobs that need it.
+
+        Libraries end what they have started with the thread that has started it: so that is the main one.
+        """
+        settings = EngineSettings.model_validate(self._order["settings"])
+        try:
+            self._opened = open_engine(settings, self._order["workers"])
+        except BaseException as error:
+            traceback.print_exc()
+            self._wrong = error
+        self._is_there.set()
+
+    def end(self) -> NoReturn:
+        """End the engine, and all that it has started."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        last = threading.Timer(PATIENCE, os.killpg, (0, signal.SIGKILL))
+        last.daemon = True
+        last.start()
+        with contextlib.suppress(Exception):
+            if self._opened is not None:
+                self._opened.close()
+        os.killpg(0, signal.SIGKILL)
+        os._exit(0)
+
+
+def serve_run() -> None:
+    """Serve the run on standard input until it ends."""
+    order: Order = json.loads(sys.stdin.readline())
+    host = _Host(order)
+    signal.signal(signal.SIGTERM, lambda number, frame: host.end())
+    threading.Thread(target=_listen, args=(host, order), daemon=True).start()
+    host.open()
+    sys.stdin.read()
+    host.end()
+
+
+def _listen(host: _Host, order: Order) -> None:
+    with Listener(order["address"], "AF_UNIX", BACKLOG, bytes.fromhex(order["secret"])) as listener:
+        while True:
+            try:
+                job = listener.accept()
+            except (OSError, EOFError, AuthenticationError):  # of somebody who does not know the secret
+                continue
+            threading.Thread(target=host.serve, args=(job,), daemon=True).start()
+
+
+def _say(job: Connection, **what: Any) -> None:
+    job.send_bytes(pickle.dumps(what))
+
+
+if __name__ == "__main__":
+    serve_run()

@@ -1,0 +1,214 @@
+"""What the run, its engine, its jobs and the workers say to each other: plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+from shortloop.plain import Plain
+
+if TYPE_CHECKING:
+    from shortloop.engines.facts import Facts
+    from shortloop.worker.threads import Pool
+
+__all__ = [
+    "FORKED",
+    "STALE",
+    "Asked",
+    "EngineNote",
+    "Failure",
+    "JobWork",
+    "Order",
+    "Reply",
+    "UnitsDone",
+    "Work",
+]
+
+FORKED, STALE = b"forked", b"stale"
+"""What a forkserver answers: there is a process for the job, or another forkserver is needed, as code that
+this one has loaded is another by now."""
+
+
+class Order(TypedDict):
+    """What the run says to its engine, in one line of JSON on standard input.
+
+    Parameters
+    ----------
+    settings : dict
+        As of `EngineSettings`.
+    workers : int
+        How many to start, if the settings say nothing.
+    address : str
+        Unix socket to listen at.
+    secret : str
+        What jobs must know, hexadecimal.
+    """
+
+    settings: dict[str, object]
+    workers: int
+    address: str
+    secret: str
+
+
+class EngineNote(TypedDict):
+    """Where jobs find the engine of their run.
+
+    Parameters
+    ----------
+    run, process : int
+        Process of the run, and of its engine.
+    address, secret : str
+        As of `Order`.
+    name : str
+        Of the engine.
+    other_kernels : bool
+        As of `EngineSettings`.
+    asked : dict
+        What the pipeline asks of the engine for the next job.
+    log : str
+        File with what its process says.
+    """
+
+    run: int
+    process: int
+    address: str
+    secret: str
+    name: str
+    other_kernels: bool
+    asked: dict[str, Plain]
+    log: str
+
+
+class Work(NamedTuple):
+    """The work of one job, for workers.
+
+    Parameters
+    ----------
+    key : str
+        Tells it from that of other jobs, of other runs too.
+    data : bytes
+        What `shortloop.engines.job_process` reads.
+    """
+
+    key: str
+    data: bytes
+
+
+class Asked(TypedDict):
+    """What a job asks for.
+
+    Parameters
+    ----------
+    work : Work
+        What workers must know of it.
+    costs : list of float
+        Of all its units.
+    units : list of int
+        Those to be computed.
+    asked : dict
+        What the pipeline asks of the engine for this job.
+    """
+
+    work: Work
+    costs: Sequence[float]
+    units: Sequence[int]
+    asked: Mapping[str, Plain]
+
+
+class JobWork(TypedDict):
+    """What a process must know of a job to compute its units; plain data.
+
+    Parameters
+    ----------
+    project : str
+        The project's folder.
+    folder : str
+        The job's folder.
+    slices : int
+        As exax has them.
+    imports : list of str
+        Modules that the job imports; loaded before it is forked, for all jobs that need them.
+    closure : list of str
+        Modules of one's own that the job's key knows.
+    package : str
+        The method's package.
+    task : dict
+        Fields of a `Task`, without those that hang on the process.
+    collects : bool
+        Whether a unit gives a row.
+    """
+
+    project: str
+    folder: str
+    slices: int
+    imports: list[str]
+    closure: list[str]
+    package: str
+    task: dict[str, object]
+    collects: bool
+
+
+class Failure(TypedDict):
+    """A unit that raised.
+
+    Parameters
+    ----------
+    unit : int or None
+        Its number; None: the stage could not be opened.
+    traceback : str
+        Where and why.
+    """
+
+    unit: int | None
+    traceback: str
+
+
+class UnitsDone(TypedDict):
+    """What came of a batch.
+
+    Parameters
+    ----------
+    units : list of int
+        Those that were computed, in their order.
+    values : list
+        What each gave: outputs and files by name, or a row.
+    cpu_seconds : float
+        Processor time.
+    facts : Facts or None
+        Of this process, the first time.
+    threads : list of Pool
+        Its thread pools, each brought down to one thread.
+    notes : bytes
+        What it noted since it said so last.
+    printed : str
+        What it printed since then.
+    failure : Failure or None
+        Why it did not compute the others.
+    """
+
+    units: list[int]
+    values: list[Mapping[str, object] | bytes]
+    cpu_seconds: float
+    facts: Facts | None
+    threads: list[Pool]
+    notes: bytes
+    printed: str
+    failure: Failure | None
+
+
+class Reply(NamedTuple):
+    """What came of a batch.
+
+    Parameters
+    ----------
+    seconds : float
+        How long it took in its worker.
+    data : bytes
+        What `shortloop.engines.client` reads; empty if the process that computed it has ended.
+    lost : str, default ""
+        How that process ended, then.
+    """
+
+    seconds: float
+    data: bytes
+    lost: str = ""

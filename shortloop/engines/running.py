@@ -1,0 +1,152 @@
+"""The engine of a run: its process is started when there is something to build, and ends with the run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shortloop.engines.messages import EngineNote, Order
+from shortloop.engines.note import note_file
+from shortloop.jobs.exax.parent_death import ends_with_this
+from shortloop.jobs.keys.own_code import ROOT
+from shortloop.jobs.project import cache_directory, project_directory, write_atomically
+from shortloop.plain import Plain
+from shortloop.settings.engine import EngineSettings
+from shortloop.worker.threads import VARIABLES
+
+__all__ = ["RunningEngine", "running_engine"]
+
+PATIENCE = 20.0  # s that an engine may take to end
+
+
+class RunningEngine:
+    """The engine of a run.
+
+    Parameters
+    ----------
+    settings : EngineSettings
+        Which one.
+    workers : int
+        How many to start, if the settings say nothing.
+    """
+
+    def __init__(self, settings: EngineSettings, workers: int) -> None:
+        self._settings = settings
+        self._workers = workers
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder = ""
+        self._note: EngineNote | None = None
+
+    def announce(self) -> None:
+        """Say that a job comes next, which may need the engine: it is started if it is not there."""
+        if self._settings.name == "slices":
+            return
+        asked = _asked_of_joblib() if self._settings.name == "joblib" else {}
+        if self._process is None:
+            self._start()
+        assert self._note is not None
+        if not note_file().is_file() or self._note["asked"] != asked:
+            self._note["asked"] = asked
+            write_atomically(note_file(), json.dumps(self._note))
+            note_file().chmod(0o600)
+
+    def close(self) -> None:
+        """End it."""
+        if self._process is None:
+            return
+        with contextlib.suppress(OSError):
+            note_file().unlink(missing_ok=True)
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(PATIENCE)
+        with contextlib.suppress(ProcessLookupError):  # what is left of its session
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._process = None
+
+    def _start(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="shortloop-")
+        log = cache_directory("engine") / "engine.log"
+        order: Order = {
+            "settings": self._settings.model_dump(mode="json"),
+            "workers": self._workers,
+            "address": f"{self._folder}/engine",
+            "secret": secrets.token_hex(),
+        }
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+        with log.open("wb") as stream:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "shortloop.engines.host"],
+                cwd=project_directory(),
+                env={
+                    **os.environ,
+                    **dict.fromkeys(VARIABLES, "1"),
+                    "PYTHONPATH": path,
+                    "TMPDIR": self._folder,
+                },
+                stdin=subprocess.PIPE,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=ends_with_this(),
+            )
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended: the job will say so
+            self._process.stdin.write(json.dumps(order).encode() + b"\n")
+            self._process.stdin.flush()
+        self._note = {
+            "run": os.getpid(),
+            "process": self._process.pid,
+            "address": order["address"],
+            "secret": order["secret"],
+            "name": self._settings.name,
+            "other_kernels": self._settings.other_kernels,
+            "asked": {},
+            "log": str(log),
+        }
+
+
+@contextmanager
+def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEngine]:
+    """The engine of a run, which ends with the block, however that ends.
+
+    Parameters
+    ----------
+    settings, workers
+        As of `RunningEngine`.
+
+    Yields
+    ------
+    RunningEngine
+    """
+    engine = RunningEngine(settings, workers)
+    with contextlib.suppress(OSError):  # of a run that was killed
+        note_file().unlink(missing_ok=True)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _asked_of_joblib() -> dict[str, Plain]:
+    """What `joblib.parallel_config` says in this thread."""
+    joblib = sys.modules.get("joblib.parallel")
+    if joblib is None:  # so nobody has said anything
+        return {}
+    backend, n_jobs = joblib.get_active_backend()
+    name = next((each for each, kind in joblib.BACKENDS.items() if type(backend) is kind), "another one")
+    if backend.nesting_level is None and n_jobs is None:  # as it is before anybody says something
+        return {}
+    return {"backend": name, "n_jobs": None if n_jobs is None else backend.effective_n_jobs(n_jobs)}

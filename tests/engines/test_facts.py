@@ -1,0 +1,73 @@
+"""Workers whose results could be others are refused, with a table of what differs."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+
+from shortloop.engines.facts import Facts, check_alike, facts_here
+from shortloop.errors import TransientError
+
+HERE: Facts = {
+    "host": "here",
+    "versions": {"python": "3.11.7", "shortloop": "0.1.0", "numpy": "2.4.6"},
+    "kernels": {"libopenblas 0.3": "SkylakeX", "numpy": "AVX2 SSE"},
+}
+
+
+def other(**changes: str) -> Facts:
+    found = deepcopy(HERE)
+    found["host"] = "node-7"
+    for name, value in changes.items():
+        where = found["versions"] if name in found["versions"] else found["kernels"]
+        where[name] = value
+    return found
+
+
+def test_the_same_is_taken() -> None:
+    check_alike(HERE, other(), False)
+    assert np.version.version in facts_here(["numpy"])["versions"]["numpy"]
+    check_alike(facts_here(["numpy", "pandas"]), facts_here(["numpy"]), False)
+
+
+@pytest.mark.parametrize("library", ["python", "shortloop", "numpy"])
+def test_another_version_is_named(library: str) -> None:
+    with pytest.raises(TransientError) as caught:
+        check_alike(HERE, other(**{library: "9.9"}), True)
+    (line,) = [each.split() for each in caught.value.message.splitlines() if library in each.split()[:1]]
+    assert line == [library, HERE["versions"][library], "9.9"]
+    assert "node-7" in caught.value.message
+
+
+def test_a_library_that_a_worker_lacks_is_named() -> None:
+    found = facts_here(["numpy", "no_such_library"])
+    assert found["versions"]["no_such_library"] == "not installed"
+    here = deepcopy(HERE)
+    here["versions"]["no_such_library"] = "1.0"
+    there = other()
+    there["versions"]["no_such_library"] = "not installed"
+    with pytest.raises(TransientError, match=r"no_such_library +1.0 +not installed"):
+        check_alike(here, there, False)
+
+
+def test_another_kind_of_processor_is_refused_unless_it_is_allowed() -> None:
+    there = other(numpy="2.4.6")
+    there["kernels"]["libopenblas 0.3"] = "Haswell"
+    with pytest.raises(TransientError, match=r"SkylakeX +Haswell"):
+        check_alike(HERE, there, False)
+    check_alike(HERE, there, True)
+
+
+def test_what_only_one_of_them_has_loaded_is_no_difference() -> None:
+    there = other()
+    del there["kernels"]["libopenblas 0.3"]
+    there["kernels"]["numba"] = "skylake"
+    check_alike(HERE, there, False)
+
+
+def test_kernels_are_known_here() -> None:
+    kernels = facts_here([])["kernels"]
+    assert kernels["numpy"]
+    assert any("openblas" in name for name in kernels), kernels

@@ -1,0 +1,316 @@
+"""A project of every kind of stage, whose units can be made to fail, to wait or to end their process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_project import AX, EmptyProject
+
+ENGINES = [
+    "joblib",
+    pytest.param("joblib:threading", marks=pytest.mark.slow),
+    "dask",
+    pytest.param("ray", marks=pytest.mark.slow),
+]
+"""To be given to tests that every engine must pass."""
+
+NUMBERS = '''\
+"""Numbers of a file."""
+
+from shortloop import File, stage
+
+
+@stage
+def numbers(file: File):
+    import numpy as np
+
+    return {"numbers": np.loadtxt(file.path)}
+'''
+FACTORS = '''\
+"""Matrices of random numbers, taken apart; a unit is a matrix."""
+
+import numpy as np
+
+from shortloop import Job
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.stage import Finished, Out, Stage
+from tools.steps import scaled
+
+
+class Factors(Stage):
+    """Singular values."""
+
+    numbers: Job
+    count: int = 12
+
+    def open(self):
+        self.seen = 0
+        self.scale = self.numbers.arrays["numbers"]
+
+    def units(self):
+        return [1.0 + unit % 5 for unit in range(self.count)]
+
+    def outputs(self):
+        return {"values": Out((self.count, 40), "f8", "matrices × values", "singular values")}
+
+    def compute(self, unit):
+        from tools.faults import meet
+
+        meet("factors", unit)
+        rng = np.random.default_rng([unit, 5])
+        matrix = rng.standard_normal((60, 40)) * self.scale[unit % len(self.scale)]
+        values = scaled(np.linalg.svd(matrix @ np.exp(matrix.T @ matrix / 1e4), compute_uv=False))
+        print(f"unit {unit} done")
+        return {"values": values, f"pages/{unit}.txt": f"{unit} {values[0]!r}\\n".encode()}
+
+    def finish(self, out):
+        return Finished({"sum": float(out["values"].sum())})
+
+
+globals().update(exax_method(Factors, __file__))
+'''
+FIT = '''\
+"""A line through some numbers; a unit is a group of them."""
+
+from shortloop import Job, stage
+
+
+def groups(numbers: Job, groups: int = 40):
+    values = numbers["numbers"]
+    for group in range(groups):
+        yield f"g{group}", values[group % 5 :] * (group + 1)
+
+
+@stage(units=groups)
+def fit(values, unit: str, degree: int = 1):
+    import numpy as np
+
+    from tools.faults import meet
+
+    meet("fit", int(unit[1:]))
+    return {"line": np.polyfit(np.arange(len(values)), values, degree), "name": unit}
+'''
+ROWS = '''\
+"""A dataset of exax."""
+
+datasets = ()
+options = {"rows": 1000}
+
+
+def prepare(job):
+    writer = job.datasetwriter()
+    writer.add("x", "int64")
+    return writer
+
+
+def analysis(sliceno, slices, prepare_res):
+    for x in range(sliceno, options.rows, slices):
+        prepare_res.write(x)
+'''
+SUMS = '''\
+"""Sums over rows of a dataset; a unit is a remainder."""
+
+from shortloop.jobs.exax.method import exax_method
+from shortloop.worker.dataset import Dataset
+from shortloop.worker.stage import Out, Stage
+
+
+class Sums(Stage):
+    """Sums of rows."""
+
+    rows: Dataset
+
+    def units(self):
+        return 7
+
+    def outputs(self):
+        return {"sums": Out((7,), "i8", "remainders", "sums")}
+
+    def compute(self, unit):
+        return {"sums": sum(x for x in self.rows.iterate(None, "x") if x % 7 == unit)}
+
+
+globals().update(exax_method(Sums, __file__))
+'''
+PAGE = '''\
+"""What all of them left."""
+
+from shortloop import Job, stage
+
+
+@stage
+def page(fit: Job, factors: list[Job], sums: Job):
+    import numpy as np
+
+    return {
+        "lines": fit["line"],
+        "values": np.array([each.arrays["values"] for each in factors]),
+        "sums": sums.arrays["sums"],
+    }
+'''
+SCRIPT = """\
+import json
+from pathlib import Path
+
+from shortloop import pipeline
+
+ASKED = Path(__file__).parents[1] / ".asked.json"
+
+
+@pipeline
+def main(run):
+    asked = json.loads(ASKED.read_text())
+    numbers = run.build("numbers", file=run.file("numbers.txt"))
+    parts = [
+        run.build("factors", partition=name, numbers=numbers, **asked.get("factors", {}))
+        for name in asked.get("partitions", "AB")
+    ]
+    fit = run.build("fit", numbers=numbers, **asked.get("fit", {}))
+    sums = run.build("sums", rows=run.build("rows", rows=1000))
+    return run.build("page", fit=fit, factors=parts, sums=sums)
+"""
+STEPS = '''\
+"""What is done with values."""
+
+
+def scaled(values):
+    """Them, scaled."""
+    return values * 1.5
+'''
+FAULTS = '''\
+"""What units are made to meet."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+
+def meet(stage, unit):
+    """Note that a unit is computed, and do what the test wants of it."""
+    folder = Path(os.environ["FAULTS"])
+    with (folder / "computed").open("a") as stream:
+        stream.write(f"{stage} {unit} {os.getpid()}\\n")
+    fault = folder / f"{stage}-{unit}"
+    if fault.exists():
+        what = fault.read_text()
+        if what.startswith("once "):
+            fault.unlink()
+            what = what.removeprefix("once ")
+        if what == "raise":
+            raise ZeroDivisionError("a fault")
+        if what == "exit":
+            os._exit(7)
+        if what == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        while what == "hold" and fault.exists():
+            time.sleep(0.01)
+'''
+
+
+class EngineProject(EmptyProject):
+    """Stages with a class, with a function for each unit, of a dataset, and for all at once."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.faults = folder / ".faults"
+        self.faults.mkdir()
+        methods = {
+            "numbers": NUMBERS,
+            "factors": FACTORS,
+            "fit": FIT,
+            "rows": ROWS,
+            "sums": SUMS,
+            "page": PAGE,
+        }
+        for name, text in methods.items():
+            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
+        (folder / "build_scripts" / "build_x.py").write_text(SCRIPT, encoding="utf-8")
+        (folder / "tools").mkdir()
+        for name, text in {"__init__": "", "steps": STEPS, "faults": FAULTS}.items():
+            (folder / "tools" / f"{name}.py").write_text(text, encoding="utf-8")
+        (folder / "numbers.txt").write_text("\n".join(f"{each / 7:.17g}" for each in range(1, 30)))
+        self.ask()
+        self.first: list[str] = []  # jobs that a test begins with
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {**super().environment(**more), "FAULTS": str(self.faults)}
+
+    def ask(self, **asked: Any) -> None:
+        (self.folder / ".asked.json").write_text(json.dumps(asked), encoding="utf-8")
+
+    def fault(self, stage: str, unit: int, what: str) -> None:
+        (self.faults / f"{stage}-{unit}").write_text(what)
+
+    def mend(self) -> None:
+        for file in self.faults.iterdir():
+            file.unlink()
+
+    def computed(self) -> list[str]:
+        """Units that were begun, as "stage unit", since `mend`."""
+        file = self.faults / "computed"
+        return [line.rpartition(" ")[0] for line in file.read_text().splitlines()] if file.exists() else []
+
+    def go(self, engine: str, script: str = "x", **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.ax("run", script, SHORTLOOP_ENGINE=engine, **environment)
+
+    def start(self, engine: str, **environment: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [str(AX), "run", "x"],
+            cwd=self.folder,
+            env=self.environment(SHORTLOOP_ENGINE=engine, **environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def jobs(self) -> dict[str, dict[str, Any]]:
+        """Manifests of all recorded jobs, by id."""
+        files = (self.folder / "workdirs/main").glob("main-[0-9]*/manifest.json")
+        return {file.parent.name: json.loads(file.read_text()) for file in files}
+
+    def record(self, job: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "workdirs/main" / job / "record.json").read_text())
+        return found
+
+    def files(self, job: str) -> dict[str, bytes]:
+        """What a job left, without what exax and the record say of how it was made."""
+        folder = self.folder / "workdirs/main" / job
+        made = {"method.tar.gz", "post.json", "setup.json", "record.json", "manifest.json"}
+        names = [each for each in self.jobs()[job]["files"] if each not in made]
+        return {name: (folder / name).read_bytes() for name in names}
+
+    def processes(self) -> dict[int, str]:
+        """Processes of this project that its runs have started, but for the server's."""
+        found = {}
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            try:
+                environ = Path(f"/proc/{name}/environ").read_bytes().decode(errors="replace")
+                command = Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if f"FAULTS={self.faults}\0" in environ and "SHORTLOOP_ENGINE=" in environ and command:
+                found[int(name)] = command
+        return found
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def end(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str]:
+    """Exit status, and all that was said."""
+    process.send_signal(number)
+    said = process.communicate(timeout=60)
+    return process.returncode, "".join(said)

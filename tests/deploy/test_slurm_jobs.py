@@ -14,11 +14,10 @@ from deploy_compose import DEPLOY, Machines, machines, make_certificates
 
 pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
 
-# Both do what Slurm does with them, on this machine.
+# Both do what Slurm does with them, on this machine. The script is gone as soon as it is handed in.
 SBATCH = """#!/bin/sh
-setsid bash "$1" >"$FAKE_SLURM/job.log" 2>&1 &
-echo $! >"$FAKE_SLURM/$!.job"
 cp "$1" "$FAKE_SLURM/script"
+setsid bash "$FAKE_SLURM/script" >"$FAKE_SLURM/job.log" 2>&1 &
 echo "Submitted batch job $!"
 """
 SCANCEL = """#!/bin/sh
@@ -56,7 +55,7 @@ def run(
         env=environment or {**os.environ, "PYTHONPATH": str(DEPLOY.parent)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=60,
         check=False,
     )
 

@@ -1,0 +1,142 @@
+"""Compose files keep paths, open no page to others, and say to compose what they say to these tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from typing import Any
+
+import pytest
+from deploy_compose import DEPLOY, MissingVariable, services_of, substituted
+
+pytest.importorskip("yaml", reason="PyYAML is not installed")
+
+FILES = ("compose.dask.yaml", "compose.ray.yaml")
+PROJECT = "/srv/my analysis"
+GIVEN = {"SHORTLOOP_PROJECT": PROJECT, "SHORTLOOP_NODE": "192.0.2.7"}
+EACH = [(name, service) for name in FILES for service in services_of(name, GIVEN)]
+NAMED = [f"{name.split('.')[1]}-{service}" for name, service in EACH]
+each_service = pytest.mark.parametrize(("name", "service"), EACH, ids=NAMED)
+
+
+def service_of(name: str, service: str) -> Any:
+    return services_of(name, GIVEN)[service]
+
+
+@each_service
+def test_the_project_has_the_same_path_inside(name: str, service: str) -> None:
+    said = service_of(name, service)
+    assert f"{PROJECT}:{PROJECT}" in said["volumes"]
+    assert said["working_dir"] == PROJECT
+
+
+@each_service
+def test_services_start_again_and_say_whether_they_work(name: str, service: str) -> None:
+    said = service_of(name, service)
+    assert said["restart"] == "unless-stopped"
+    assert said["init"] is True
+    assert said["healthcheck"]["test"][0] == "CMD"
+
+
+@each_service
+def test_services_have_a_network_and_open_files_enough(name: str, service: str) -> None:
+    said = service_of(name, service)
+    assert said["network_mode"] == "host"
+    assert int(said["ulimits"]["nofile"]["soft"]) == int(said["ulimits"]["nofile"]["hard"]) >= 65536
+
+
+@each_service
+def test_services_are_not_root_and_run_the_same_image(name: str, service: str) -> None:
+    said = service_of(name, service)
+    assert said["user"] == "1000:1000"
+    assert said["image"] == "shortloop"
+    assert (DEPLOY / said["build"]["context"] / said["build"]["dockerfile"]).is_file()
+
+
+@each_service
+def test_services_are_asked_for_certificates(name: str, service: str) -> None:
+    said = service_of(name, service)
+    own = "scheduler" if service == "scheduler" else "worker"
+    found = " ".join([*said["command"], *said.get("environment", {}).values()])
+    for file in ("ca.pem", f"{own}.pem", f"{own}.key"):
+        assert f"{PROJECT}/certificates/{file}" in found
+    if "ray" in name:
+        assert said["environment"]["RAY_USE_TLS"] == "1"
+    assert "ca.key" not in found
+
+
+@each_service
+def test_pages_are_for_the_machine_alone(name: str, service: str) -> None:
+    command = service_of(name, service)["command"]
+    if "--dashboard-address" in command:
+        assert command[command.index("--dashboard-address") + 1].startswith("127.0.0.1:")
+    else:
+        assert "ray" in name
+        assert service == "worker" or "--include-dashboard=false" in command
+
+
+@pytest.mark.parametrize(("name", "wanted"), [(FILES[0], 1), (FILES[1], 2)])
+def test_few_variables_have_no_default(name: str, wanted: int) -> None:
+    """Compose wants all of a file, even those of services that it does not start."""
+    text = (DEPLOY / name).read_text(encoding="utf-8")
+    assert len(set(re.findall(r"\$\{(\w+):\?", text))) == wanted
+    for missing in re.findall(r"\$\{(\w+):\?", text):
+        with pytest.raises(MissingVariable, match=missing):
+            services_of(name, {key: value for key, value in GIVEN.items() if key != missing})
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("a${A}b", "a1b"),
+        ("${B}", ""),
+        ("${B:-2}", "2"),
+        ("${A:-2}", "1"),
+        ("${B:--1}", "-1"),
+        ("${B:-${A}/c}/d", "1/c/d"),
+        ("${B:-${C:-3}}", "3"),
+        ("$${A:-$$(nproc)}", "${A:-$(nproc)}"),
+        ("${A:?missing}", "1"),
+    ],
+)
+def test_variables_are_put_in_as_compose_does(text: str, filled: str) -> None:
+    assert substituted(text, {"A": "1"}) == filled
+
+
+@cache
+def compose() -> tuple[str, ...] | None:
+    """Compose as a command of its own, or as a part of docker."""
+    if shutil.which("docker-compose"):
+        return ("docker-compose",)
+    docker = shutil.which("docker")
+    done = docker and subprocess.run([docker, "compose", "version"], capture_output=True, check=False)
+    return ("docker", "compose") if done and done.returncode == 0 else None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_compose_reads_the_same(name: str) -> None:
+    command = compose()
+    if command is None:
+        pytest.skip("docker compose is not installed")
+    done = subprocess.run(
+        [*command, "-f", DEPLOY / name, "config", "--format", "json"],
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **GIVEN},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["services"]
+    said = services_of(name, GIVEN)
+    assert found.keys() == said.keys()
+    for service, each in said.items():
+        # What it writes is to be read by compose again, so it doubles what stands for itself.
+        assert [part.replace("$$", "$") for part in found[service]["command"]] == each["command"]
+        assert found[service]["healthcheck"]["test"] == each["healthcheck"]["test"]
+        assert found[service].get("environment", {}) == each.get("environment", {})
+        assert found[service]["volumes"][0]["target"] == PROJECT

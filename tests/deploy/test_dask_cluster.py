@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,6 +92,32 @@ def test_it_computes_on_all_workers(cluster: Cluster) -> None:
         processes = client.run(os.getpid)
     assert len(set(processes.values())) == 2
     assert all(address.startswith("tls://127.0.0.1:") for address in processes)
+
+
+def test_the_check_of_the_page_on_clusters_works(cluster: Cluster) -> None:
+    """With the variables it names; and not without the certificate."""
+    (code,) = re.findall(
+        r"^python -c '(.*)'$", (DEPLOY / "README.md").read_text(encoding="utf-8"), flags=re.M
+    )
+    files = cluster.certificates
+    given = {
+        **SETTINGS,
+        "DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(files / "ca.pem"),
+        "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT": str(files / "client.pem"),
+        "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": str(files / "client.key"),
+    }
+    without = {name: value for name, value in given.items() if not name.endswith("CERT")}
+    for variables, works in ((given, True), (without, False)):
+        done = subprocess.run(
+            [sys.executable, "-c", code.replace("tls://scheduler.example:8786", cluster.address)],
+            env=cluster.machines.environment(variables),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode == 0) == works, done.stderr
+        assert ("processes=2 threads=2" in done.stdout) == works
 
 
 def test_workers_have_one_thread(cluster: Cluster) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -31,6 +32,19 @@ def test_what_it_copies_is_there() -> None:
     copied = [line.split()[1:-1] for line in LINES if line.startswith("COPY ") and "--from" not in line]
     assert copied
     assert all((ROOT / name).exists() for names in copied for name in names)
+
+
+def test_it_copies_all_that_is_installed() -> None:
+    """The folders of setup.py, or it cannot be installed."""
+    folders = ast.literal_eval(
+        next(
+            node.value
+            for node in ast.parse((ROOT / "setup.py").read_text(encoding="utf-8")).body
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FOLDERS"
+        )
+    )
+    copied = {name for line in LINES if line.startswith("COPY ") for name in line.split()[1:-1]}
+    assert {"shortloop", *folders.values()} <= copied
 
 
 def test_a_change_of_the_project_installs_no_libraries_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -68,11 +69,10 @@ class JoblibEngine(Engine):
 
 
 def _computed(work: Work, batches: Batches, backend: str, workers: int) -> Iterator[Computed]:
-    out: dict[int, list[int]] = {}
+    out = _HandedOut(batches)
 
-    def tasks() -> Iterator[Any]:
-        for number, units in enumerate(iter(batches.next, [])):
-            out[number] = units
+    def tasks() -> Iterator[Any]:  # joblib asks for them in several threads
+        for number, units in iter(out.next, None):
             yield joblib.delayed(_compute)(work, number, units)
 
     parallel = joblib.Parallel(
@@ -80,10 +80,41 @@ def _computed(work: Work, batches: Batches, backend: str, workers: int) -> Itera
     )
     try:
         for number, reply in parallel(tasks()):
-            yield Computed(out.pop(number), reply)
+            yield Computed(out.done(number), reply)
     except BrokenProcessPool:  # a worker has ended; the others have been ended with it
-        for units in out.values():
+        for units in out.end():
             yield Computed(units, Reply(0.0, b"", "a worker ended"))
+    finally:
+        out.end()
+
+
+class _HandedOut:
+    """Batches that joblib has; it may ask for one more when it has failed already."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+        self._lock = threading.Lock()
+        self._out: dict[int, list[int]] = {}
+        self._number = 0
+        self._has_ended = False
+
+    def next(self) -> tuple[int, list[int]] | None:
+        with self._lock:
+            units = [] if self._has_ended else self._batches.next()
+            if not units:
+                return None
+            self._number += 1
+            self._out[self._number] = units
+            return self._number, units
+
+    def done(self, number: int) -> list[int]:
+        with self._lock:
+            return self._out.pop(number)
+
+    def end(self) -> list[list[int]]:
+        with self._lock:
+            self._has_ended = True
+            return [*self._out.values()]
 
 
 def _compute(work: Work, number: int, units: Sequence[int]) -> tuple[int, Reply]:

@@ -240,6 +240,7 @@ class EngineProject(EmptyProject):
         (folder / "numbers.txt").write_text("\n".join(f"{each / 7:.17g}" for each in range(1, 30)))
         self.ask()
         self.first: list[str] = []  # jobs that a test begins with
+        self._sessions: set[int] = set()
 
     def environment(self, **more: str) -> dict[str, str]:
         return {**super().environment(**more), "FAULTS": str(self.faults)}
@@ -289,17 +290,40 @@ class EngineProject(EmptyProject):
         return {name: (folder / name).read_bytes() for name in names}
 
     def processes(self) -> dict[int, str]:
-        """Processes of this project that its runs have started, but for the server's."""
+        """Processes that runs of this project have started for an engine. Some write their title over what
+        they were started with, so they are known by their session."""
         found = {}
-        for name in filter(str.isdecimal, os.listdir("/proc")):
+        marker = f"FAULTS={self.faults}\0"
+        for process in map(int, filter(str.isdecimal, os.listdir("/proc"))):
             try:
-                environ = Path(f"/proc/{name}/environ").read_bytes().decode(errors="replace")
-                command = Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                environ = Path(f"/proc/{process}/environ").read_bytes().decode(errors="replace")
+                command = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                session = os.getsid(process)
             except OSError:
                 continue
-            if f"FAULTS={self.faults}\0" in environ and "SHORTLOOP_ENGINE=" in environ and command:
-                found[int(name)] = command
+            if marker in environ and "engines.host" in command:
+                self._sessions.add(session)
+            started = marker in environ and "SHORTLOOP_ENGINE=" in environ
+            if command and (started or session in self._sessions):
+                found[process] = command
         return found
+
+    def workers(self) -> set[int]:
+        """Processes that have started a forkserver."""
+        found = self.processes()
+        servers = [process for process, command in found.items() if "engines.forkserver" in command]
+        parents = {parent_of(process) for process in servers}
+        return {process for process in parents if "engines.forkserver" not in found.get(process, "")} & {
+            *found
+        }
+
+
+def parent_of(process: int) -> int:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(errors="replace")
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[1])
 
 
 def until(condition: Callable[[], object], seconds: float = 60) -> None:

@@ -1,0 +1,227 @@
+"""What goes wrong with an engine: a message says which unit, worker or scheduler, what is done is kept, and
+nothing is left running."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from engine_project import ENGINES, EngineProject, end, until
+from live_project import served
+
+pytestmark = pytest.mark.live
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[EngineProject]:
+    with served(EngineProject) as made:
+        yield made
+
+
+@pytest.fixture
+def project(shared: EngineProject) -> Iterator[EngineProject]:
+    """Jobs that nobody has built yet."""
+    shared.mend()
+    asked = len(shared.first)
+    shared.first.append("")
+    shared.ask(partitions=[f"P{asked}"], factors={"count": 12}, fit={"groups": 30 + asked})
+    yield shared
+    until(lambda: not shared.processes(), 30)
+
+
+def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
+    """The next run ends well; units that it computed."""
+    project.mend()
+    done = project.go(engine)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Counter(project.computed())
+
+
+@every_engine
+def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProject, engine: str) -> None:
+    project.fault("factors", 3, "raise")
+    done = project.go(engine)
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    partition = f"P{len(project.first) - 1}"
+    assert f"unit 3 of the stage Factors (factors {partition}) failed in a worker" in said
+    assert "tools/faults.py" in said  # the traceback is whole
+    assert "ZeroDivisionError: a fault" in said
+    begun = project.computed()
+    after = goes_on(project)
+    assert after["factors 3"] == 1
+    assert max(after.values()) == 1
+    kept = 12 - sum(name.startswith("factors") for name in after)
+    assert 0 <= kept <= len(begun)
+
+
+@every_engine
+@pytest.mark.parametrize("how", ["exit", "kill"])
+def test_a_unit_that_ends_its_process_once_is_computed_again(
+    project: EngineProject, engine: str, how: str
+) -> None:
+    project.fault("factors", 5, f"once {how}")
+    done = project.go(engine)
+    assert done.returncode == 0, done.stdout + done.stderr
+    computed = Counter(each for each in project.computed() if each.startswith("factors"))
+    assert computed["factors 5"] == 2
+    assert len(computed) == 12
+    assert max(computed.values()) == 2
+
+
+@every_engine
+def test_a_unit_that_always_does_is_named(project: EngineProject, engine: str) -> None:
+    project.fault("factors", 5, "exit")
+    done = project.go(engine)
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "unit 5 of the stage Factors" in said
+    assert "the process that computed it ended, each time that it was tried" in said
+    assert 2 <= Counter(project.computed())["factors 5"] <= 4
+    after = goes_on(project)
+    assert after["factors 5"] == 1
+
+
+@every_engine
+def test_a_worker_that_is_killed_is_replaced(project: EngineProject, engine: str) -> None:
+    if engine == "joblib:threading":
+        pytest.skip("its workers are threads")
+    project.fault("factors", 2, "hold")
+    running = project.start(engine)
+    until(lambda: "factors 2" in project.computed())
+    before = Counter(project.computed())
+    victims = project.workers()
+    assert victims, project.processes()
+    for victim in victims:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+    time.sleep(0.5)
+    (project.faults / "factors-2").unlink()
+    said = running.communicate(timeout=120)
+    assert running.returncode == 0, said
+    after = Counter(project.computed())
+    assert {name for name in after if name.startswith("factors")} == {f"factors {n}" for n in range(12)}
+    assert sum(after.values()) - len(after) <= 4 + len(before)  # what had no answer yet, and no more
+
+
+@every_engine
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_nothing_running(
+    project: EngineProject, engine: str, how: signal.Signals
+) -> None:
+    project.fault("factors", 11, "hold")
+    running = project.start(engine)
+    until(lambda: "factors 11" in project.computed())
+    status, _ = end(running, how)
+    assert status != 0
+    until(lambda: not project.processes(), 30)
+    assert goes_on(project)["factors 11"] == 1
+
+
+@every_engine
+def test_the_process_of_the_engine_is_killed(project: EngineProject, engine: str) -> None:
+    project.fault("factors", 11, "hold")
+    running = project.start(engine)
+    until(lambda: "factors 11" in project.computed())
+    done = Counter(project.computed())
+    (host,) = [pid for pid, command in project.processes().items() if "engines.host" in command]
+    os.kill(host, signal.SIGKILL)
+    said = "".join(running.communicate(timeout=60))
+    assert running.returncode == 1
+    assert "the process of the engine has ended" in said
+    assert "Traceback" not in said
+    until(lambda: not project.processes(), 30)
+    assert done
+    assert goes_on(project)["factors 11"] == 1
+
+
+@pytest.mark.parametrize(
+    "address", ["dask:tcp://127.0.0.1:{port}", "ray:127.0.0.1:{port}", "dask:tls://127.0.0.1:{port}"]
+)
+def test_a_scheduler_that_cannot_be_reached_is_named_at_once(project: EngineProject, address: str) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = address.format(port=nobody.getsockname()[1])
+        started = time.monotonic()
+        done = project.go(address)
+        seconds = time.monotonic() - started
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert address.partition(":")[2] in said, said
+    assert "cannot be reached" in said
+    assert "Traceback" not in said
+    assert seconds < 20
+    assert goes_on(project)
+
+
+def test_one_that_does_not_answer_is_named_within_ten_seconds(project: EngineProject) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        done = project.go(f"dask:tcp://127.0.0.1:{silent.getsockname()[1]}")
+    said = done.stdout + done.stderr
+    assert "cannot be reached" in said
+    assert "one that answers within 8 s" in said
+
+
+def test_other_versions_on_a_worker_end_the_run(project: EngineProject) -> None:
+    """A worker that says it has another NumPy."""
+    (project.folder / ".other").mkdir()
+    (project.folder / ".other" / "sitecustomize.py").write_text(
+        "import numpy, sys\n"
+        "if 'shortloop.engines.forkserver' in ' '.join(sys.orig_argv):\n"
+        "    import shortloop.engines.facts as facts\n"
+        "    original = facts.facts_here\n"
+        "    def other(libraries):\n"
+        "        found = original(libraries)\n"
+        "        found['versions']['numpy'] = '1.99'\n"
+        "        return found\n"
+        "    facts.facts_here = other\n"
+    )
+    done = project.go("joblib", PYTHONPATH=str(project.folder / ".other"))
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert re.search(r"numpy +2\S+ +1\.99", said), said
+    assert "Traceback" not in said
+
+
+def test_edited_code_is_what_runs(project: EngineProject) -> None:
+    assert project.go("dask").returncode == 0
+    steps = project.folder / "tools/steps.py"
+    before = steps.read_text()
+    try:
+        steps.write_text(before.replace("1.5", "2.5"))
+        done = project.go("dask")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "code of tools.steps" in done.stdout
+        newest = max(
+            project.jobs(),
+            key=lambda job: (
+                int(job.partition("-")[2]) * ("factors" in str(project.jobs()[job]["parts"]["method"]))
+            ),
+        )
+        assert project.record(newest)["facts"]["sum"] > 0
+    finally:
+        steps.write_text(before)
+
+
+def test_joblib_goes_by_its_users_configuration(project: EngineProject) -> None:
+    script = (project.folder / "build_scripts/build_x.py").read_text()
+    script = script.replace("import json\n", "import json\n\nimport joblib\n").replace(
+        "    fit = run", '    with joblib.parallel_config(backend="threading", n_jobs=3):\n        fit = run'
+    )
+    (project.folder / "build_scripts/build_y.py").write_text(script)
+    done = project.go("joblib", "y")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (job,) = re.findall(r"built fit +(main-\d+)", done.stdout)
+    (other,) = re.findall(r"built factors +\S+ +(main-\d+)", done.stdout)
+    assert project.record(job)["engine"]["workers"] == 3
+    assert project.record(other)["engine"]["workers"] == 2

@@ -1,0 +1,136 @@
+"""What a simulated run is made of: machines, what messages cost, and jobs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shortloop.types import FloatArray
+
+__all__ = ["Cluster", "Job", "Outcome", "equal"]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines, a scheduler that does one thing at a time, and a link between it and the machines.
+
+    Parameters
+    ----------
+    machines, cores : int
+        Number of machines, and of the workers on each: one a core.
+    spread : float, default 0
+        Coefficient of variation of the machines' speeds, whose mean is 1. A slow one stays slow.
+    noise : float, default 0
+        Coefficient of variation of a unit's seconds, whichever machine computes it.
+    assign, collect : float, default 0
+        Seconds that the scheduler needs to send a batch, and to take its results.
+    bandwidth : float, default inf
+        Bytes per second of the link, in each direction.
+    latency : float, default 0
+        Seconds that a message is on its way.
+    """
+
+    machines: int
+    cores: int
+    spread: float = 0.0
+    noise: float = 0.0
+    assign: float = 0.0
+    collect: float = 0.0
+    bandwidth: float = math.inf
+    latency: float = 0.0
+
+    @property
+    def workers(self) -> int:
+        """Number of workers."""
+        return self.machines * self.cores
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Units that are shared out, and what is done around them.
+
+    Parameters
+    ----------
+    name : str
+    costs : array of float, shape (units,)
+        Seconds of each unit on a worker of mean speed.
+    begin, end : float, default 0
+        Seconds of the driver before the first unit and after the last one.
+    finish : float, default 0
+        Seconds that the job's own process computes when all units are done; others may compute meanwhile.
+    opening : float, default 0
+        Seconds that each worker needs before its first unit of the job.
+    bytes_in, bytes_out : float, default 0
+        Of each unit, sent with it and sent back.
+    bytes_machine : float, default 0
+        Sent once to each machine that computes a unit of the job.
+    """
+
+    name: str
+    costs: FloatArray = field(default_factory=lambda: np.zeros(0))
+    begin: float = 0.0
+    end: float = 0.0
+    finish: float = 0.0
+    opening: float = 0.0
+    bytes_in: float = 0.0
+    bytes_out: float = 0.0
+    bytes_machine: float = 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a simulated run came to.
+
+    Parameters
+    ----------
+    seconds : float
+        From the first job's begin to the last one's end.
+    computed : dict of str to array of int, shape (units,)
+        How often each unit of each job was computed.
+    computing, opening : float
+        Seconds of all workers together.
+    driver : float
+        Seconds that the driver was at work.
+    scheduler, link_out, link_in : float
+        Seconds that each was busy.
+    messages : int
+        Messages that the scheduler handled: two for each batch.
+    workers : int
+    """
+
+    seconds: float
+    computed: dict[str, np.ndarray]
+    computing: float
+    opening: float
+    driver: float
+    scheduler: float
+    link_out: float
+    link_in: float
+    messages: int
+    workers: int
+
+    @property
+    def efficiency(self) -> float:
+        """Share of the workers' time in which they compute."""
+        return self.computing / (self.workers * self.seconds) if self.seconds else 1.0
+
+
+def equal(name: str, units: int, cost: float, **more: float) -> Job:
+    """A job of equal units.
+
+    Parameters
+    ----------
+    name : str
+    units : int
+    cost : float
+        Seconds of each.
+    **more : float
+        Further fields of the job.
+
+    Returns
+    -------
+    Job
+    """
+    return Job(name, np.full(units, cost), **more)

@@ -1,0 +1,143 @@
+"""The simulated cluster against what is known: sums, rounds, full queues and links, Graham's bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.cluster_batches import Adaptive, Chunks, Policy, Singly
+from benchmarks.cluster_model import Cluster, Job, Outcome, equal
+from benchmarks.cluster_simulation import simulate
+
+POLICIES: tuple[Policy, ...] = (Singly, Chunks, Adaptive, partial(Adaptive, least=0.2))
+USUAL = Cluster(3, 4, 0.1, 0.2, 1e-4, 1e-4, 1e6, 1e-3)
+costs_of = st.lists(st.floats(0.01, 5.0), min_size=1, max_size=60)
+
+
+def of(cluster: Cluster, *jobs: Job, policy: Policy = Singly, seed: int = 0) -> Outcome:
+    return simulate(cluster, [jobs], policy, seed=seed)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(costs=costs_of)
+def test_one_worker_needs_the_sum(policy: Policy, costs: list[float]) -> None:
+    found = of(Cluster(1, 1), Job("a", np.array(costs)), policy=policy)
+    assert found.seconds == pytest.approx(sum(costs)) == pytest.approx(found.computing)
+    assert found.efficiency == pytest.approx(1)
+
+
+@given(units=st.integers(1, 60), machines=st.integers(1, 5), cores=st.integers(1, 4))
+def test_equal_units_are_done_in_rounds(units: int, machines: int, cores: int) -> None:
+    for policy in (Singly, Chunks):
+        found = of(Cluster(machines, cores), equal("a", units, 2.0), policy=policy)
+        assert found.seconds == pytest.approx(math.ceil(units / (machines * cores)) * 2.0)
+
+
+@given(costs=costs_of, workers=st.integers(1, 12))
+def test_no_worker_idles_while_units_are_left(costs: list[float], workers: int) -> None:
+    """Graham (1969): the last unit begins no later than the mean of all others."""
+    found = of(Cluster(workers, 1), Job("a", np.array(costs)))
+    bound = sum(costs) / workers + (1 - 1 / workers) * max(costs)
+    assert max(max(costs), sum(costs) / workers) - 1e-9 <= found.seconds <= bound + 1e-9
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(costs=costs_of, machines=st.integers(1, 4), seed=st.integers(0, 9))
+def test_every_unit_is_computed_once(policy: Policy, costs: list[float], machines: int, seed: int) -> None:
+    jobs = [Job(name, np.array(costs), 0.1, 0.1, 0.1, 0.1, 10.0, 20.0, 30.0) for name in "abc"]
+    cluster = replace(USUAL, machines=machines)
+    found = simulate(cluster, [jobs[:2], jobs[2:]], policy, at_once=2, seed=seed)
+    assert set(found.computed) == set("abc")
+    assert all((each == 1).all() for each in found.computed.values())
+    assert found.link_out >= 3 * (len(costs) * 10 + 30) / cluster.bandwidth - 1e-9
+    assert found.link_in == pytest.approx(3 * len(costs) * 20 / cluster.bandwidth)
+    assert found.seconds <= 1000 * sum(costs)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_seed_gives_the_same_run(policy: Policy) -> None:
+    jobs = [Job("a", np.linspace(0.1, 2, 50), opening=0.1, bytes_in=1000.0), equal("b", 20, 0.3)]
+    runs = [of(USUAL, *jobs, policy=policy, seed=seed).seconds for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_a_saturated_scheduler_needs_its_seconds_for_each_message() -> None:
+    cluster = Cluster(50, 4, assign=0.004, collect=0.006)
+    found = of(cluster, equal("a", 5000, 0.01))
+    assert found.messages == 10_000
+    assert found.seconds == pytest.approx(5000 * 0.010, rel=0.01)
+    assert found.scheduler == pytest.approx(50)
+
+
+def test_batches_spare_messages() -> None:
+    cluster = Cluster(5, 2, assign=0.002, collect=0.002)
+    job = equal("a", 20_000, 0.01)
+    one, batched = (of(cluster, job, policy=policy) for policy in (Singly, Adaptive))
+    assert one.messages == 40_000
+    assert batched.messages < 2000
+    assert one.seconds == pytest.approx(80)  # of the scheduler, as 20 are of the workers
+    assert batched.seconds == pytest.approx(20, rel=0.05)
+
+
+@given(costs=costs_of, workers=st.integers(1, 8))
+def test_adaptive_batches_are_no_longer_than_they_may(costs: list[float], workers: int) -> None:
+    batches = Adaptive(np.array(costs), workers)
+    drawn: list[int] = []
+    while batches:
+        left = sum(costs[unit] for unit in batches.order[len(drawn) :])
+        first, behind = batches.draw()
+        units = batches.order[first:behind].tolist()
+        assert first == len(drawn)
+        assert len(units) == 1 or sum(costs[unit] for unit in units) <= min(0.5, left / 2 / workers) * 1.00001
+        assert len(drawn) >= workers or len(units) == 1
+        drawn += units
+    assert sorted(drawn) == list(range(len(costs)))
+    assert [costs[unit] for unit in drawn] == sorted(costs, reverse=True)
+
+
+def test_a_full_link_needs_its_seconds_for_each_byte() -> None:
+    cluster = Cluster(10, 4, bandwidth=1e6)
+    shipped = of(cluster, equal("a", 400, 0.01, bytes_in=1e6))
+    assert shipped.seconds == pytest.approx(400, rel=0.01)
+    once = of(cluster, equal("a", 400, 0.01, bytes_machine=1e6))
+    assert once.link_out == pytest.approx(10)
+    assert 1.01 <= once.seconds <= 10.1
+    back = of(cluster, equal("a", 400, 0.01, bytes_out=1e5))
+    assert back.seconds == pytest.approx(40, rel=0.01)
+
+
+def test_what_is_around_jobs_adds_up() -> None:
+    jobs = [equal(name, 8, 1.0, begin=0.1, end=0.2, finish=0.3, opening=0.5) for name in "abc"]
+    assert of(Cluster(2, 4), *jobs).seconds == pytest.approx(3 * (0.1 + 0.5 + 1.0 + 0.3 + 0.2))
+    without = [Job(name, begin=0.1, end=0.2, finish=0.3) for name in "abc"]
+    assert of(Cluster(2, 4), *without).seconds == pytest.approx(3 * 0.6)
+
+
+def test_lanes_share_the_workers() -> None:
+    lanes = [[equal(f"{lane} {job}", 2, 1.0, begin=0.25) for job in range(3)] for lane in range(4)]
+    last = [equal("last", 1, 1.0)]
+    seconds = {
+        at_once: simulate(Cluster(8, 1), lanes, Singly, at_once=at_once, last=last).seconds
+        for at_once in (1, 2, 4)
+    }
+    assert seconds[1] == pytest.approx(4 * 3 * 1.25 + 1)
+    assert seconds[2] < 0.65 * seconds[1]
+    assert seconds[4] >= 3 * 1.25 + 1
+    assert simulate(
+        Cluster(8, 1), lanes, Singly, at_once=4, last=last, one_driver=False
+    ).seconds == pytest.approx(3 * 1.25 + 1)
+
+
+def test_slow_machines_are_slow() -> None:
+    job = equal("a", 4000, 1.0)
+    even, uneven = (of(Cluster(100, 1, spread=spread), job, seed=3) for spread in (0.0, 0.3))
+    assert even.seconds == pytest.approx(40)
+    assert 40 < uneven.seconds < 44  # the next unit goes to whoever is ready
+    dealt = of(Cluster(100, 1, spread=0.3), job, policy=Chunks, seed=3)
+    assert dealt.seconds > 60  # the slowest has as many as the others

@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Adaptive", "Batches", "Chunks", "Policy", "Singly"]
+__all__ = ["Adaptive", "Batches", "Chunks", "Policy", "Singly", "scaled"]
 
 
 class Batches(ABC):
@@ -105,3 +105,25 @@ class Adaptive(Batches):
         wanted = min(self._seconds, max(self._least, left / (2 * self._workers)))
         fits = np.searchsorted(self._until, self._until[first] + 1.000001 * wanted, side="right") - 1 - first
         return max(1, int(fits))
+
+
+def scaled(cost: float) -> Policy:
+    """Adaptive batches that are longer where many workers share a scheduler.
+
+    While each of the workers computes one batch, the scheduler handles one of each. So no batch but the first
+    is shorter than that takes, and most are twice as long.
+
+    Parameters
+    ----------
+    cost : float
+        Seconds that the scheduler needs for each batch.
+
+    Returns
+    -------
+    callable
+    """
+
+    def policy(costs: FloatArray, workers: int) -> Batches:
+        return Adaptive(costs, workers, max(0.5, 2 * workers * cost), workers * cost)
+
+    return policy

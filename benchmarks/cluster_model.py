@@ -27,7 +27,9 @@ class Cluster:
     assign, collect : float, default 0
         Seconds that the scheduler needs to send a batch, and to take its results.
     bandwidth : float, default inf
-        Bytes per second of the link, in each direction.
+        Bytes per second towards the machines.
+    back : float, default inf
+        Bytes per second of results, from the machines to the driver that unpacks them.
     latency : float, default 0
         Seconds that a message is on its way.
     """
@@ -39,6 +41,7 @@ class Cluster:
     assign: float = 0.0
     collect: float = 0.0
     bandwidth: float = math.inf
+    back: float = math.inf
     latency: float = 0.0
 
     @property

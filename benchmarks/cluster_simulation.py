@@ -81,7 +81,7 @@ class _Active:
     def __init__(self, env: simpy.Environment, job: Job, batches: Batches, actual: FloatArray) -> None:
         self.job = job
         self.batches = batches
-        self.until = np.concatenate([[0.0], np.cumsum(actual[batches.order])]).tolist()
+        self.until = np.concatenate([[0.0], np.cumsum(actual[batches.order])])
         self.computed = np.zeros(len(job.costs), dtype=int)
         self.left = len(job.costs)
         self.finished = env.event()
@@ -185,12 +185,12 @@ class _Run:
             if worker not in active.opened:
                 active.opened.add(worker)
                 opening = job.opening * slowness
-            computing = (active.until[behind] - active.until[first]) * slowness
+            computing = float(active.until[behind] - active.until[first]) * slowness
             self.opening += opening
             self.computing += computing
             yield env.timeout(2 * cluster.latency + opening + computing)
             if job.bytes_out:
-                yield self.link_in.use(units * job.bytes_out / cluster.bandwidth)
+                yield self.link_in.use(units * job.bytes_out / cluster.back)
             yield self.scheduler.use(cluster.collect)
             self.messages += 2
             active.computed[active.batches.order[first:behind]] += 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.chains_plot import draw_chains
+from benchmarks.cluster_plot import draw_cluster
 from benchmarks.write import number, read_part
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, save, styled
 
@@ -45,6 +46,7 @@ def write_plots(folder: Path, part: str) -> list[Path]:
         "growth": _growth,
         "limits": _limits,
         "chains": lambda content: draw_chains(content, _sizes(content)),
+        "cluster": lambda content: draw_cluster(content, _sizes(content)),
     }[part]
     with styled():
         return save(draw(content), folder, part)

@@ -16,7 +16,7 @@ from benchmarks.cluster_model import Cluster, Job, Outcome, equal
 from benchmarks.cluster_simulation import simulate
 
 POLICIES: tuple[Policy, ...] = (Singly, Chunks, Adaptive, partial(Adaptive, least=0.2))
-USUAL = Cluster(3, 4, 0.1, 0.2, 1e-4, 1e-4, 1e6, 1e-3)
+USUAL = Cluster(3, 4, 0.1, 0.2, 1e-4, 1e-4, 1e6, 1e6, 1e-3)
 costs_of = st.lists(st.floats(0.01, 5.0), min_size=1, max_size=60)
 
 
@@ -50,13 +50,13 @@ def test_no_worker_idles_while_units_are_left(costs: list[float], workers: int) 
 @pytest.mark.parametrize("policy", POLICIES)
 @given(costs=costs_of, machines=st.integers(1, 4), seed=st.integers(0, 9))
 def test_every_unit_is_computed_once(policy: Policy, costs: list[float], machines: int, seed: int) -> None:
-    jobs = [Job(name, np.array(costs), 0.1, 0.1, 0.1, 0.1, 10.0, 20.0, 30.0) for name in "abc"]
+    jobs = [Job(name, np.array(costs), 0.1, 0.1, 0.1, 0.1, 10, 20, 30) for name in "abc"]
     cluster = replace(USUAL, machines=machines)
     found = simulate(cluster, [jobs[:2], jobs[2:]], policy, at_once=2, seed=seed)
     assert set(found.computed) == set("abc")
     assert all((each == 1).all() for each in found.computed.values())
     assert found.link_out >= 3 * (len(costs) * 10 + 30) / cluster.bandwidth - 1e-9
-    assert found.link_in == pytest.approx(3 * len(costs) * 20 / cluster.bandwidth)
+    assert found.link_in == pytest.approx(3 * len(costs) * 20 / cluster.back)
     assert found.seconds <= 1000 * sum(costs)
 
 
@@ -102,7 +102,7 @@ def test_adaptive_batches_are_no_longer_than_they_may(costs: list[float], worker
 
 
 def test_a_full_link_needs_its_seconds_for_each_byte() -> None:
-    cluster = Cluster(10, 4, bandwidth=1e6)
+    cluster = Cluster(10, 4, bandwidth=1e6, back=1e6)
     shipped = of(cluster, equal("a", 400, 0.01, bytes_in=1e6))
     assert shipped.seconds == pytest.approx(400, rel=0.01)
     once = of(cluster, equal("a", 400, 0.01, bytes_machine=1e6))

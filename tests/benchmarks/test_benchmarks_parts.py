@@ -39,7 +39,7 @@ def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    names = ("peers", "mne", "slices", "growth", "limits")
+    names = ("peers", "mne", "slices", "growth", "limits", "cluster")
     return run(tmp_path_factory.mktemp("bench"), *names)
 
 
@@ -83,6 +83,17 @@ def test_limits_are_counted(parts: dict[str, dict[str, Any]]) -> None:
     limit = found["limits"]
     assert limit["gemm_f32_gflops"]["median"] > 1
     assert limit["copy_gbytes"]["median"] > 0.1
+
+
+def test_clusters_are_simulated_with_what_was_measured(parts: dict[str, dict[str, Any]]) -> None:
+    found = parts["cluster"]
+    for name, spread in found["constants"].items():
+        assert 0 < spread["min"] <= spread["median"] <= spread["max"]
+        if name in found["used"]:
+            assert found["used"][name] == spread["median"]
+    assert found["thesis"]["divisions"]["participants"]["perfect"] > 27
+    for modes in found["around"].values():
+        assert all(each["seconds"] > each["ideal"] > 0 for each in modes.values())
 
 
 def test_what_is_no_part_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,300 @@
+"""This library's own runs on many cores: the thesis workload, training again and again, many small units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.cluster_batches import Adaptive, Chunks, Policy, Singly, scaled
+from benchmarks.cluster_constants import RESULT_BYTES, Constants
+from benchmarks.cluster_model import Cluster, Job, Outcome, equal
+from benchmarks.cluster_simulation import simulate
+from benchmarks.cluster_thesis import AMPLITUDE_BINS, AMPLITUDE_BYTES, BIN_BYTES, BINS, PARTICIPANTS
+
+__all__ = [
+    "MODES",
+    "SMALL_UNITS",
+    "WAYS",
+    "Around",
+    "around",
+    "breaks_even",
+    "cluster_of",
+    "fed_workers",
+    "many_units",
+    "retrained",
+    "thesis_lanes",
+]
+
+Lanes = list[list[Job]]
+LINK = 1.25e9  # 10 Gbit/s
+IMPORT, REPORT, OTHER = 0.1, 2.5, 0.04
+"""Seconds of an import of features, the report, and a short job, in the job's own process."""
+
+SMALL_UNITS = 2_000_000, 0.05
+"""Units of a job, and seconds of each, with which messages are looked at: 28 hours of one core."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How the jobs of a run follow each other.
+
+    Parameters
+    ----------
+    at_once : int, default 1
+        Participants that share the workers.
+    one_driver : bool, default True
+        Whether one process begins and ends the jobs of all.
+    ends, opens : float, default 1
+        Factors of what ends a job, and of opening its inputs: 0 where that is done beside other work.
+    """
+
+    at_once: int = 1
+    one_driver: bool = True
+    ends: float = 1.0
+    opens: float = 1.0
+
+
+MODES = {
+    "one after another": Mode(),
+    "3 participants at once": Mode(3),
+    "18 participants at once": Mode(18),
+    "18 at once, a driver each": Mode(18, one_driver=False),
+    "one after another; jobs end in the background": Mode(ends=0),
+    "one after another; inputs opened early": Mode(opens=0),
+    "one after another; both": Mode(ends=0, opens=0),
+    "18 at once; both": Mode(18, ends=0, opens=0),
+}
+WAYS = {
+    "singly": "one unit a message",
+    "chunks": "equal chunks, one a worker",
+    "adaptive": "batches of 0.5 s at most",
+    "scaled": "batches that grow with the workers",
+}
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a run costs besides computing.
+
+    Parameters
+    ----------
+    seconds : float
+        Of the run.
+    ideal : float
+        Of the same run, if jobs began and ended at once and messages and bytes cost nothing.
+    """
+
+    seconds: float
+    ideal: float
+
+    @property
+    def not_computing(self) -> float:
+        """Seconds that are not computing."""
+        return self.seconds - self.ideal
+
+
+def cluster_of(machines: int, cores: int, constants: Constants) -> Cluster:
+    """Machines as they are likely to be, with Dask's scheduler.
+
+    Parameters
+    ----------
+    machines, cores : int
+    constants : Constants
+
+    Returns
+    -------
+    Cluster
+        A single machine has forks, which draw units from a counter and write into the same memory: no
+        scheduler, no link.
+    """
+    return Cluster(1, cores, noise=0.05) if machines == 1 else _with_dask(machines, cores, constants)
+
+
+def thesis_lanes(constants: Constants, shipped: bool, mode: Mode) -> Lanes:
+    """The thesis workload as our jobs, a lane for each participant.
+
+    Parameters
+    ----------
+    constants : Constants
+    shipped : bool
+        Whether workers read features from another machine.
+    mode : Mode
+
+    Returns
+    -------
+    list of list of Job
+    """
+    each = constants
+    held = float(shipped)
+    around = {"begin": each.job / 2, "end": mode.ends * each.job / 2}
+    spread_out = {**around, "opening": mode.opens * each.opening}
+
+    def alone(name: str, seconds: float) -> Job:
+        return Job(name, begin=around["begin"], end=around["end"], finish=seconds)
+
+    return [
+        [
+            alone(f"import power {number}", IMPORT),
+            alone(f"import amplitude {number}", IMPORT),
+            equal(
+                f"train power {number}",
+                BINS,
+                each.train_power,
+                bytes_in=held * BIN_BYTES,
+                bytes_out=RESULT_BYTES,
+                **spread_out,
+            ),
+            equal(
+                f"train amplitude {number}",
+                AMPLITUDE_BINS,
+                each.train_amplitude,
+                bytes_in=held * AMPLITUDE_BYTES,
+                bytes_out=RESULT_BYTES * AMPLITUDE_BYTES / BIN_BYTES,
+                **spread_out,
+            ),
+            equal(
+                f"apply {number}", BINS, each.apply, bytes_in=held * BIN_BYTES, bytes_out=14_400, **spread_out
+            ),
+            alone(f"permute power {number}", 2 * each.permute + OTHER),
+            alone(f"permute amplitude {number}", OTHER),
+        ]
+        for number in range(PARTICIPANTS)
+    ]
+
+
+def around(constants: Constants, machines: int, cores: int, mode: str) -> Around:
+    """Simulate the thesis workload, and the same without anything but computing.
+
+    Parameters
+    ----------
+    constants : Constants
+    machines, cores : int
+    mode : str
+        Of `MODES`.
+
+    Returns
+    -------
+    Around
+    """
+    chosen = MODES[mode]
+    lanes = thesis_lanes(constants, machines > 1, chosen)
+    last = [
+        Job(name, begin=constants.job / 2, end=chosen.ends * constants.job / 2, finish=seconds)
+        for name, seconds in (
+            ("check", OTHER),
+            ("group power", OTHER),
+            ("group amplitude", OTHER),
+            ("report", REPORT),
+        )
+    ]
+    cluster = cluster_of(machines, cores, constants)
+    free = Cluster(machines, cores, cluster.spread, cluster.noise)
+
+    def seconds(cluster: Cluster, lanes: Lanes, last: list[Job]) -> float:
+        run = simulate(
+            cluster, lanes, Adaptive, at_once=chosen.at_once, last=last, one_driver=chosen.one_driver
+        )
+        return run.seconds
+
+    bare = [[_bare(job) for job in lane] for lane in lanes]
+    return Around(seconds(cluster, lanes, last), seconds(free, bare, [_bare(job) for job in last]))
+
+
+def retrained(constants: Constants, machines: int, cores: int, permutations: int = 1000) -> Outcome:
+    """Simulate permutations that train everything again, participant after participant.
+
+    Parameters
+    ----------
+    constants : Constants
+    machines, cores : int
+    permutations : int, default 1000
+
+    Returns
+    -------
+    Outcome
+    """
+    each = constants
+    around = {"begin": each.job / 2, "end": each.job / 2, "opening": each.opening}
+    jobs = []
+    for number in range(PARTICIPANTS):
+        power = BINS * (each.train_power + each.apply)
+        held = 2 * BINS * BIN_BYTES if machines > 1 else 0.0
+        more = {"bytes_out": 3400.0, **around}
+        jobs.append(equal(f"power {number}", permutations, power, bytes_machine=held, **more))
+        amplitude = AMPLITUDE_BINS * each.train_amplitude
+        held = AMPLITUDE_BINS * AMPLITUDE_BYTES if machines > 1 else 0.0
+        jobs.append(equal(f"amplitude {number}", permutations, amplitude, bytes_machine=held, **more))
+    return simulate(cluster_of(machines, cores, each), [jobs], scaled(each.dask_task))
+
+
+def many_units(
+    constants: Constants, machines: int, cores: int, way: str, units: int = SMALL_UNITS[0]
+) -> Outcome:
+    """Simulate one job of many small units, with Dask's scheduler.
+
+    Parameters
+    ----------
+    constants : Constants
+    machines, cores : int
+    way : str
+        Of `WAYS`.
+    units : int, default 2,000,000
+        If each is a message, one in fifty of them: where all are alike, the last ones tell nothing new.
+
+    Returns
+    -------
+    Outcome
+    """
+    policies: dict[str, Policy] = {
+        "singly": Singly,
+        "chunks": Chunks,
+        "adaptive": Adaptive,
+        "scaled": scaled(constants.dask_task),
+    }
+    number = units // 50 if way == "singly" else units
+    job = equal("units", number, SMALL_UNITS[1])
+    return simulate(_with_dask(machines, cores, constants), [[job]], policies[way])
+
+
+def breaks_even(fewer: int, more: int, start: float) -> float:
+    """Seconds of one core from which more cores are faster, if they need some time to start.
+
+    Parameters
+    ----------
+    fewer, more : int
+        Cores of one machine, and of the cluster.
+    start : float
+        Seconds that the cluster needs more than the machine, besides computing.
+
+    Returns
+    -------
+    float
+    """
+    return start / (1 / fewer - 1 / more)
+
+
+def fed_workers(unit: float, held: float, bandwidth: float = LINK) -> float:
+    """How many workers a link can feed.
+
+    Parameters
+    ----------
+    unit : float
+        Seconds of a unit.
+    held : float
+        Bytes of its input.
+    bandwidth : float, default 1.25e9
+        Bytes per second.
+
+    Returns
+    -------
+    float
+    """
+    return unit * bandwidth / held
+
+
+def _bare(job: Job) -> Job:
+    return Job(job.name, job.costs, finish=job.finish)
+
+
+def _with_dask(machines: int, cores: int, constants: Constants) -> Cluster:
+    half, back = constants.dask_task / 2, min(LINK, constants.bytes_per_second)
+    return Cluster(machines, cores, 0.05, 0.05, half, half, LINK, back, 0.0005)

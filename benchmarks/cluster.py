@@ -9,19 +9,24 @@ from typing import Any
 from benchmarks import cluster_tables as tables
 from benchmarks import cluster_thesis as thesis
 from benchmarks.cluster_constants import Constants, measure, median_of
+from benchmarks.cluster_model import Outcome
 from benchmarks.cluster_scheduler import PUBLISHED, saturation, task_seconds_for
-from benchmarks.cluster_workloads import MODES, SMALL_UNITS, WAYS, around, many_units, retrained
+from benchmarks.cluster_workloads import AGAIN, MODES, SMALL_UNITS, WAYS, around, many_units, retrained
 from benchmarks.measure import spread
 from benchmarks.options import Options
 
 __all__ = ["run"]
 
 MACHINES = (1, 2, 5, 10, 15, 20, 25, 50, 100)
-MANY_MACHINES = (1, 5, 25, 50, 100, 250, 1000)
+MANY_MACHINES = (1, 5, 25, 100, 250, 1000)
 CORES = 4
 SEEDS = 10
 TASKS = (0.1, 0.25, 0.5, 1.0)
-PLACES = {"32 cores of one machine": (1, 32), "25 machines × 4 cores": (25, 4)}
+PLACES = {
+    "2 cores of one machine": (1, 2),
+    "32 cores of one machine": (1, 32),
+    "25 machines × 4 cores": (25, 4),
+}
 
 
 def run(options: Options) -> dict[str, Any]:
@@ -102,31 +107,26 @@ def _scheduler(used: Constants, tasks: Iterable[float]) -> dict[str, Any]:
 
 def _retrained(used: Constants, machines: Iterable[int], permutations: int) -> dict[str, Any]:
     sizes = {f"{n} × {CORES}": (n, CORES) for n in machines} | {"1 × 32": (1, 32)}
-    found = {}
-    for name, (count, cores) in sizes.items():
-        each = retrained(used, count, cores, permutations)
-        found[name] = _figures(each.seconds, each.computing, each.workers, each.link_out, each.scheduler)
-    return {"permutations": permutations, "machines": found}
+    found: dict[str, Any] = {again: {} for again in AGAIN}
+    for again, by_size in found.items():
+        for name, size in sizes.items():
+            by_size[name] = _figures(retrained(used, *size, again, permutations))
+    return {"permutations": permutations, "ways": found}
 
 
 def _units(used: Constants, machines: Iterable[int], units: int) -> dict[str, Any]:
     found: dict[str, Any] = {way: {} for way in WAYS}
     for way, by_machines in found.items():
         for count in machines:
-            each = many_units(used, count, CORES, way, units)
-            by_machines[str(count)] = _figures(
-                each.seconds, each.computing, each.workers, each.link_out, each.scheduler
-            )
+            by_machines[str(count)] = _figures(many_units(used, count, CORES, way, units))
     return {"units": units, "seconds": SMALL_UNITS[1], "ways": found}
 
 
-def _figures(
-    seconds: float, computing: float, workers: int, link: float, scheduler: float
-) -> dict[str, float]:
+def _figures(run: Outcome) -> dict[str, float]:
     return {
-        "seconds": seconds,
-        "workers": workers,
-        "speedup": computing / seconds,
-        "link": link / seconds,
-        "scheduler": scheduler / seconds,
+        "seconds": run.seconds,
+        "workers": run.workers,
+        "speedup": run.computing / run.seconds,
+        "link": run.link_out / run.seconds,
+        "scheduler": run.scheduler / run.seconds,
     }

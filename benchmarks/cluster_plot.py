@@ -32,6 +32,11 @@ WAYS = {
     "singly": ("one unit a message", GREY, "v"),
 }
 
+AGAIN = {
+    "the same, 18 participants at once": ("training again, features\non each machine", "-."),
+    "features from one place": ("training again, features\nfrom one place", ":"),
+}
+
 
 def draw_cluster(content: dict[str, Any], note: str) -> Figure:
     """Draw what was simulated.
@@ -72,7 +77,7 @@ def _thesis(axes: Axes, found: dict[str, Any]) -> None:
     for name, (label, colour, marker) in SHOWN.items():
         minutes = list(found["divisions"][name]["machines"].values())
         least = list(found["divisions"][name]["perfect machines"].values())
-        axes.fill_between(machines, least, minutes, color=colour, alpha=0.25, linewidth=0)
+        axes.fill_between(machines, least, minutes, color=colour, alpha=0.15, linewidth=0)
         axes.plot(machines, minutes, color=colour, marker=marker, ms=4, label=label)
     axes.errorbar(
         25,
@@ -100,16 +105,10 @@ def _messages(axes: Axes, content: dict[str, Any]) -> None:
     for way, (label, colour, marker) in WAYS.items():
         speedup = [each["speedup"] for each in found[way].values()]
         axes.plot(machines, speedup, color=colour, marker=marker, ms=4, label=label)
-    again = {n: content["retrained"]["machines"].get(f"{n} × 4") for n in machines}
-    points = [(n, each["speedup"]) for n, each in again.items() if each]
-    axes.plot(
-        *zip(*points),
-        color=BLACK,
-        marker="D",
-        ms=4,
-        linestyle=":",
-        label="training again: features\nover 10 Gbit/s",
-    )
+    for again, (label, line) in AGAIN.items():
+        sizes = content["retrained"]["ways"][again]
+        points = [(n, sizes[f"{n} × 4"]["speedup"]) for n in machines if f"{n} × 4" in sizes]
+        axes.plot(*zip(*points), color=BLACK, marker="D", ms=4, linestyle=line, label=label)
     axes.set_title(
         f"{1000 * content['units']['seconds']:.0f} ms units through one Dask scheduler; training again"
     )

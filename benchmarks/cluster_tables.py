@@ -108,7 +108,7 @@ def divisions(found: dict[str, Any]) -> Table:
             "jobs",
             "computing alone, min",
             "usual, min",
-            *(f"usual, {n} machines" for n in machines),
+            *(f"usual, {_machines(n)}" for n in machines),
         ],
         "rows": rows,
         "note": "Bold: within 15 %. Usual: machines and tasks differ by 5 %, a task costs the driver 1 ms, "
@@ -260,7 +260,7 @@ def units(found: dict[str, Any]) -> Table:
         rows.append([WAYS[way], *cells])
     return {
         "title": f"{found['units']:,} units of {1000 * SMALL_UNITS[1]:.0f} ms: speed-up (and efficiency)",
-        "columns": ["messages", *(f"{n} machines" for n in counts)],
+        "columns": ["messages", *map(_machines, counts)],
         "rows": rows,
         "note": "4 cores a machine, one Dask scheduler, no bytes.",
     }
@@ -280,6 +280,7 @@ def retrained(found: dict[str, Any]) -> Table:
     """
     rows = [
         [
+            again,
             name,
             f"{each['seconds'] / 60:.1f}",
             f"{each['speedup']:.1f}",
@@ -287,20 +288,15 @@ def retrained(found: dict[str, Any]) -> Table:
             f"{100 * each['link']:.0f} %",
             f"{100 * each['scheduler']:.0f} %",
         ]
-        for name, each in found["machines"].items()
+        for again, by_size in found["ways"].items()
+        for name, each in by_size.items()
     ]
+    measures = ["minutes", "speed-up", "efficiency", "link is busy", "scheduler is busy"]
     return {
         "title": f"18 participants, {found['permutations']:,} permutations that train again",
-        "columns": [
-            "machines × cores",
-            "minutes",
-            "speed-up",
-            "efficiency",
-            "link is busy",
-            "scheduler is busy",
-        ],
+        "columns": ["features", "machines × cores", *measures],
         "rows": rows,
-        "note": "Every machine reads a participant's features once, from one place over 10 Gbit/s.",
+        "note": "From one place: every machine reads the features of each participant once, over 10 Gbit/s.",
     }
 
 
@@ -366,6 +362,10 @@ def break_even(used: Constants) -> Table:
 
 def _agreeing(minutes: float) -> str:
     return f"**{minutes:.1f}**" if thesis.agrees(minutes) else f"{minutes:.1f}"
+
+
+def _machines(count: str) -> str:
+    return "1 machine" if count == "1" else f"{int(count):,} machines"
 
 
 def _range(ends: tuple[float, float] | None, unit: str) -> str:

@@ -11,6 +11,7 @@ from benchmarks.cluster_simulation import simulate
 from benchmarks.cluster_thesis import AMPLITUDE_BINS, AMPLITUDE_BYTES, BIN_BYTES, BINS, PARTICIPANTS
 
 __all__ = [
+    "AGAIN",
     "MODES",
     "SMALL_UNITS",
     "WAYS",
@@ -29,8 +30,8 @@ LINK = 1.25e9  # 10 Gbit/s
 IMPORT, REPORT, OTHER = 0.1, 2.5, 0.04
 """Seconds of an import of features, the report, and a short job, in the job's own process."""
 
-SMALL_UNITS = 2_000_000, 0.05
-"""Units of a job, and seconds of each, with which messages are looked at: 28 hours of one core."""
+SMALL_UNITS = 1_000_000, 0.05
+"""Units of a job, and seconds of each, with which messages are looked at: 14 hours of one core."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,13 @@ MODES = {
     "one after another; both": Mode(ends=0, opens=0),
     "18 at once; both": Mode(18, ends=0, opens=0),
 }
+AGAIN = {
+    "features from one place": (True, 1),
+    "features on each machine": (False, 1),
+    "the same, 18 participants at once": (False, PARTICIPANTS),
+}
+"""Whether each machine must fetch the features of each participant, and how many participants are at once."""
+
 WAYS = {
     "singly": "one unit a message",
     "chunks": "equal chunks, one a worker",
@@ -199,13 +207,17 @@ def around(constants: Constants, machines: int, cores: int, mode: str) -> Around
     return Around(seconds(cluster, lanes, last), seconds(free, bare, [_bare(job) for job in last]))
 
 
-def retrained(constants: Constants, machines: int, cores: int, permutations: int = 1000) -> Outcome:
-    """Simulate permutations that train everything again, participant after participant.
+def retrained(
+    constants: Constants, machines: int, cores: int, again: str, permutations: int = 1000
+) -> Outcome:
+    """Simulate permutations that train everything again.
 
     Parameters
     ----------
     constants : Constants
     machines, cores : int
+    again : str
+        Of `AGAIN`.
     permutations : int, default 1000
 
     Returns
@@ -213,17 +225,18 @@ def retrained(constants: Constants, machines: int, cores: int, permutations: int
     Outcome
     """
     each = constants
-    around = {"begin": each.job / 2, "end": each.job / 2, "opening": each.opening}
-    jobs = []
-    for number in range(PARTICIPANTS):
-        power = BINS * (each.train_power + each.apply)
-        held = 2 * BINS * BIN_BYTES if machines > 1 else 0.0
-        more = {"bytes_out": 3400.0, **around}
-        jobs.append(equal(f"power {number}", permutations, power, bytes_machine=held, **more))
-        amplitude = AMPLITUDE_BINS * each.train_amplitude
-        held = AMPLITUDE_BINS * AMPLITUDE_BYTES if machines > 1 else 0.0
-        jobs.append(equal(f"amplitude {number}", permutations, amplitude, bytes_machine=held, **more))
-    return simulate(cluster_of(machines, cores, each), [jobs], scaled(each.dask_task))
+    shipped, at_once = AGAIN[again]
+    held = float(shipped and machines > 1)
+
+    def job(name: str, seconds: float, bytes_machine: float) -> Job:
+        around = {"begin": each.job / 2, "end": each.job / 2, "opening": each.opening}
+        more = {"bytes_machine": held * bytes_machine, "bytes_out": 3400.0}
+        return equal(name, permutations, seconds, **around, **more)
+
+    power = BINS * (each.train_power + each.apply), 2 * BINS * BIN_BYTES
+    amplitude = AMPLITUDE_BINS * each.train_amplitude, AMPLITUDE_BINS * AMPLITUDE_BYTES
+    lanes = [[job(f"power {n}", *power), job(f"amplitude {n}", *amplitude)] for n in range(PARTICIPANTS)]
+    return simulate(cluster_of(machines, cores, each), lanes, scaled(each.dask_task), at_once=at_once)
 
 
 def many_units(
@@ -237,8 +250,8 @@ def many_units(
     machines, cores : int
     way : str
         Of `WAYS`.
-    units : int, default 2,000,000
-        If each is a message, one in fifty of them: where all are alike, the last ones tell nothing new.
+    units : int, default 1,000,000
+        If each is a message, one in 25 of them: where all are alike, the last ones tell nothing new.
 
     Returns
     -------
@@ -250,7 +263,7 @@ def many_units(
         "adaptive": Adaptive,
         "scaled": scaled(constants.dask_task),
     }
-    number = units // 50 if way == "singly" else units
+    number = units // 25 if way == "singly" else units
     job = equal("units", number, SMALL_UNITS[1])
     return simulate(_with_dask(machines, cores, constants), [[job]], policies[way])
 

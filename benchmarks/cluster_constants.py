@@ -28,7 +28,7 @@ LIBRARIES = {"dask": "distributed", "ray": "ray"}
 
 @dataclass(frozen=True)
 class Constants:
-    """Seconds and bytes that the simulation is made with; what was not measured has these defaults.
+    """Seconds and bytes that the simulation is made with; the defaults are those of docs/scaling.md.
 
     Parameters
     ----------
@@ -47,15 +47,15 @@ class Constants:
         11 s that a run of 18 participants was seen to have besides computing.
     """
 
-    dask_task: float = 1.2e-3
-    ray_task: float = 0.7e-3
-    dask_start: float = 3.0
-    ray_start: float = 11.0
-    bytes_per_second: float = 0.31e9
-    train_power: float = 0.041
-    train_amplitude: float = 0.012
-    apply: float = 0.016
-    permute: float = 0.006
+    dask_task: float = 1.4e-3
+    ray_task: float = 0.63e-3
+    dask_start: float = 3.2
+    ray_start: float = 7.3
+    bytes_per_second: float = 0.65e9
+    train_power: float = 0.055
+    train_amplitude: float = 0.017
+    apply: float = 0.022
+    permute: float = 0.0087
     job: float = 0.043
     opening: float = 0.1
 

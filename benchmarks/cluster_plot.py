@@ -52,7 +52,7 @@ def draw_cluster(content: dict[str, Any], note: str) -> Figure:
     -------
     Figure
     """
-    about = "Upper: lines: usual machines and links; shaded down to where computing alone takes time. "
+    about = "Upper: with usual machines and links; shaded: down to computing alone. "
     figure = new_figure(6.8, "More and more machines of 4 cores, simulated", about + note)
     upper, lower = figure.subplots(2, 1)
     _thesis(upper, content["thesis"])

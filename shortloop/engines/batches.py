@@ -27,13 +27,19 @@ class Batches:
         Units that are to be computed.
     workers : int
         How many compute at a time.
+    message : float, default 0
+        Seconds that handing out a batch takes, one after the other: batches are long enough for all workers
+        to be kept busy in spite of it.
     """
 
-    def __init__(self, costs: Sequence[float], units: Sequence[int], workers: int) -> None:
+    def __init__(
+        self, costs: Sequence[float], units: Sequence[int], workers: int, message: float = 0.0
+    ) -> None:
         self._costs = costs
         self._waiting = sorted(units, key=lambda unit: (costs[unit], -unit))  # the next one is the last
         self._cost_waiting = float(sum(costs[unit] for unit in units))
         self._workers = max(workers, 1)
+        self._least = self._workers * message
         self._lock = threading.Lock()
         self._seconds = self._cost_done = 0.0
         self._units_done = 0
@@ -107,7 +113,7 @@ class Batches:
     def _most(self) -> float:
         """Seconds that the next batch may take."""
         rest = self._cost_waiting * self._rate() + len(self._waiting) * self._each()
-        return min(MOMENT, rest / (TAIL * self._workers))
+        return max(min(max(MOMENT, 2 * self._least), rest / (TAIL * self._workers)), self._least)
 
     def _expected(self, unit: int) -> float:
         """Seconds that a unit takes, as far as is known: nothing is, before one was computed."""

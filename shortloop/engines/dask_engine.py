@@ -10,16 +10,16 @@ import distributed
 from distributed.security import Security
 
 from shortloop.engines.batches import Batches
+from shortloop.engines.connecting import CONNECT, connected
 from shortloop.engines.engine import Computed, Engine
 from shortloop.engines.messages import Reply, Work
 from shortloop.engines.worker import compute_batch
-from shortloop.errors import InputError, TransientError
+from shortloop.errors import TransientError
 from shortloop.plain import Plain
 from shortloop.settings.engine import EngineSettings
 
 __all__ = ["DaskEngine"]
 
-CONNECT = 8.0  # s that a scheduler may take to answer
 WAIT_FOR_WORKERS = 60.0  # s until there is one
 AHEAD = 2  # batches for each worker, so that none waits for the next
 
@@ -40,6 +40,8 @@ class DaskEngine(Engine):
         If the scheduler cannot be reached, or refuses this client.
     """
 
+    message = 1.4e-3
+
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self._cluster: Any = None
         if settings.address is None:
@@ -49,9 +51,8 @@ class DaskEngine(Engine):
         self._where = settings.address or "this machine"
         self._client = _client(settings, self._cluster)
 
-    @property
-    def workers(self) -> int:
-        """How many batches it computes at a time."""
+    def workers(self, asked: Mapping[str, Plain]) -> int:
+        """See `Engine.workers`."""
         return sum(self._client.nthreads().values())
 
     def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
@@ -61,7 +62,7 @@ class DaskEngine(Engine):
         done = distributed.as_completed(with_results=False)
         try:
             while True:
-                while len(out) < AHEAD * max(self.workers, 1) and (units := batches.next()):
+                while len(out) < AHEAD * max(self.workers(asked), 1) and (units := batches.next()):
                     future = self._client.submit(compute_batch, work, units, pure=False)
                     out[future] = units
                     done.add(future)
@@ -94,7 +95,7 @@ class DaskEngine(Engine):
 
     def _wait_for_workers(self) -> None:
         deadline = time.monotonic() + WAIT_FOR_WORKERS
-        while not self.workers:
+        while not self.workers({}):
             if time.monotonic() > deadline:
                 raise TransientError(
                     "Dask's scheduler has no workers", found=self._where, hint=f"start some; {AGAIN}"
@@ -108,21 +109,14 @@ AGAIN = "run again: units that are done are kept"
 def _client(settings: EngineSettings, cluster: Any) -> Any:
     if cluster is not None:
         return distributed.Client(cluster)
-    try:
-        security = Security(require_encryption=True, **_files(settings)) if _files(settings) else Security()
-        return distributed.Client(settings.address, security=security, timeout=CONNECT)
-    except InputError:
-        raise
-    except Exception as error:
-        because = error.__cause__ or error
-        raise TransientError(
-            "Dask's scheduler cannot be reached",
-            field="engine.address",
-            found=f"{settings.address}: {type(because).__name__}: {because}",
-            expected=f"one that answers within {CONNECT:g} s",
-            hint="see that it runs and that this machine may reach it; with TLS, that ca, certificate and "
-            "key are those that it was started with",
-        ) from None
+    files = _files(settings)
+    security = Security(require_encryption=True, **files) if files else Security()
+    return connected(
+        "Dask's scheduler",
+        str(settings.address),
+        "see that it runs and that this machine may reach it; with TLS, its ca, certificate and key",
+        lambda: distributed.Client(settings.address, security=security, timeout=CONNECT),
+    )
 
 
 def _files(settings: EngineSettings) -> dict[str, str]:

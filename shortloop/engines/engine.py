@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from shortloop.engines.batches import Batches
 from shortloop.engines.messages import Reply, Work
@@ -31,10 +31,22 @@ class Computed(NamedTuple):
 class Engine(ABC):
     """Workers of one library. It is kept for all jobs of a run, and asked by one thread for each job."""
 
-    @property
+    message: ClassVar[float]
+    """Seconds of one core that the library's scheduler takes for a batch, whatever is in it."""
+
     @abstractmethod
-    def workers(self) -> int:
-        """How many batches it computes at a time, now."""
+    def workers(self, asked: Mapping[str, Plain]) -> int:
+        """How many batches it computes at a time, now.
+
+        Parameters
+        ----------
+        asked : mapping
+            As of `compute`.
+
+        Returns
+        -------
+        int
+        """
 
     @abstractmethod
     def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:

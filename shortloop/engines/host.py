@@ -62,8 +62,9 @@ class _Host:
     def _compute(self, job: Connection) -> None:
         asked: Asked = pickle.loads(job.recv_bytes())
         engine = self.engine()
-        _say(job, engine=engine.described(), workers=engine.workers)
-        batches = Batches(asked["costs"], asked["units"], engine.workers)
+        workers = engine.workers(asked["asked"])
+        _say(job, engine=engine.described(), workers=workers)
+        batches = Batches(asked["costs"], asked["units"], workers, engine.message)
         with contextlib.closing(engine.compute(asked["work"], batches, asked["asked"])) as computed:  # type: ignore[type-var]
             for units, reply in computed:
                 if reply.lost:

@@ -14,6 +14,7 @@ os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # who asks when it has ended is not
 import ray
 
 from shortloop.engines.batches import Batches
+from shortloop.engines.connecting import connected
 from shortloop.engines.engine import Computed, Engine
 from shortloop.engines.messages import Reply, Work
 from shortloop.engines.worker import compute_batch
@@ -23,8 +24,11 @@ from shortloop.settings.engine import EngineSettings
 
 __all__ = ["RayEngine"]
 
-CONNECT = 8.0  # s that a head may take to answer
 AHEAD = 2  # batches for each worker, so that none waits for the next
+HINT = (
+    "see that it runs (`ray start --head`) and that this machine may reach it; unless the address begins "
+    "with ray://, this machine must be one of its nodes (`ray start --address=HOST:PORT --num-cpus=0`)"
+)
 AGAIN = "run again: units that are done are kept"
 
 
@@ -44,25 +48,25 @@ class RayEngine(Engine):
         If the head cannot be reached.
     """
 
+    message = 6e-4
+
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self._where = settings.address or "this machine"
-        more: dict[str, Any] = {"include_dashboard": False, "num_cpus": workers}
-        if settings.address is not None:
-            _see_that_it_answers(settings.address)
-            more = {"address": settings.address}
+        address = settings.address
+        if address is None:
+            folder = tempfile.gettempdir()
+            ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
         else:
-            more["_temp_dir"] = tempfile.gettempdir()
-        ray.init(log_to_driver=False, **more)
+            connected("Ray's head", address, HINT, lambda: _connect(address))
         self._compute = ray.remote(num_cpus=1, max_retries=0)(_compute)
 
-    @property
-    def workers(self) -> int:
-        """How many batches it computes at a time."""
+    def workers(self, asked: Mapping[str, Plain]) -> int:
+        """See `Engine.workers`."""
         return int(ray.cluster_resources().get("CPU", 0))
 
     def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`."""
-        most = AHEAD * max(self.workers, 1)
+        most = AHEAD * max(self.workers(asked), 1)
         sent = ray.put(work)
         out: dict[Any, list[int]] = {}
         try:
@@ -106,15 +110,8 @@ def _compute(work: Work, units: list[int]) -> Reply:
     return compute_batch(work, units)
 
 
-def _see_that_it_answers(address: str) -> None:
+def _connect(address: str) -> None:
+    """Ray itself tries for a minute where nobody is."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), CONNECT).close()
-    except (OSError, ValueError) as error:
-        raise TransientError(
-            "Ray's head cannot be reached",
-            field="engine.address",
-            found=f"{address}: {error}",
-            expected=f"one that answers within {CONNECT:g} s, as HOST:PORT",
-            hint="see that it runs (`ray start --head`) and that this machine may reach it",
-        ) from None
+    socket.create_connection((host, int(port))).close()
+    ray.init(address=address, log_to_driver=False)

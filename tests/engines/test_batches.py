@@ -97,3 +97,12 @@ def test_a_unit_that_its_worker_is_lost_with_again_and_again_is_named() -> None:
     assert batches.next() == [0]
     assert batches.put_back([0, 1]) == []
     assert batches.put_back([1, 0]) == [0]
+
+
+def test_a_thousand_workers_are_not_kept_waiting_for_messages() -> None:
+    message, workers = 1e-3, 1000
+    batches = Batches([1.0] * 1_000_000, range(1_000_000), workers, message)
+    handed, _, _ = simulated(batches, workers, lambda unit: 0.01)
+    later = [len(batch) * 0.01 for batch in handed[2 * workers : -1]]
+    assert min(later) >= workers * message - 0.01
+    assert max(later) <= 2 * workers * message + 0.01

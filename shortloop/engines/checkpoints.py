@@ -183,6 +183,22 @@ class Checkpoint:
             yield left[drawn]
             self._done[left[drawn]] = 1
 
+    def batches(self) -> Iterator[list[int]]:
+        """Hand out the units that are left, several at a time; see `Units.batches`.
+
+        Yields
+        ------
+        list of int
+            Units, which count as done when the next ones are asked for.
+        """
+        assert self._started is not None, "start() comes first"
+        units, left = self._started
+        for drawn in units.batches():
+            batch = [left[each] for each in drawn]
+            yield batch
+            for unit in batch:
+                self._done[unit] = 1
+
     def mark(self, unit: int) -> None:
         """A unit was computed elsewhere, and what it gave is kept.
 

@@ -7,12 +7,17 @@ import contextlib
 import multiprocessing
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 
 __all__ = ["PROGRESS", "Units"]
 
 PROGRESS = ".progress"
 """File in the folder of a job that runs: the share of its units that is done, from 0.000 to 1.000."""
+
+
+MOMENT = 0.005  # s that a batch is to take: a process that is killed loses it
+TAIL = 4  # batches that the rest is good for, for each core, so that all end at about the same time
 
 
 class Units:
@@ -36,6 +41,7 @@ class Units:
         fork = multiprocessing.get_context("fork")
         self._next = fork.Value("q", 0)
         self._done = fork.RawValue("d", 0.0)
+        self._tail = TAIL * len(os.sched_getaffinity(0))
         self._file = _progress_file()
         self._tell()
 
@@ -51,24 +57,42 @@ class Units:
             Its number.
         """
         with self._next.get_lock():
-            self._finished(unit)
+            self._finished([unit])
 
     def __iter__(self) -> Iterator[int]:
-        mine = None
+        for (unit,) in self._drawn(1):
+            yield unit
+
+    def batches(self) -> Iterator[list[int]]:
+        """Draw units, several at a time where they are so short that drawing each of them would take long.
+
+        Yields
+        ------
+        list of int
+            What takes some milliseconds, as far as is known; near the end one unit.
+        """
+        return self._drawn(len(self._order))
+
+    def _drawn(self, most: int) -> Iterator[list[int]]:
+        mine: list[int] = []
+        size = 1
         while True:
             with self._next.get_lock():
-                if mine is not None:
-                    self._finished(mine)
+                self._finished(mine)
                 drawn = self._next.value
-                self._next.value = drawn + 1
-            if drawn >= len(self._order):
+                size = max(1, min(size, most, (len(self._order) - drawn) // self._tail))
+                self._next.value = drawn + size
+            mine = self._order[drawn : drawn + size]
+            if not mine:
                 return
-            mine = self._order[drawn]
+            started = time.perf_counter()
             yield mine
+            each = (time.perf_counter() - started) / len(mine)
+            size = min(2 * size, int(MOMENT / each)) if each else 2 * size
 
-    def _finished(self, unit: int) -> None:
+    def _finished(self, units: Sequence[int]) -> None:
         before = self._done.value
-        self._done.value = before + self._shares[unit]
+        self._done.value = before + sum(self._shares[unit] for unit in units)
         if round(1000 * before) != round(1000 * self._done.value):  # tiny units are not worth a note each
             self._tell()
 

@@ -16,7 +16,7 @@ from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.records import ROWS, Array, Outside, check_no_mask, save_array, write_record
 from shortloop.worker.results import open_result
 from shortloop.worker.rows import pack, read_rows, write_rows
-from shortloop.worker.stage import Finished, Out, Outputs, Stage
+from shortloop.worker.stage import Finished, Index, Out, Outputs, Stage
 from shortloop.worker.tables import save_table
 from shortloop.worker.task import Task, costs_of
 from shortloop.worker.threads import Pool
@@ -130,27 +130,48 @@ def keep_unit(
     """
     import numpy as np
 
-    said = stage.unit_name(unit)
-    files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
     indices = indices_of(stage, unit, arrays)
-    if values.keys() - files.keys() != indices.keys() or not values:
-        found = ", ".join(sorted(values.keys() - files.keys())) or "nothing"
-        raise ValueError(f"{said} gives {found}; it is to fill {', '.join(indices) or 'nothing'}")
-    if files and stage.grows:
-        raise ValueError(f"{said} gives files; those of a job before are not taken over")
+    if values.keys() != indices.keys() or not values:
+        _keep_files(stage, unit, values, arrays, indices, keep_file)
     for name, where in indices.items():
         check_no_mask(name, values[name])
         value, array = np.asarray(values[name]), arrays[name]
-        shape = array[where].shape
-        if value.shape != shape or not np.can_cast(value.dtype, array.dtype, "same_kind"):
-            found, wanted = f"{value.dtype} {value.shape}", f"{array.dtype} {shape}"
-            raise ValueError(f"{said} gives {name} as {found}; its output is {wanted}")
-        if not _can_hold(array.dtype, value):
-            raise ValueError(f"{said} gives {name} with values that {array.dtype} cannot hold")
+        shape = array.shape[1:] if isinstance(where, int) else array[where].shape
+        if value.shape != shape or value.dtype is not array.dtype:
+            _check_fit(stage.unit_name(unit), name, value, array.dtype, shape)
         array[where] = value
+
+
+def _keep_files(
+    stage: Stage,
+    unit: int,
+    values: Mapping[str, ArrayLike | bytes],
+    arrays: Mapping[str, np.ndarray],
+    indices: Mapping[str, Index],
+    keep_file: Callable[[str, bytes], None],
+) -> None:
+    """Keep what a unit gives beside what it fills, if that may be."""
+    said = stage.unit_name(unit)
+    files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
+    if values.keys() - files.keys() != indices.keys() or not values:
+        found = ", ".join(sorted(values.keys() - files.keys())) or "nothing"
+        raise ValueError(f"{said} gives {found}; it is to fill {', '.join(indices) or 'nothing'}")
+    if stage.grows:
+        raise ValueError(f"{said} gives files; those of a job before are not taken over")
     for name, content in files.items():
         check_file_name(name)
         keep_file(name, content)
+
+
+def _check_fit(said: str, name: str, value: np.ndarray, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+    """Refuse values that would be repeated, cut off or changed where they belong."""
+    import numpy as np
+
+    if value.shape != shape or not np.can_cast(value.dtype, dtype, "same_kind"):
+        found, wanted = f"{value.dtype} {value.shape}", f"{dtype} {shape}"
+        raise ValueError(f"{said} gives {name} as {found}; its output is {wanted}")
+    if not _can_hold(dtype, value):
+        raise ValueError(f"{said} gives {name} with values that {dtype} cannot hold")
 
 
 def compute_row(stage: Stage, unit: int) -> bytes:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortloop.engines.units import PROGRESS, Units
+from shortloop.engines.units import MOMENT, PROGRESS, Units
 
 FORK = multiprocessing.get_context("fork")
 
@@ -48,6 +48,20 @@ def test_nothing_is_drawn_twice() -> None:
     assert list(first) == []
     assert list(units) == []
     assert len(units) == 5
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.0005, 0.02])
+def test_short_units_are_drawn_several_at_a_time(seconds: float) -> None:
+    units = Units(200)
+    batches = []
+    for batch in units.batches():
+        batches.append(batch)
+        time.sleep(seconds * len(batch))
+    assert [unit for batch in batches for unit in batch] == list(range(200))
+    assert batches[0] == [0]
+    assert len(batches[-1]) == 1
+    assert max(map(len, batches)) * seconds <= 2 * MOMENT or seconds > MOMENT
+    assert (max(map(len, batches)) > 1) == (seconds < MOMENT)
 
 
 def test_costs_may_be_an_array() -> None:

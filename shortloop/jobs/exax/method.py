@@ -152,9 +152,14 @@ class _Work:
         assert self.units is not None
         compute = compute_row if self.stage.collects else compute_unit
         any_drawn = False
-        for unit in self.units:
+        for units in self.units.batches():
             any_drawn = True
-            self._keep(unit, compute(self.stage, unit))
+            given: list[Any] = []
+            try:
+                given.extend(compute(self.stage, unit) for unit in units)
+            finally:  # those before one that raises are kept
+                for unit, values in zip(units, given):
+                    self._keep(unit, values)
         return check_single_thread() if any_drawn else None
 
     def compute_elsewhere(self, engine: EngineNote) -> Pools:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from shortloop.cli.tables import amount
+from shortloop.engines.messages import HERE
 from shortloop.errors import InputError
 from shortloop.jobs.explain.differences import option_rows
 from shortloop.jobs.project import job_directory
@@ -172,6 +174,21 @@ def _how(setup: Setup, result: Result | None) -> Rows:
         yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())
         for pool in result.record["threads"]:
             yield "threads", f"{pool['library']} {pool['version']}: {pool['threads_used']}"
+        yield from _engine(result.record.get("engine") or {})
+
+
+def _engine(engine: Mapping[str, Any]) -> Rows:
+    """What computed the units, and on which machines."""
+    if not engine:
+        return
+    words = [f"{engine['name']} {engine.get('version', '')}".strip()]
+    words += [f"at {engine['where']}"] if engine.get("where", HERE) != HERE else []
+    words += [f"{engine['workers']} workers"]
+    yield "engine", ", ".join(words)
+    for host, processes in engine.get("processes", {}).items():
+        yield f"on {host}", f"{processes} processes"
+    for library, chosen in engine.get("kernels", {}).items():
+        yield f"code of {library}", "; ".join(chosen)
 
 
 def _source(job: str) -> str:

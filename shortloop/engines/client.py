@@ -50,6 +50,7 @@ class Computing:
         self._unit_name = unit_name
         self._said: dict[str, Plain] = {}
         self._hosts: dict[str, int] = {}
+        self._kernels: dict[str, list[str]] = {}
         self._cpu_seconds = 0.0
         self._here: Facts | None = None
         self.threads: list[Pool] = []
@@ -64,7 +65,8 @@ class Computing:
             Plain data.
         """
         found: dict[str, Plain] = {"name": self._engine["name"], **self._said}
-        return {**found, "processes": dict(self._hosts), "cpu_seconds": round(self._cpu_seconds, 2)}
+        found |= {"processes": dict(self._hosts), "kernels": dict(self._kernels)}
+        return {**found, "cpu_seconds": round(self._cpu_seconds, 2)}
 
     def units(
         self, costs: Sequence[float], units: Sequence[int], **work: Unpack[JobWork]
@@ -134,6 +136,9 @@ class Computing:
                 self._here = facts_here(libraries)
             check_alike(self._here, facts, self._engine["other_kernels"])
             self._hosts[facts["host"]] = self._hosts.get(facts["host"], 0) + 1
+            for library, code in facts["kernels"].items():
+                if code not in self._kernels.setdefault(library, []):
+                    self._kernels[library].append(code)
         put_notes(done["notes"])
         self.threads += done["threads"]
         self._cpu_seconds += done["cpu_seconds"]

@@ -12,7 +12,7 @@ from distributed.security import Security
 from shortloop.engines.batches import Batches
 from shortloop.engines.connecting import CONNECT, connected
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import Reply, Work
+from shortloop.engines.messages import HERE, Reply, Work
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError
 from shortloop.plain import Plain
@@ -48,7 +48,7 @@ class DaskEngine(Engine):
             self._cluster = distributed.LocalCluster(
                 n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=False
             )
-        self._where = settings.address or "this machine"
+        self._where = settings.address or HERE
         self._client = _client(settings, self._cluster)
 
     def workers(self, asked: Mapping[str, Plain]) -> int:

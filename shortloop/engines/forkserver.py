@@ -37,6 +37,7 @@ from shortloop.jobs.keys.hashing import hash_file  # noqa: E402
 __all__ = ["serve_worker"]
 
 LIFE, READY = 0, 1  # standard input, which ends when the worker does, and output
+_path: list[str] = []
 BACKLOG = 128  # threads of a worker that ask at a time
 
 
@@ -74,11 +75,9 @@ def serve_worker(address: str) -> int:
 def _forked(asking: Connection, loaded: dict[str, State]) -> bool:
     """Fork a process for a job; False if another forkserver must do that."""
     work: JobWork = pickle.loads(asking.recv_bytes())
-    if not _is_as_loaded(loaded):
+    if not _has_path(work["path"]) or not _is_as_loaded(loaded):
         asking.send_bytes(STALE)
         return False
-    if work["project"] not in sys.path:
-        sys.path.insert(0, work["project"])
     import_all(work["imports"])
     follow = ends_with_this()
     if not os.fork():
@@ -101,6 +100,14 @@ def _be_process(asking: Connection, work: JobWork) -> NoReturn:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _has_path(path: list[str]) -> bool:
+    """Whether this process looks for modules where a job does; it does as the first job that it forks for."""
+    if not _path:
+        _path[:] = path
+        sys.path[:] = [*path, *(each for each in sys.path if each not in path)]
+    return _path == path
 
 
 def _is_as_loaded(states: dict[str, State]) -> bool:

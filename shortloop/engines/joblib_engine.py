@@ -11,7 +11,7 @@ import joblib
 
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import Reply, Work
+from shortloop.engines.messages import HERE, Reply, Work
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError
 from shortloop.plain import Plain
@@ -60,7 +60,7 @@ class JoblibEngine(Engine):
 
     def described(self) -> dict[str, Plain]:
         """See `Engine.described`."""
-        return {"version": joblib.__version__, "where": "this machine"}
+        return {"version": joblib.__version__, "where": HERE}
 
     def close(self) -> None:
         """End loky's workers."""

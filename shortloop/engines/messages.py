@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORKED",
+    "HERE",
+    "SLICES",
     "STALE",
     "Asked",
     "EngineNote",
@@ -27,6 +29,10 @@ __all__ = [
 FORKED, STALE = b"forked", b"stale"
 """What a forkserver answers: there is a process for the job, or another forkserver is needed, as code that
 this one has loaded is another by now."""
+SLICES = "slices"
+"""Name of the engine that is exax itself."""
+HERE = "this machine"
+"""Where an engine is that a run has started."""
 
 
 class Order(TypedDict):
@@ -124,6 +130,8 @@ class JobWork(TypedDict):
         The project's folder.
     folder : str
         The job's folder.
+    path : list of str
+        Folders of one's own that modules are looked for in, before those of libraries.
     slices : int
         As exax has them.
     imports : list of str
@@ -140,6 +148,7 @@ class JobWork(TypedDict):
 
     project: str
     folder: str
+    path: list[str]
     slices: int
     imports: list[str]
     closure: list[str]

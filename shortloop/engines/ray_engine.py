@@ -16,7 +16,7 @@ import ray
 from shortloop.engines.batches import Batches
 from shortloop.engines.connecting import connected
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import Reply, Work
+from shortloop.engines.messages import HERE, Reply, Work
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError
 from shortloop.plain import Plain
@@ -51,7 +51,7 @@ class RayEngine(Engine):
     message = 6e-4
 
     def __init__(self, settings: EngineSettings, workers: int) -> None:
-        self._where = settings.address or "this machine"
+        self._where = settings.address or HERE
         address = settings.address
         if address is None:
             folder = tempfile.gettempdir()

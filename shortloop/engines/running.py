@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shortloop.engines.messages import EngineNote, Order
+from shortloop.engines.messages import SLICES, EngineNote, Order
 from shortloop.engines.note import note_file
 from shortloop.jobs.exax.parent_death import ends_with_this
 from shortloop.jobs.keys.own_code import ROOT
@@ -48,7 +48,7 @@ class RunningEngine:
 
     def announce(self) -> None:
         """Say that a job comes next, which may need the engine: it is started if it is not there."""
-        if self._settings.name == "slices":
+        if self._settings.name == SLICES:
             return
         asked = _asked_of_joblib() if self._settings.name == "joblib" else {}
         if self._process is None:

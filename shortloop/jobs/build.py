@@ -25,6 +25,7 @@ from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.plain import Plain
 from shortloop.text import one_line
+from shortloop.worker.records import RECORD
 from shortloop.worker.results import Setup
 
 __all__ = ["Order", "make"]
@@ -210,8 +211,25 @@ def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Ev
         previous=order.previous,
         opened=evidence.opened,
         rests_on=rests_on,
-        cost={"seconds": seconds, "bytes": sum(size for size, _ in files.values()), **cost},
+        cost={
+            "seconds": seconds,
+            "bytes": sum(size for size, _ in files.values()),
+            **_with_workers(cost, seconds, folder),
+        },
     )
+
+
+def _with_workers(cost: Cost, seconds: float, folder: Path) -> Cost:
+    """What a job took, with what its engine's workers did, which no look at its own processes shows."""
+    try:
+        engine = json.loads((folder / RECORD).read_text(encoding="utf-8")).get("engine") or {}
+    except FileNotFoundError:  # of a method of others
+        return cost
+    if "cpu_seconds" not in engine or "cpu_seconds" not in cost:
+        return cost
+    cpu = round(cost["cpu_seconds"] + engine["cpu_seconds"], 2)
+    share = {"utilisation": round(cpu / (seconds * engine["workers"]), 3)} if "utilisation" in cost else {}
+    return {**cost, "cpu_seconds": cpu, **share}
 
 
 def _post(folder: Path) -> Setup:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+import joblib
 import pytest
 from engine_project import EngineProject, until
 from live_project import served
@@ -51,3 +53,34 @@ def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -
     printed = "".join(file.read_text() for file in output.iterdir())
     assert all(f"unit {unit} done\n" in printed for unit in range(12))
     assert {each["threads_used"] for each in project.record(now["methods.factors", "A"])["threads"]} == {1}
+
+
+def test_what_computed_a_job_is_shown_and_its_cost_counted(project: EngineProject) -> None:
+    project.ask(factors={"count": 300}, partitions="A")
+    done = project.go("joblib")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (job,) = re.findall(r"built factors +A +(main-\d+)", done.stdout)
+    engine, cost = project.record(job)["engine"], project.jobs()[job]["cost"]
+    assert engine["cpu_seconds"] > 0.1
+    assert cost["cpu_seconds"] >= engine["cpu_seconds"]
+    shown = project.shortloop("show", job).stdout
+    assert re.search(rf"engine +joblib {re.escape(joblib.__version__)}, 2 workers", shown), shown
+    assert re.search(r"code of numpy +\S", shown)
+    assert project.jobs()[project.first[0]]["cost"]  # those that it did not compute are as they were
+
+
+def test_slices_say_how_many_they_were(project: EngineProject) -> None:
+    place = by_place(project, {*project.first})
+    assert project.record(place["methods.factors", "A"])["engine"] == {"name": "slices", "workers": 2}
+    assert "engine" not in project.record(place["methods.page", None])  # it has no units
+
+
+def test_a_run_that_builds_nothing_starts_nothing(project: EngineProject) -> None:
+    project.ask()
+    assert project.go("slices").returncode == 0
+    log = project.folder / "workdirs/.cache/engine/engine.log"
+    before = log.stat().st_mtime_ns
+    done = project.go("dask:tcp://127.0.0.1:1")  # where nobody is
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 jobs built" in done.stdout
+    assert log.stat().st_mtime_ns == before

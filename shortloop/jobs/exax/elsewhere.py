@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from pathlib import Path
 
 from shortloop.engines.messages import JobWork
@@ -31,7 +30,6 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     from accelerator import g, job
 
     os.chdir(folder)
-    sys.path.insert(0, work["project"])  # by which the project is found, too
     g.running, g.slices = "analysis", work["slices"]
     # Where exax's parts say what they do; nobody listens, which is not wrong.
     os.environ["BD_STATUS_FD"] = str(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).detach())

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from shortloop.engines.checkpoints import Checkpoint
-from shortloop.engines.messages import EngineNote, JobWork
+from shortloop.engines.messages import SLICES, EngineNote, JobWork
 from shortloop.engines.note import engine_of_run
 from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import open_dataset
@@ -25,6 +26,7 @@ from shortloop.jobs.keys.code import code_of, code_state, versions_of
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import module_of
+from shortloop.jobs.keys.own_code import is_own
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
@@ -116,7 +118,7 @@ class _Work:
         """How many units an earlier job gave."""
         self.units: Checkpoint | None = None
         self.engine: Mapping[str, Plain] | None = None
-        """What else than this machine's slices has computed the units."""
+        """What has computed the units, if they were shared out."""
         self._or_refuse(self._begin)
 
     def _begin(self) -> None:
@@ -192,6 +194,7 @@ class _Work:
         return {
             "project": str(project_directory()),
             "folder": str(Path.cwd()),
+            "path": [each for each in sys.path if each and is_own(f"{each}/module.py")],
             "slices": g.slices,
             "imports": [*imports_of(self.task.name, self.modules), method],
             "closure": [*self.code.modules],
@@ -202,6 +205,9 @@ class _Work:
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
         """Write what is left; the files beside the arrays."""
+        pools = list(pools)
+        if self.engine is None and not self.at_once:
+            self.engine = {"name": SLICES, "workers": sum(found is not None for found in pools)}
         files = [] if self.units is None else self.units.finish()
         rows = self.units.rows() if self.units is not None and self.stage.collects else []
         threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from shortloop.engines.running import running_engine
 from shortloop.errors import InputError
 from shortloop.jobs.exax import client, preload
 from shortloop.jobs.exax.cells import announced, are_loaded, find_cells, write_cells
@@ -27,6 +28,7 @@ from shortloop.jobs.project import CELLS, configuration
 from shortloop.jobs.request import Request as Wanted
 from shortloop.jobs.store.store import Store
 from shortloop.plain import Plain
+from shortloop.settings.engine import engine_settings
 
 __all__ = ["build", "look"]
 
@@ -86,8 +88,11 @@ def build(request: Request) -> Built:
         lookup, meter = _Cell(store, request), Meter()
         plan = Planner(_Cell(store, request))
         _ask(plan, store, request)
-        with Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress:
-            run = Executor(lookup, _Exax(folder), progress.on, meter)
+        with (
+            running_engine(engine_settings(None), slices_now()) as engine,
+            Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress,
+        ):
+            run = Executor(lookup, _Exax(folder), progress.on, meter, engine=engine)
             record.jobs = run.done
             try:
                 return _ask(run, store, request)

@@ -5,6 +5,9 @@ Results are the same bits where these are the same.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import os
 import platform
 import socket
 import sys
@@ -18,6 +21,9 @@ __all__ = ["EVENED_OUT", "Facts", "check_alike", "facts_here"]
 
 EVENED_OUT = "OPENBLAS_CORETYPE, NPY_DISABLE_CPU_FEATURES and NUMBA_CPU_NAME"
 """Variables with which machines of several kinds use the same kernels."""
+
+
+CHOOSE = ("numpy", "llvmlite")  # among those that choose code for the processor
 
 
 class Facts(TypedDict):
@@ -50,6 +56,11 @@ def facts_here(libraries: Iterable[str]) -> Facts:
     -------
     Facts
     """
+    libraries = [*libraries]
+    for name in CHOOSE:  # a unit may be the first to load it, and the other process not have done so
+        if name in libraries:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
     found = {name: version_of(name) for name in {PACKAGE, *libraries} - {"python"}}
     versions = {name: "not installed" if each is None else each.text for name, each in found.items()}
     versions["python"] = platform.python_version()
@@ -112,9 +123,8 @@ def _kernels() -> dict[str, str]:
     if features is not None:
         chosen = {*umath.__cpu_baseline__, *umath.__cpu_dispatch__}
         found["numpy"] = " ".join(sorted(name for name in chosen if features.get(name))) or "baseline"
-    if "numba" in sys.modules:
+    if "llvmlite" in sys.modules:
         from llvmlite import binding
-        from numba import config
 
-        found["numba"] = config.CPU_NAME or binding.get_host_cpu_name()
+        found["numba"] = os.environ.get("NUMBA_CPU_NAME") or binding.get_host_cpu_name()
     return found

@@ -1,0 +1,234 @@
+"""What a worker does with batches of several jobs: each has processes of its own, which run what the files
+say now, with the libraries that are installed now, and see nothing that another job did."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from house import ROOT
+from jobs_project import CONFIGURATION
+
+from shortloop.engines import worker
+from shortloop.engines.messages import JobWork, Reply, UnitsDone, Work
+from shortloop.engines.worker import compute_batch
+from shortloop.jobs.keys.closure import closure_of
+
+STAGE = """\
+import os
+
+import numpy as np
+from shortloop.worker.stage import Out, Stage
+
+SEEN = []
+
+
+class Toy(Stage):
+    factor: float
+
+    def units(self):
+        return 100
+
+    def outputs(self):
+        return {"x": Out((100,), "f8", "units", "numbers")}
+
+    def compute(self, unit):
+        import signal
+        SEEN.append(unit)
+        if unit == 66:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if unit == 55:
+            raise KeyError("a fault")
+        if unit == 44:
+            return {"x": lambda: None}
+        print("unit", unit)
+        return {"x": unit * self.factor * 1.0, "seen": len(SEEN), "process": os.getpid(),
+                "parent": os.getppid(), "threads": os.environ["OMP_NUM_THREADS"]}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "workdirs/main").mkdir(parents=True)
+    (tmp_path / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
+    (tmp_path / "toys.py").write_text(STAGE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(worker, "_processes", processes := worker._Processes())
+    yield tmp_path
+    if processes._forkserver is not None:
+        processes._forkserver.end()
+
+
+def work(project: Path, job: str = "main-1", factor: float = 2.0, versions: tuple[str, ...] = ()) -> Work:
+    said: JobWork = {
+        "project": str(project),
+        "folder": str(project / "workdirs/main" / job),
+        "path": [str(project), str(ROOT)],
+        "slices": 2,
+        "imports": ["toys", "shortloop.worker.output"],
+        "closure": ["toys", *closure_of("toys", project / "toys.py")[0]],
+        "package": "methods",
+        "task": {
+            "name": "toy",
+            "module": "toys",
+            "kind": "Toy",
+            "partition": None,
+            "options": {"factor": factor},
+            "jobs": {},
+            "before": None,
+            "versions": dict.fromkeys(versions, ""),
+            "datasets": {},
+        },
+        "collects": False,
+    }
+    return Work(f"{job} {factor}", pickle.dumps(said))
+
+
+def done(reply: Reply) -> UnitsDone:
+    assert not reply.lost
+    found: UnitsDone = pickle.loads(reply.data)
+    return found
+
+
+def values(reply: Reply) -> list[dict[str, float]]:
+    found = done(reply)
+    assert found["failure"] is None, found["failure"]
+    return [dict(each) for each in found["values"]]  # type: ignore[arg-type]
+
+
+def test_units_are_computed_in_one_process_which_is_kept(project: Path) -> None:
+    first, second = (values(compute_batch(work(project), units)) for units in ([1, 2], [3]))
+    assert [each["x"] for each in (*first, *second)] == [2.0, 4.0, 6.0]
+    assert [each["seen"] for each in (*first, *second)] == [1, 2, 3]
+    assert len({each["process"] for each in (*first, *second)}) == 1
+    assert first[0]["process"] != os.getpid()
+    assert first[0]["threads"] == "1"
+
+
+def test_jobs_do_not_see_each_other(project: Path) -> None:
+    values(compute_batch(work(project), [1, 2]))
+    (other,) = values(compute_batch(work(project, "main-2"), [7]))
+    assert other["seen"] == 1
+    (again,) = values(compute_batch(work(project), [3]))
+    assert again["seen"] == 3
+
+
+def test_what_is_noted_and_printed_comes_with_the_batch(project: Path) -> None:
+    first, second = (done(compute_batch(work(project), [unit])) for unit in (1, 2))
+    assert str(project / "toys.py").encode() in first["notes"]
+    assert b"toys" not in second["notes"]
+    assert (first["printed"], second["printed"]) == ("unit 1\n", "unit 2\n")
+    assert first["facts"] is not None
+    assert second["facts"] is None
+    assert {pool["threads_used"] for pool in first["threads"]} == {1}
+
+
+def test_an_edit_counts(project: Path) -> None:
+    (before,) = values(compute_batch(work(project), [1]))
+    file = project / "toys.py"
+    time_before = file.stat()
+    file.write_text(STAGE.replace("* 1.0", "* 3.0"), encoding="utf-8")
+    os.utime(file, ns=(time_before.st_atime_ns, time_before.st_mtime_ns))
+    (after,) = values(compute_batch(work(project, "main-2"), [1]))
+    assert (before["x"], after["x"]) == (2.0, 6.0)
+    (next_one,) = values(compute_batch(work(project, "main-3"), [1]))
+    assert next_one["parent"] == after["parent"]  # the forkserver is new, and stays
+    assert after["parent"] != before["parent"]
+
+
+def test_a_library_that_is_installed_anew_counts(project: Path) -> None:
+    (project / "toylib.py").write_text("")
+    installed = project / "toylib-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toylib\nVersion: 1.0\n")
+    time.sleep(0.05)
+    first = done(compute_batch(work(project, versions=("toylib",)), [1]))
+    second = done(compute_batch(work(project, "main-2", versions=("toylib",)), [1]))
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toylib\nVersion: 2.0\n")
+    third = done(compute_batch(work(project, "main-3", versions=("toylib",)), [1]))
+    parents = [dict(each["values"][0])["parent"] for each in (first, second, third)]  # type: ignore[arg-type]
+    assert parents[0] == parents[1] != parents[2]
+    assert first["facts"] is not None
+    assert third["facts"] is not None
+    assert first["facts"]["versions"]["toylib"] == "1.0"
+    assert third["facts"]["versions"]["toylib"] == "2.0"
+
+
+def test_a_unit_that_raises_comes_with_those_before_it(project: Path) -> None:
+    found = done(compute_batch(work(project), [1, 55, 2]))
+    assert found["units"] == [1]
+    assert found["failure"] is not None
+    assert found["failure"]["unit"] == 55
+    assert "toys.py" in found["failure"]["traceback"]
+    assert "KeyError: 'a fault'" in found["failure"]["traceback"]
+    assert [each["x"] for each in values(compute_batch(work(project), [2]))] == [4.0]
+
+
+def test_a_unit_whose_values_cannot_be_sent_is_named(project: Path) -> None:
+    found = done(compute_batch(work(project), [1, 44, 2]))
+    assert found["units"] == [1]
+    assert found["failure"] is not None
+    assert found["failure"]["unit"] == 44
+
+
+def test_a_process_that_ends_is_lost_and_another_one_is_there(project: Path) -> None:
+    (before,) = values(compute_batch(work(project), [1]))
+    assert compute_batch(work(project), [66]).lost
+    (after,) = values(compute_batch(work(project), [1]))
+    assert after["process"] != before["process"]
+    assert after["parent"] == before["parent"]
+
+
+def test_a_forkserver_that_is_killed_is_started_again(project: Path) -> None:
+    (before,) = values(compute_batch(work(project), [1]))
+    os.kill(int(before["parent"]), signal.SIGKILL)
+    (after,) = values(compute_batch(work(project, "main-2"), [1]))
+    assert after["parent"] != before["parent"]
+
+
+def test_each_thread_has_a_process_of_its_own(project: Path) -> None:
+    sent = work(project)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda unit: values(compute_batch(sent, [unit]))[0], range(40)))
+    assert [each["x"] for each in found] == [2.0 * unit for unit in range(40)]
+    assert len({each["process"] for each in found}) <= 4
+
+
+def test_all_ends_with_the_worker(project: Path) -> None:
+    code = (
+        "import pickle, sys, os\n"
+        "from shortloop.engines.worker import compute_batch\n"
+        "work = pickle.load(sys.stdin.buffer)\n"
+        "found = pickle.loads(compute_batch(work, [1]).data)['values'][0]\n"
+        "print(found['process'], found['parent'], flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pickle.dumps(work(project)),
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+    )
+    processes = list(map(int, ended.stdout.split()))
+    assert len(processes) == 2, ended.stderr.decode()
+    deadline = time.monotonic() + 10
+    while any(map(_runs, processes)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

@@ -15,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
+from typing import NamedTuple
 
 from shortloop.engines.messages import STALE, Reply, Work
 from shortloop.jobs.keys.own_code import ROOT
@@ -25,7 +27,8 @@ from shortloop.worker.threads import VARIABLES
 
 __all__ = ["compute_batch"]
 
-JOBS = 8  # whose processes are kept at a time
+JOBS = 2  # whose processes are kept at a time
+IDLE = 20.0  # s that a process is kept that has nothing to do
 STARTS = 5  # of a forkserver, as code may be edited again and again
 SAID = 2000  # characters of what it said
 
@@ -61,14 +64,15 @@ class _Processes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[str, list[Connection]] = {}
+        self._idle: dict[str, list[_Idle]] = {}
         self._forkserver: _Forkserver | None = None
+        self._is_watched = False
 
     def take(self, work: Work) -> Connection:
         with self._lock:
             idle = self._idle.get(work.key)
             if idle:
-                return idle.pop()
+                return idle.pop().connection
         said = ""
         for _ in range(STARTS):
             with self._lock:
@@ -87,10 +91,36 @@ class _Processes:
     def give_back(self, work: Work, connection: Connection) -> None:
         with self._lock:
             idle = self._idle.pop(work.key, [])
-            self._idle[work.key] = [*idle, connection]  # the one that was used last comes last
+            self._idle[work.key] = [
+                *idle,
+                _Idle(connection, time.monotonic()),
+            ]  # the one used last comes last
             while len(self._idle) > JOBS:
                 for each in self._idle.pop(next(iter(self._idle))):
-                    each.close()
+                    each.connection.close()
+            if not self._is_watched:
+                self._is_watched = True
+                threading.Thread(target=self._end_idle, daemon=True).start()
+
+    def _end_idle(self) -> None:
+        """End processes that nobody has needed for long: their job has ended, and they hold its input."""
+        while True:
+            time.sleep(IDLE / 4)
+            with self._lock:
+                for key, idle in list(self._idle.items()):
+                    for each in [each for each in idle if time.monotonic() - each.since > IDLE]:
+                        idle.remove(each)
+                        each.connection.close()
+                    if not idle:
+                        del self._idle[key]
+                if not self._idle:
+                    self._is_watched = False
+                    return
+
+
+class _Idle(NamedTuple):
+    connection: Connection
+    since: float
 
 
 class _Forkserver:

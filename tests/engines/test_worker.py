@@ -202,6 +202,17 @@ def test_each_thread_has_a_process_of_its_own(project: Path) -> None:
     assert len({each["process"] for each in found}) <= 4
 
 
+def test_processes_of_other_jobs_and_idle_ones_end(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "IDLE", 1.0)
+    jobs = [f"main-{number}" for number in range(4)]
+    found = [int(values(compute_batch(work(project, job), [1]))[0]["process"]) for job in jobs]
+    _until_ended(found[:2])
+    assert all(map(_runs, found[2:]))
+    _until_ended(found)
+    (again,) = values(compute_batch(work(project, jobs[-1]), [1]))
+    assert again["seen"] == 1
+
+
 def test_all_ends_with_the_worker(project: Path) -> None:
     code = (
         "import pickle, sys, os\n"
@@ -220,6 +231,10 @@ def test_all_ends_with_the_worker(project: Path) -> None:
     )
     processes = list(map(int, ended.stdout.split()))
     assert len(processes) == 2, ended.stderr.decode()
+    _until_ended(processes)
+
+
+def _until_ended(processes: list[int]) -> None:
     deadline = time.monotonic() + 10
     while any(map(_runs, processes)):
         assert time.monotonic() < deadline

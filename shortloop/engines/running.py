@@ -13,14 +13,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from shortloop.engines.messages import SLICES, EngineNote, Order
+from shortloop.engines.messages import HERE, SLICES, EngineNote, Order
 from shortloop.engines.note import note_file
 from shortloop.jobs.exax.parent_death import ends_with_this
 from shortloop.jobs.keys.own_code import ROOT
-from shortloop.jobs.project import cache_directory, project_directory, write_atomically
+from shortloop.jobs.project import cache_directory, project_directory
 from shortloop.plain import Plain
 from shortloop.settings.engine import EngineSettings
+from shortloop.text import one_line
 from shortloop.worker.threads import VARIABLES
 
 __all__ = ["RunningEngine", "running_engine"]
@@ -52,12 +54,13 @@ class RunningEngine:
             return
         asked = _asked_of_joblib() if self._settings.name == "joblib" else {}
         if self._process is None:
+            where = self._settings.address or f"{HERE}, which takes some seconds to start"
+            print(one_line(f"units are computed by {self._settings.name}, at {where}"), flush=True)
             self._start()
         assert self._note is not None
         if not note_file().is_file() or self._note["asked"] != asked:
             self._note["asked"] = asked
-            write_atomically(note_file(), json.dumps(self._note))
-            note_file().chmod(0o600)
+            _write_privately(note_file(), json.dumps(self._note))
 
     def close(self) -> None:
         """End it."""
@@ -138,6 +141,15 @@ def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEn
         yield engine
     finally:
         engine.close()
+
+
+def _write_privately(file: Path, text: str) -> None:
+    """Replace a file that nobody else may read, not even for a moment."""
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.unlink(missing_ok=True)
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(text)
+    part.replace(file)
 
 
 def _asked_of_joblib() -> dict[str, Plain]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -111,3 +113,20 @@ def test_any_number_of_slices_gives_the_same_bits(results: Callable, study: str)
 def test_estimators_and_nulls_differ(results: Callable) -> None:
     nulls = {results(study)[0][stage_of(study), "A", "curve_null.npy"] for study in DIFFER}
     assert len(nulls) == len(DIFFER)
+
+
+@pytest.mark.parametrize("engine", ["joblib", "dask", "ray"])
+def test_every_engine_gives_them(engine: str) -> None:
+    with with_slices("2") as slices, with_slices("2") as other:
+        first = digests(slices)
+        done = other.ax("run", "core", SHORTLOOP_ENGINE=engine)
+        assert done.returncode == 0, done.stdout + done.stderr
+        jobs = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
+        found = {
+            (stage, participant or None, file.name): hashlib.sha256(file.read_bytes()).hexdigest()
+            for stage, participant, job in jobs
+            for file in (other.folder / "workdirs" / "main" / job).glob("*.npy")
+        }
+        assert found == first
+        records = [json.loads(file.read_text()) for file in other.folder.glob("workdirs/main/*/record.json")]
+        assert {record["engine"]["name"] for record in records if "engine" in record} == {engine}

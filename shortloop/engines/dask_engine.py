@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from asyncio import CancelledError as Cancelled
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
 
 import distributed
 from distributed.security import Security
@@ -22,6 +25,10 @@ __all__ = ["DaskEngine"]
 
 WAIT_FOR_WORKERS = 60.0  # s until there is one
 AHEAD = 2  # batches for each worker, so that none waits for the next
+PATIENCE = 5.0  # s that the scheduler may take for what was computed, the first time that it is asked
+LOOK_EVERY = 1.0  # s: how many workers there are
+AGAIN = "run again: units that are done are kept"
+T = TypeVar("T")
 
 
 class DaskEngine(Engine):
@@ -50,15 +57,20 @@ class DaskEngine(Engine):
             )
         self._where = settings.address or HERE
         self._client = _client(settings, self._cluster)
+        self._workers, self._until = 0, 0.0
 
     def workers(self, asked: Mapping[str, Plain]) -> int:
         """See `Engine.workers`."""
-        return sum(self._client.nthreads().values())
+        if time.monotonic() > self._until or not self._workers:
+            self._workers = sum(self._answered(self._client.nthreads).values())
+            self._until = time.monotonic() + LOOK_EVERY
+        return self._workers
 
     def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`."""
         self._wait_for_workers()
         out: dict[Any, list[int]] = {}
+        patience: dict[Any, float] = {}
         done = distributed.as_completed(with_results=False)
         try:
             while True:
@@ -69,10 +81,16 @@ class DaskEngine(Engine):
                 if not out:
                     return
                 future = next(done)
-                units = out.pop(future)
-                yield Computed(units, self._reply(future))
+                seconds = patience.pop(future, PATIENCE)
+                reply = self._reply(future, seconds)
+                if reply is None:  # perhaps it is large, perhaps its worker is gone, and another computes it
+                    patience[future] = 2 * seconds
+                    done.add(future)
+                else:
+                    yield Computed(out.pop(future), reply)
         finally:
-            self._client.cancel([*out])
+            with contextlib.suppress(Exception):  # it may have ended
+                self._client.cancel([*out])
 
     def described(self) -> dict[str, Plain]:
         """See `Engine.described`."""
@@ -84,14 +102,38 @@ class DaskEngine(Engine):
         if self._cluster is not None:
             self._cluster.close(timeout=10)
 
-    def _reply(self, future: Any) -> Reply:
-        if future.status == "cancelled":
-            raise TransientError("the connection to Dask's scheduler is lost", found=self._where, hint=AGAIN)
+    def _reply(self, future: Any, seconds: float) -> Reply | None:
+        """What came of a batch; None, if it is not here in time.
+
+        A scheduler asks for it where it was when it was asked itself, for minutes, also if that worker is
+        gone. Asked again, it knows better.
+        """
+        ended = Reply(0.0, b"", "the worker that computed it ended")
+        if future.status == "error":
+            error = self._answered(future.exception)
+            if isinstance(error, distributed.KilledWorker):
+                return ended
+            raise RuntimeError(f"a worker of Dask has failed: {error!r}") from error
+
+        def asked() -> Reply | None:
+            with contextlib.suppress(TimeoutError):
+                reply: Reply = future.result(timeout=seconds)
+                return reply
+            return None
+
         try:
-            reply: Reply = future.result()
+            return self._answered(asked)
         except distributed.KilledWorker:
-            return Reply(0.0, b"", "the worker that computed it ended")
-        return reply
+            return ended
+
+    def _answered(self, ask: Callable[[], T]) -> T:
+        """What the scheduler says."""
+        try:
+            return ask()
+        except (OSError, Cancelled, CancelledError, distributed.client.ClosedClientError) as error:
+            raise TransientError(
+                "the connection to Dask's scheduler is lost", found=self._where, hint=AGAIN
+            ) from error
 
     def _wait_for_workers(self) -> None:
         deadline = time.monotonic() + WAIT_FOR_WORKERS
@@ -101,9 +143,6 @@ class DaskEngine(Engine):
                     "Dask's scheduler has no workers", found=self._where, hint=f"start some; {AGAIN}"
                 )
             time.sleep(0.1)
-
-
-AGAIN = "run again: units that are done are kept"
 
 
 def _client(settings: EngineSettings, cluster: Any) -> Any:

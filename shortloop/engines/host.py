@@ -50,13 +50,11 @@ class _Host:
         with job:
             try:
                 self._compute(job)
-            except (OSError, EOFError):  # the job has ended
-                pass
             except InputError as error:
                 with contextlib.suppress(OSError):
                     _say(job, wrong=error.message)
             except BaseException:
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError):  # the job may have ended
                     _say(job, broken=traceback.format_exc())
 
     def _compute(self, job: Connection) -> None:

@@ -1,7 +1,7 @@
 """What a worker of an engine does with a batch: it has a process of the job compute it.
 
-Such processes are kept for the next batch, as they have the job's input open. In an engine whose workers are
-threads, each has its own.
+Such processes are kept for the next batch, as they have the job's input open; for a moment, as nobody tells a
+worker that a job has ended. In an engine whose workers are threads, each has its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from typing import NamedTuple
 
 from shortloop.engines.messages import STALE, Reply, Work
 from shortloop.jobs.keys.own_code import ROOT
@@ -28,7 +27,8 @@ from shortloop.worker.threads import VARIABLES
 __all__ = ["compute_batch"]
 
 JOBS = 2  # whose processes are kept at a time
-IDLE = 20.0  # s that a process is kept that has nothing to do
+PROJECTS = 3  # whose forkservers are
+KEPT = 30.0  # s that a process waits for a batch
 STARTS = 5  # of a forkserver, as code may be edited again and again
 SAID = 2000  # characters of what it said
 
@@ -60,67 +60,71 @@ def compute_batch(work: Work, units: Sequence[int]) -> Reply:
 
 
 class _Processes:
-    """Processes of jobs that wait for a batch, and the forkserver."""
+    """Processes of jobs that wait for a batch, and forkservers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[str, list[_Idle]] = {}
-        self._forkserver: _Forkserver | None = None
-        self._is_watched = False
+        self._idle: dict[str, list[tuple[float, Connection]]] = {}  # since when
+        self._forkservers: dict[str, _Forkserver] = {}
+        self._is_looking = False
 
     def take(self, work: Work) -> Connection:
         with self._lock:
             idle = self._idle.get(work.key)
             if idle:
-                return idle.pop().connection
+                return idle.pop()[1]
+        project = pickle.loads(work.data)["project"]
         said = ""
         for _ in range(STARTS):
-            with self._lock:
-                if self._forkserver is None:
-                    self._forkserver = _Forkserver(pickle.loads(work.data)["project"])
-                forkserver = self._forkserver
+            forkserver = self._forkserver(project)
             try:
                 return forkserver.fork(work)
             except (OSError, EOFError):
                 with self._lock:
-                    if self._forkserver is forkserver:
-                        self._forkserver = None
+                    if self._forkservers.get(project) is forkserver:
+                        del self._forkservers[project]
                 said = forkserver.end()
         raise RuntimeError(f"no process could be started that computes units of a job\n{said}")
 
     def give_back(self, work: Work, connection: Connection) -> None:
         with self._lock:
             idle = self._idle.pop(work.key, [])
-            self._idle[work.key] = [
-                *idle,
-                _Idle(connection, time.monotonic()),
-            ]  # the one used last comes last
+            # The one that was used last comes last.
+            self._idle[work.key] = [*idle, (time.monotonic(), connection)]
             while len(self._idle) > JOBS:
-                for each in self._idle.pop(next(iter(self._idle))):
-                    each.connection.close()
-            if not self._is_watched:
-                self._is_watched = True
-                threading.Thread(target=self._end_idle, daemon=True).start()
+                for _, each in self._idle.pop(next(iter(self._idle))):
+                    each.close()
+            if not self._is_looking:
+                self._look_later()
+
+    def _forkserver(self, project: str) -> _Forkserver:
+        """Each project has one of its own: modules of two may have the same names."""
+        with self._lock:
+            found = self._forkservers.pop(project, None) or _Forkserver(project)
+            self._forkservers[project] = found
+            while len(self._forkservers) > PROJECTS:
+                self._forkservers.pop(next(iter(self._forkservers))).end()
+            return found
+
+    def _look_later(self) -> None:
+        self._is_looking = True
+        timer = threading.Timer(KEPT / 2, self._end_idle)
+        timer.daemon = True
+        timer.start()
 
     def _end_idle(self) -> None:
-        """End processes that nobody has needed for long: their job has ended, and they hold its input."""
-        while True:
-            time.sleep(IDLE / 4)
-            with self._lock:
-                for key, idle in list(self._idle.items()):
-                    for each in [each for each in idle if time.monotonic() - each.since > IDLE]:
-                        idle.remove(each)
-                        each.connection.close()
-                    if not idle:
-                        del self._idle[key]
-                if not self._idle:
-                    self._is_watched = False
-                    return
-
-
-class _Idle(NamedTuple):
-    connection: Connection
-    since: float
+        """End processes that wait for long: their job has ended, or has no units left."""
+        since = time.monotonic() - KEPT
+        with self._lock:
+            for key, idle in [*self._idle.items()]:
+                for _, connection in (each for each in idle if each[0] < since):
+                    connection.close()
+                self._idle[key] = [each for each in idle if each[0] >= since]
+                if not self._idle[key]:
+                    del self._idle[key]
+            self._is_looking = False
+            if self._idle:
+                self._look_later()
 
 
 class _Forkserver:

@@ -63,8 +63,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(worker, "_processes", processes := worker._Processes())
     yield tmp_path
-    if processes._forkserver is not None:
-        processes._forkserver.end()
+    for forkserver in processes._forkservers.values():
+        forkserver.end()
 
 
 def work(project: Path, job: str = "main-1", factor: float = 2.0, versions: tuple[str, ...] = ()) -> Work:
@@ -203,7 +203,7 @@ def test_each_thread_has_a_process_of_its_own(project: Path) -> None:
 
 
 def test_processes_of_other_jobs_and_idle_ones_end(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "IDLE", 1.0)
+    monkeypatch.setattr(worker, "KEPT", 1.0)
     jobs = [f"main-{number}" for number in range(4)]
     found = [int(values(compute_batch(work(project, job), [1]))[0]["process"]) for job in jobs]
     _until_ended(found[:2])

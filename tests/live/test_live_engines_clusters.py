@@ -1,0 +1,238 @@
+"""Runs on a cluster of Dask that was there before, with TLS: the same bits, and what happens if a part of it
+dies, or does not know who asks."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from deploy_compose import make_certificates
+from engine_project import EngineProject, until
+from live_clusters import HOST, Cluster, dask_cluster
+from live_project import STUDY, LiveProject, served
+
+pytest.importorskip("distributed", reason="distributed is not installed")
+pytestmark = pytest.mark.live
+TABLE = """
+[engine]
+name = "dask"
+address = "{address}"
+ca = "{folder}/ca.pem"
+certificate = "{folder}/client.pem"
+key = "{folder}/client.key"
+"""
+MADE = {"method.tar.gz", "post.json", "setup.json", "record.json", "manifest.json"}
+"""Files of a job that say how it was made."""
+
+
+@pytest.fixture(scope="module")
+def toy() -> Iterator[EngineProject]:
+    with served(EngineProject) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def cluster(toy: EngineProject) -> Iterator[Cluster]:
+    """One that goes on after each of the runs."""
+    with dask_cluster(FAULTS=str(toy.faults)) as started:
+        yield started
+        assert started.go_on(), started.machines.said()
+
+
+@pytest.fixture
+def own_cluster(toy: EngineProject) -> Iterator[Cluster]:
+    with dask_cluster(FAULTS=str(toy.faults)) as started:
+        yield started
+
+
+@pytest.fixture
+def new_jobs(toy: EngineProject) -> Iterator[EngineProject]:
+    """Jobs that nobody has built yet."""
+    toy.mend()
+    number = len(toy.first)
+    toy.first.append("")
+    toy.ask(partitions=[f"P{number}"], fit={"groups": 20 + 12 * number})
+    yield toy
+    until(lambda: not toy.processes(), 30)
+
+
+def variables(cluster: Cluster, certificates: Path | None = None) -> dict[str, str]:
+    """Those of Dask itself."""
+    folder = certificates or cluster.certificates
+    return {
+        "SHORTLOOP_ENGINE": f"dask:{cluster.address}",
+        "DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / "ca.pem"),
+        "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT": str(folder / "client.pem"),
+        "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": str(folder / "client.key"),
+    }
+
+
+def factors(project: EngineProject) -> Counter[str]:
+    return Counter(each for each in project.computed() if each.startswith("factors"))
+
+
+def files_of(project: LiveProject) -> dict[tuple[str, str | None], dict[str, bytes]]:
+    """What each job of the last run left."""
+    folders = {
+        (job["stage"], job["participant"]): project.folder / "workdirs/main" / job["job"]
+        for job in project.summary()["jobs"]
+    }
+    return {
+        place: {
+            str(file.relative_to(folder)): file.read_bytes()
+            for file in sorted(folder.rglob("*"))
+            if file.is_file() and file.name not in MADE and "OUTPUT" not in file.parts
+        }
+        for place, folder in folders.items()
+    }
+
+
+def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
+    with served(LiveProject) as project:
+        project.run()
+        expected = files_of(project)
+    with served(LiveProject) as project:
+        project.write_study(STUDY + TABLE.format(address=cluster.address, folder=cluster.certificates))
+        done = project.ax("run", "build_pipeline")
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = files_of(project)
+        assert found.keys() == expected.keys()
+        for place, files in found.items():
+            assert files.keys() == expected[place].keys(), place
+            assert [name for name in files if files[name] != expected[place][name]] == [], place
+        assert cluster.go_on()
+        # The next one has all it needs, and asks nobody.
+        project.edit_study(cluster.address, "tls://127.0.0.1:1")
+        again = project.ax("run", "build_pipeline")
+        assert again.returncode == 0, again.stdout + again.stderr
+        assert "] built" not in again.stdout
+
+
+def test_variables_alone_do_too(new_jobs: EngineProject, cluster: Cluster) -> None:
+    done = new_jobs.ax("run", "x", **variables(cluster))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(factors(new_jobs)) == 12
+    assert cluster.go_on()
+
+
+def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, cluster: Cluster) -> None:
+    done = new_jobs.ax("run", "x", **variables(cluster))
+    assert done.returncode == 0, done.stdout + done.stderr
+    until(lambda: not cluster.job_processes(), 60)
+
+
+@pytest.mark.parametrize("whose", ["nobody", "another authority"])
+def test_who_has_no_certificate_of_it_is_refused(
+    new_jobs: EngineProject, cluster: Cluster, whose: str, tmp_path: Path
+) -> None:
+    given = variables(cluster)
+    if whose == "nobody":
+        del given["DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT"]
+        del given["DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"]
+    else:
+        given = variables(cluster, make_certificates(tmp_path / "others", HOST))
+    started = time.monotonic()
+    done = new_jobs.ax("run", "x", **given)
+    seconds = time.monotonic() - started
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "cannot be reached" in said
+    assert cluster.address in said
+    assert "certificate" in said
+    assert "Traceback" not in said
+    assert seconds < 20
+    assert not factors(new_jobs)
+
+
+def test_settings_without_a_certificate_are_refused(cluster: Cluster) -> None:
+    with served(LiveProject) as project:
+        table = TABLE.format(address=cluster.address, folder=cluster.certificates)
+        project.write_study(STUDY + "".join(table.splitlines(keepends=True)[:-2]))
+        started = time.monotonic()
+        done = project.ax("run", "build_pipeline")
+        said = done.stdout + done.stderr
+        assert done.returncode == 1
+        assert cluster.address in said
+        assert "certificate" in said
+        assert "Traceback" not in said
+        assert time.monotonic() - started < 30
+
+
+def test_edited_code_is_what_runs(new_jobs: EngineProject, cluster: Cluster) -> None:
+    steps = new_jobs.folder / "tools/steps.py"
+    before = steps.read_text()
+    sums = []
+    try:
+        for factor in ("1.5", "2.5", "1.5", "3.0"):
+            steps.write_text(before.replace("1.5", factor))
+            done = new_jobs.ax("run", "x", **variables(cluster))
+            assert done.returncode == 0, done.stdout + done.stderr
+            sums.append(sum_of_factors(new_jobs))
+    finally:
+        steps.write_text(before)
+    assert sums == pytest.approx([sums[0], sums[0] / 1.5 * 2.5, sums[0], sums[0] * 2])
+
+
+def test_projects_do_not_meet_in_it(toy: EngineProject, cluster: Cluster) -> None:
+    """Their modules have the same names."""
+    toy.mend()
+    toy.ask(partitions=["own"])
+    done = toy.ax("run", "x", **variables(cluster))
+    assert done.returncode == 0, done.stdout + done.stderr
+    own = sum_of_factors(toy)
+    with served(EngineProject) as other:
+        steps = other.folder / "tools/steps.py"
+        steps.write_text(steps.read_text().replace("1.5", "4.5"))
+        other.ask(partitions=["own"])
+        done = other.ax("run", "x", **variables(cluster))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert sum_of_factors(other) == pytest.approx(3 * own)
+
+
+def sum_of_factors(project: EngineProject) -> float:
+    """Of the last run."""
+    jobs = json.loads((project.folder / "results/x/summary.json").read_text())["jobs"]
+    (job,) = {each["job"] for each in jobs if each["stage"] == "factors"}
+    found: float = project.record(job)["facts"]["sum"]
+    return found
+
+
+def test_a_worker_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
+    new_jobs.fault("factors", 2, "hold")
+    running = new_jobs.start(variables(own_cluster)["SHORTLOOP_ENGINE"], **without_engine(own_cluster))
+    until(lambda: "factors 2" in new_jobs.computed())
+    own_cluster.kill("worker0")
+    (new_jobs.faults / "factors-2").unlink()
+    said = "".join(running.communicate(timeout=120))
+    assert running.returncode == 0, said
+    assert len(factors(new_jobs)) == 12
+    assert own_cluster.go_on()
+
+
+def test_the_scheduler_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
+    new_jobs.fault("factors", 11, "hold")
+    running = new_jobs.start(variables(own_cluster)["SHORTLOOP_ENGINE"], **without_engine(own_cluster))
+    until(lambda: "factors 11" in new_jobs.computed())
+    time.sleep(1)
+    begun = factors(new_jobs)
+    own_cluster.kill("scheduler")
+    started = time.monotonic()
+    said = "".join(running.communicate(timeout=120))
+    assert time.monotonic() - started < 30
+    assert running.returncode == 1
+    assert "the connection to Dask's scheduler is lost" in said, said
+    assert "Traceback" not in said
+    new_jobs.mend()
+    done = new_jobs.go("slices")
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = factors(new_jobs)
+    assert "factors 11" in after
+    assert len(after) + len(begun) <= 12 + 4  # what had no answer yet, and no more
+
+
+def without_engine(cluster: Cluster) -> dict[str, str]:
+    return {name: value for name, value in variables(cluster).items() if name != "SHORTLOOP_ENGINE"}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from benchmarks.options import cores
 __all__ = ["describe"]
 
 FLAGS = ("sse4_2", "avx", "avx2", "fma", "avx512f", "asimd", "sve")
-LIBRARIES = ("accelerator", "joblib", "mne", "numba", "numpy", "scikit-learn", "scipy")
+LIBRARIES = ("accelerator", "distributed", "joblib", "mne", "numba", "numpy", "ray", "scikit-learn", "scipy")
 
 
 def describe() -> dict[str, Any]:
@@ -39,13 +40,21 @@ def describe() -> dict[str, Any]:
         "memory_gb": round(int(total[1]) / 2**20, 1) if total else None,
         "load_1_min": os.getloadavg()[0],  # others at work show here
         "python": ".".join(map(str, sys.version_info[:3])),
-        "versions": {name: version(name) for name in LIBRARIES},
+        "versions": _versions(),
         "blas": [
             {"library": pool["internal_api"], "version": pool["version"], "threads": pool["num_threads"]}
             for pool in threadpool_info()
             if pool["user_api"] == "blas"
         ],
     }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _caches() -> dict[str, str]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from shortloop.types import FloatArray
 
 __all__ = ["exponent", "interleaved", "ratio", "seconds_of", "spread", "with_interval"]
+
+T = TypeVar("T")
 
 
 def seconds_of(work: Callable[[], Any]) -> float:
@@ -29,7 +31,7 @@ def seconds_of(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def interleaved(works: Mapping[str, Callable[[int], float]], runs: int) -> dict[str, list[float]]:
+def interleaved(works: Mapping[str, Callable[[int], T]], runs: int) -> dict[str, list[T]]:
     """Measure several things in turn, run after run, each run beginning with another one.
 
     A machine that slows down for a while then slows all of them, and ratios within a run stay fair.
@@ -43,11 +45,11 @@ def interleaved(works: Mapping[str, Callable[[int], float]], runs: int) -> dict[
 
     Returns
     -------
-    dict of str to list of float
+    dict of str to list
         Of each thing, one measurement a run.
     """
     names = list(works)
-    measured: dict[str, list[float]] = {name: [] for name in names}
+    measured: dict[str, list[T]] = {name: [] for name in names}
     for run in range(runs):
         first = run % len(names)
         for name in names[first:] + names[:first]:

@@ -1,0 +1,88 @@
+"""Tables of what engines cost a unit, and of the same libraries in plain use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.engines_overhead import COUNTERPARTS, TARGETS
+from benchmarks.engines_project import ENGINES
+from benchmarks.measure import ratio
+from benchmarks.write import figures, number
+
+__all__ = ["tables_of_overhead"]
+
+
+def tables_of_overhead(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Tables of what `engines_overhead.measure_overhead` found.
+
+    Parameters
+    ----------
+    result : mapping
+
+    Returns
+    -------
+    list of dict
+        As `write.write_part` takes them.
+    """
+    return [_of_engines(result), _of_plain_use(result), _of_fits(result)]
+
+
+def _of_engines(result: Mapping[str, Any]) -> dict[str, Any]:
+    columns = ["engine", "units", "start-up", "overhead a unit", "target", "met"]
+    rows = []
+    for name, each in result["engines"].items():
+        target = TARGETS[name]
+        met = "yes" if each["overhead"]["median"] <= target else "no"
+        beside = _beside(each, result["plain"].get(COUNTERPARTS[name]))
+        rows.append([name, *_cells(each), f"{target:.0f} µs", met, *beside])
+    return {
+        "title": "Engines: what a unit costs",
+        "columns": [*columns, "plain use: overhead", "ours ÷ plain"],
+        "rows": [*rows, *_absent(result, True, 8)],
+        "note": f"Units of {number(result['unit_ms']['median'])} ms of one core (sha256 of a buffer), "
+        f"{result['workers']} workers. Overhead: seconds a unit, less those of plain forks that do the same "
+        "work and nothing else, measured right before and after; on a machine that others use it can be less "
+        "than nothing. Start-up: a small first job less the same once more. Plain use is that of the next "
+        "table: for slices a Pool with large chunks, for threads of joblib loky. ours ÷ plain: of the "
+        "seconds a unit with its work.",
+    }
+
+
+def _of_plain_use(result: Mapping[str, Any]) -> dict[str, Any]:
+    rows = [[name, *_cells(each), figures(each["each"], "µs")] for name, each in result["plain"].items()]
+    return {
+        "title": "The same units in plain use",
+        "columns": ["library", "units", "start-up", "overhead a unit", "a unit with its work"],
+        "rows": [*rows, *_absent(result, False, 5)],
+        "note": "Each in a process of its own. Start-up: until the first few units were there. Where a unit "
+        "costs much, there are fewer of them.",
+    }
+
+
+def _of_fits(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "title": f"{result['fits']} small fits as one job",
+        "columns": ["engine", "seconds"],
+        "rows": [[name, figures(each["fits"], "s")] for name, each in result["engines"].items()],
+        "note": "Least squares of 40 rows each; the whole job, on workers that are there already "
+        "(slices are forked for each job).",
+    }
+
+
+def _cells(each: Mapping[str, Any]) -> list[str]:
+    return [f"{each['units']:,}", figures(each["start"], "s"), figures(each["overhead"], "µs")]
+
+
+def _beside(ours: Mapping[str, Any], peer: Mapping[str, Any] | None) -> list[str]:
+    if peer is None:
+        return ["–", "–"]
+    return [figures(peer["overhead"], "µs"), figures(ratio(ours["each"]["values"], peer["each"]["values"]))]
+
+
+def _absent(result: Mapping[str, Any], engines: bool, columns: int) -> list[list[str]]:
+    return [
+        [name, f"left out: {why}", *["–"] * (columns - 2)]
+        for name, why in result["left_out"].items()
+        if (name in ENGINES) == engines
+    ]

@@ -43,7 +43,8 @@ soak: $(READY)
 	@echo "SEED=$(SEED)"
 	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) SEED=$(SEED) \
 		$(BIN)/python -m pytest --capture=no --timeout=0 --hypothesis-seed=$(SEED) \
-		tests/live/test_live_faults_random.py tests/live/test_live_property.py tests/eeg
+		tests/live/test_live_faults_random.py tests/live/test_live_engines_random.py tests/live/test_live_property.py \
+		tests/eeg
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick)

@@ -105,11 +105,14 @@ def serve_run() -> None:
     """Serve the run on standard input until it ends."""
     order: Order = json.loads(sys.stdin.readline())
     host = _Host(order)
-    signal.signal(signal.SIGTERM, lambda number, frame: host.end())
-    threading.Thread(target=_listen, args=(host, order), daemon=True).start()
-    host.open()
-    sys.stdin.read()
-    host.end()
+    try:
+        signal.signal(signal.SIGTERM, lambda number, frame: host.end())
+        threading.Thread(target=_listen, args=(host, order), daemon=True).start()
+        host.open()
+        signal.signal(signal.SIGTERM, lambda number, frame: host.end())  # Ray has put its own there
+        sys.stdin.read()
+    finally:
+        host.end()
 
 
 def _listen(host: _Host, order: Order) -> None:

@@ -199,6 +199,7 @@ def meet(stage, unit):
     folder = Path(os.environ["FAULTS"])
     with (folder / "computed").open("a") as stream:
         stream.write(f"{stage} {unit} {os.getpid()}\\n")
+    time.sleep(float(os.environ.get("PAUSE", 0)))
     fault = folder / f"{stage}-{unit}"
     if fault.exists():
         what = fault.read_text()
@@ -219,8 +220,9 @@ def meet(stage, unit):
 class EngineProject(EmptyProject):
     """Stages with a class, with a function for each unit, of a dataset, and for all at once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pause: float = 0.0) -> None:
         super().__init__(folder)
+        self.pause = pause
         self.faults = folder / ".faults"
         self.faults.mkdir()
         methods = {
@@ -243,7 +245,7 @@ class EngineProject(EmptyProject):
         self._sessions: set[int] = set()
 
     def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "FAULTS": str(self.faults)}
+        return {**super().environment(**more), "FAULTS": str(self.faults), "PAUSE": str(self.pause)}
 
     def ask(self, **asked: Any) -> None:
         (self.folder / ".asked.json").write_text(json.dumps(asked), encoding="utf-8")

@@ -91,6 +91,7 @@ def files_of(project: LiveProject) -> dict[tuple[str, str | None], dict[str, byt
     }
 
 
+@pytest.mark.slow
 def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
     with served(LiveProject) as project:
         project.run()
@@ -119,6 +120,7 @@ def test_variables_alone_do_too(new_jobs: EngineProject, cluster: Cluster) -> No
     assert cluster.go_on()
 
 
+@pytest.mark.slow
 def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, cluster: Cluster) -> None:
     done = new_jobs.ax("run", "x", **variables(cluster))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -177,6 +179,7 @@ def test_edited_code_is_what_runs(new_jobs: EngineProject, cluster: Cluster) -> 
     assert sums == pytest.approx([sums[0], sums[0] / 1.5 * 2.5, sums[0], sums[0] * 2])
 
 
+@pytest.mark.slow
 def test_projects_do_not_meet_in_it(toy: EngineProject, cluster: Cluster) -> None:
     """Their modules have the same names."""
     toy.mend()

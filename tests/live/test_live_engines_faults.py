@@ -64,7 +64,7 @@ def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProj
 
 
 @every_engine
-@pytest.mark.parametrize("how", ["exit", "kill"])
+@pytest.mark.parametrize("how", ["kill", pytest.param("exit", marks=pytest.mark.slow)])
 def test_a_unit_that_ends_its_process_once_is_computed_again(
     project: EngineProject, engine: str, how: str
 ) -> None:
@@ -113,7 +113,9 @@ def test_a_worker_that_is_killed_is_replaced(project: EngineProject, engine: str
 
 
 @every_engine
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_run_that_is_ended_leaves_nothing_running(
     project: EngineProject, engine: str, how: signal.Signals
 ) -> None:

@@ -173,20 +173,8 @@ class DagProject(EmptyProject):
             assert (folder / "manifest.json").is_file(), job
 
     def processes(self) -> dict[str, list[int]]:
-        """The server and the processes below it, by what they are."""
-        tree = _process_tree()
-        here = str(self.folder.resolve())
-        called = [
-            p
-            for p, each in tree.items()
-            if f" {each.command}".rstrip().endswith(("/ax server", " ax server"))
-        ]
-        server = [p for p in called if tree[p].cwd == here and tree[p].parent not in called]
-        runner = [p for p, each in tree.items() if each.parent in server and "/runner.py " in each.command]
-        method = [p for p, each in tree.items() if each.parent in runner and each.group == p]
-        slices = [p for p, each in tree.items() if each.parent in method and " analysis(" in each.command]
-        board = [p for p, each in tree.items() if " board-server for " in each.command and each.cwd == here]
-        return {"server": server, "runner": runner, "method": method, "slice": slices, "board": board}
+        """As of `server_processes`."""
+        return server_processes(self.folder)
 
     def alive(self) -> list[str]:
         """Command lines of all processes that work in the project."""
@@ -203,6 +191,21 @@ class DagProject(EmptyProject):
         super().stop_server()
         for process in self.processes()["board"]:  # of servers that were killed, which it outlives
             os.kill(process, signal.SIGKILL)
+
+
+def server_processes(folder: Path) -> dict[str, list[int]]:
+    """The server of a project and the processes below it, by what they are."""
+    tree = _process_tree()
+    here = str(folder.resolve())
+    called = [
+        p for p, each in tree.items() if f" {each.command}".rstrip().endswith(("/ax server", " ax server"))
+    ]
+    server = [p for p in called if tree[p].cwd == here and tree[p].parent not in called]
+    runner = [p for p, each in tree.items() if each.parent in server and "/runner.py " in each.command]
+    method = [p for p, each in tree.items() if each.parent in runner and each.group == p]
+    slices = [p for p, each in tree.items() if each.parent in method and " analysis(" in each.command]
+    board = [p for p, each in tree.items() if " board-server for " in each.command and each.cwd == here]
+    return {"server": server, "runner": runner, "method": method, "slice": slices, "board": board}
 
 
 def setup_of(job: Path) -> dict[str, Any]:

@@ -1,0 +1,159 @@
+"""Processes of engines killed at random moments: the next run ends well, with right values, and nothing is
+left running.
+
+KILLS says how many, SEED which; ``make soak`` asks for many.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from engine_project import EngineProject, parent_of, until
+from toy_project import server_processes
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif("KILLS" not in os.environ, reason="takes minutes: `make soak` does it"),
+]
+
+KILLS = int(os.environ.get("KILLS", "8"))
+SEED = int(os.environ.get("SEED") or 0)
+PAUSE = 0.05  # s that a unit takes
+COUNT = 40  # units of a job
+GROUPS = 40  # of the first run; each has one more
+LIBRARIES = {"joblib": "joblib", "dask": "distributed", "ray": "ray"}
+ENGINES = [name for name, library in LIBRARIES.items() if find_spec(library)]
+SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "SIGINT": signal.SIGINT}
+VICTIMS = ("unit", "unit", "forkserver", "worker", "host", "method", *SIGNALS)
+ENDS_WELL = {"unit", "forkserver", "worker"}
+"""Victims without which a run goes on."""
+Values = dict[str, np.ndarray]
+
+
+class Attack:
+    """Kills processes of a project, one after the other, and counts them."""
+
+    def __init__(self, project: EngineProject, rng: random.Random, expected: Values) -> None:
+        self.project, self.rng, self.expected = project, rng, expected
+        self.kills: Counter[str] = Counter()
+        self.runs = 0
+
+    def once(self) -> str:
+        """Run new jobs, kill something on the way, and run again; what was done."""
+        project, rng = self.project, self.rng
+        groups = GROUPS + self.runs
+        project.ask(partitions=[f"P{self.runs}"], factors={"count": COUNT}, fit={"groups": groups})
+        project.mend()
+        self.runs += 1
+        engine, victim, after = rng.choice(ENGINES), rng.choice(VICTIMS), rng.uniform(0, 2)
+        again, since = rng.choice([*ENGINES, "slices"]), rng.choice(["its start", "its first unit"])
+        what = f"{engine}, {victim} {after:.2f} s after {since}, then {again}"
+        running = project.start(engine)
+        if since == "its first unit":
+            until(lambda: project.computed() or running.poll() is not None)
+        hit = self.kill(victim, running, after)
+        said = "".join(running.communicate(timeout=120))
+        if victim in SIGNALS:
+            assert not hit or running.returncode != 0, what
+        else:
+            assert running.returncode in ((0,) if victim in ENDS_WELL or not hit else (0, 1)), what + said
+        assert "Traceback" not in said, what + said
+        self.all_have_ended(what)
+        done = project.go(again)
+        assert done.returncode == 0, what + done.stdout + done.stderr
+        self.check(groups, what)
+        self.all_have_ended(what)
+        self.kills[f"{engine} {victim}"] += hit
+        return what + ("" if hit else " (there was none)")
+
+    def kill(self, victim: str, running: subprocess.Popen[str], after: float) -> bool:
+        deadline = time.monotonic() + after
+        while time.monotonic() < deadline and running.poll() is None:
+            time.sleep(0.002)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and running.poll() is None:
+            if victim in SIGNALS:
+                running.send_signal(SIGNALS[victim])
+                return True
+            found = self.find(victim)
+            if found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.rng.choice(found), signal.SIGKILL)
+                    return True
+        return False
+
+    def all_have_ended(self, what: str) -> None:
+        deadline = time.monotonic() + 30
+        while (left := self.project.processes()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not left, f"{what}: these are left: {left}"
+
+    def find(self, victim: str) -> list[int]:
+        if victim == "method":
+            return server_processes(self.project.folder)["method"]
+        if victim == "worker":
+            return sorted(self.project.workers())
+        found = self.project.processes()
+        if victim == "host":
+            return [process for process, command in found.items() if "engines.host" in command]
+        all_of_them = {process for process, command in found.items() if "engines.forkserver" in command}
+        units = {process for process in all_of_them if parent_of(process) in all_of_them}
+        return sorted(units if victim == "unit" else all_of_them - units)
+
+    def check(self, groups: int, what: str) -> None:
+        found = values_of(self.project)
+        expected = {**self.expected, "lines": self.expected["lines"][:groups]}
+        for name, values in expected.items():
+            np.testing.assert_array_equal(found[name], values, err_msg=f"{what}: {name}")
+
+
+def values_of(project: EngineProject) -> Values:
+    """What the last job of the last run left."""
+    folder = max(
+        (project.folder / "workdirs/main" / job for job in project.jobs() if is_page(project, job)),
+        key=lambda folder: int(folder.name.rpartition("-")[2]),
+    )
+    return {name: np.load(folder / f"{name}.npy") for name in ("lines", "values", "sums")}
+
+
+def is_page(project: EngineProject, job: str) -> bool:
+    return bool(project.jobs()[job]["parts"]["method"] == "methods.page")
+
+
+@contextmanager
+def served(pause: float = 0.0) -> Iterator[EngineProject]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = EngineProject(Path(folder), pause)
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()
+
+
+def test_kills_at_random() -> None:
+    print(f"SEED={SEED}")
+    with served() as reference:
+        reference.ask(partitions=["P"], factors={"count": COUNT}, fit={"groups": GROUPS + 3 * KILLS})
+        done = reference.go("slices")
+        assert done.returncode == 0, done.stdout + done.stderr
+        expected = values_of(reference)
+    with served(PAUSE) as project:
+        attack = Attack(project, random.Random(SEED), expected)
+        while attack.kills.total() < KILLS and attack.runs < 3 * KILLS:
+            print(attack.once(), flush=True)
+    print(f"killed {dict(attack.kills)}")
+    assert attack.kills.total() == KILLS

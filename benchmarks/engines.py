@@ -1,4 +1,4 @@
-"""Engines: what a unit costs on each of them, and beside each what the same library costs in plain use."""
+"""Engines: what a unit costs on each of them and in plain use of the same library, and how they scale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from benchmarks.engines_overhead import measure_overhead
 from benchmarks.engines_project import EngineProject
-from benchmarks.engines_tables import tables_of_overhead
+from benchmarks.engines_speedup import measure_speedup
+from benchmarks.engines_tables import table_of_speedup, tables_of_overhead
 from benchmarks.options import Options
 
 __all__ = ["run"]
@@ -23,11 +24,13 @@ def run(options: Options) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``overhead``, as of `measure_overhead`; ``tables``.
+        ``overhead``, as of `measure_overhead`; ``speedup``, as of `measure_speedup`; ``tables``.
     """
     folder = options.folder / "engines"
     if folder.exists():  # an earlier benchmark was interrupted
         shutil.rmtree(folder)
     with EngineProject(folder) as project:
         overhead = measure_overhead(options, project)
-    return {"overhead": overhead, "tables": tables_of_overhead(overhead)}
+        speedup = measure_speedup(options, project)
+    tables = [*tables_of_overhead(overhead), table_of_speedup(speedup)]
+    return {"overhead": overhead, "speedup": speedup, "tables": tables}

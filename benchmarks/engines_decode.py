@@ -11,7 +11,7 @@ from shortloop.worker.stage import File, Out, Stage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["WORKS", "Decode", "opened"]
+__all__ = ["FOLDS", "WORKS", "Decode", "opened"]
 
 WORKS = {
     "train": "training a bin of power",
@@ -21,7 +21,7 @@ WORKS = {
 """What a unit is, by name of the work."""
 CLASSES = 3
 PER_UNIT = 50  # permutations re-tallied at once, as in the stage
-FOLDS = 5
+FOLDS = 5  # of retrain
 
 Work = Callable[[int], "np.ndarray"]
 
@@ -79,11 +79,13 @@ class Decode(Stage):
 
 def _training(data: np.ndarray, labels: np.ndarray) -> Work:
     """Weights of the classifiers of a bin, as `ours.train` leaves them."""
+    import numpy as np
+
     from benchmarks import ours
 
     folds = ours.folds_of(labels)
     ours.ready()
-    return lambda unit: ours.train(data[unit % len(data)], labels, folds).weights
+    return lambda unit: np.asarray(ours.train(data[unit % len(data)], labels, folds).weights, dtype=float)
 
 
 def _permuting(data: np.ndarray, labels: np.ndarray) -> Work:

@@ -187,6 +187,7 @@ class EngineProject(ProjectCopy):
     def _serve(self, slices: int) -> None:
         if slices != self._slices:
             self._server.close()
+            self.forget()  # arrays of many jobs fill a disk
             self._server.enter_context(self.server(slices))
             self._slices = slices
 

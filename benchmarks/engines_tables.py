@@ -1,16 +1,17 @@
-"""Tables of what engines cost a unit, and of the same libraries in plain use."""
+"""Tables of what engines cost a unit, of the same libraries in plain use, and of speed-up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.engines_decode import WORKS
 from benchmarks.engines_overhead import COUNTERPARTS, TARGETS
 from benchmarks.engines_project import ENGINES
 from benchmarks.measure import ratio
 from benchmarks.write import figures, number
 
-__all__ = ["tables_of_overhead"]
+__all__ = ["table_of_speedup", "tables_of_overhead"]
 
 
 def tables_of_overhead(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -26,6 +27,40 @@ def tables_of_overhead(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         As `write.write_part` takes them.
     """
     return [_of_engines(result), _of_plain_use(result), _of_fits(result)]
+
+
+def table_of_speedup(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Table of what `engines_speedup.measure_speedup` found.
+
+    Parameters
+    ----------
+    result : mapping
+
+    Returns
+    -------
+    dict
+        As `write.write_part` takes it.
+    """
+    rows = []
+    for work, systems in result["works"].items():
+        for system, by_workers in systems.items():
+            for workers, each in by_workers.items():
+                speedup = each["speedup"]
+                interval = "–" if speedup["low"] is None else f"{speedup['low']:.2f}–{speedup['high']:.2f}"
+                efficiency = f"{100 * speedup['mean'] / int(workers):.0f} %"
+                cells = [figures(each["seconds"], "s"), f"{speedup['mean']:.2f}", interval, efficiency]
+                rows.append([WORKS[work], system, workers, *cells])
+    rows += [["", name, f"left out: {why}", *["–"] * 4] for name, why in result["left_out"].items()]
+    units = ", ".join(f"{WORKS[work]}: {count:,}" for work, count in result["units"].items())
+    return {
+        "title": "Speed-up over workers, on each engine",
+        "columns": ["a unit", "on", "workers", "seconds", "speed-up", "95 % interval", "efficiency"],
+        "rows": rows,
+        "note": f"Units: {units}. Whole jobs, on workers that are there and have loaded what they need, over "
+        "the same job on one slice in the same run: geometric mean over runs, Student's t interval of the "
+        "logarithms. The Pool computes the units alone, forked from a process that has opened everything; it "
+        "keeps nothing. All compute the same bits.",
+    }
 
 
 def _of_engines(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
+import tempfile
 import time
+from collections.abc import Iterator
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from benchmarks import engines_overhead, ours
+from benchmarks.__main__ import main
+from benchmarks.engines_decode import WORKS, opened
 from benchmarks.engines_overhead import COUNTERPARTS, TARGETS, floor_seconds, overhead
 from benchmarks.engines_plain import PEERS, is_there, plain
-from benchmarks.engines_project import ENGINES
+from benchmarks.engines_plot import LOOKS
+from benchmarks.engines_project import ENGINES, EngineProject
+from benchmarks.engines_speedup import SYSTEMS, Decoding, ladder, speedups
 from benchmarks.engines_spin import bytes_for, spin
-from benchmarks.engines_tables import tables_of_overhead
-from benchmarks.measure import spread
+from benchmarks.engines_tables import table_of_speedup, tables_of_overhead
+from benchmarks.measure import spread, with_interval
+from benchmarks.options import Options
+from benchmarks.thesis_data import QUICK, simulate
+from shortloop.eeg.decoding.metrics.scores import recall_scores
+from shortloop.eeg.decoding.permute import permuted_labels
 
 
 def test_overhead_is_what_the_work_does_not_explain() -> None:
@@ -110,3 +125,140 @@ def test_tables_compare_runs_with_each_other_and_say_what_is_left_out() -> None:
     assert fits["rows"] == [["slices", "0.400 s (0.400–0.400)"], ["joblib", "0.400 s (0.400–0.400)"]]
     for table in (engines, peers, fits):
         assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+
+
+@pytest.mark.parametrize(
+    ("most", "steps"),
+    [
+        (1, [1]),
+        (2, [1, 2]),
+        (3, [1, 2, 3]),
+        (4, [1, 2, 3, 4]),
+        (6, [1, 2, 3, 4, 6]),
+        (32, [1, 2, 3, 4, 8, 16, 32]),
+    ],
+)
+def test_all_workers_are_measured_and_some_between(most: int, steps: list[int]) -> None:
+    assert ladder(most) == steps
+
+
+def test_speed_up_is_over_one_slice_of_the_same_run() -> None:
+    # The machine was four times slower in the second run; speed-up does not see it.
+    seconds = {"slices": {1: [10.0, 40.0], 2: [5.0, 20.0]}, "ray": {1: [12.5, 50.0], 2: [8.0, 20.0]}}
+    found = speedups(seconds, seconds["slices"][1])
+    assert found["slices"]["1"]["speedup"]["values"] == [1.0, 1.0]
+    assert found["slices"]["2"]["speedup"] == with_interval([2.0, 2.0])
+    assert found["ray"]["1"]["speedup"]["mean"] == pytest.approx(0.8)
+    # Student's t with one degree of freedom, of the logarithms of 1.25 and 2.
+    half = 12.7062 * math.log(2.0 / 1.25) / 2
+    middle = math.sqrt(1.25 * 2.0)
+    two = found["ray"]["2"]["speedup"]
+    assert (two["mean"], two["low"], two["high"]) == pytest.approx(
+        (middle, middle * math.exp(-half), middle * math.exp(half)), rel=1e-4
+    )
+    assert found["ray"]["2"]["seconds"]["median"] == 14.0
+    alone = speedups({"slices": {1: [3.0]}}, [3.0])["slices"]["1"]["speedup"]
+    assert (alone["mean"], alone["low"], alone["high"]) == (1.0, None, None)
+
+
+def test_table_of_speed_up_has_a_row_for_each_number_of_workers() -> None:
+    seconds = {"slices": {1: [10.0, 10.0], 4: [2.5, 2.5]}}
+    works = {work: speedups(seconds, [10.0, 10.0]) for work in WORKS}
+    units = dict.fromkeys(WORKS, 1200)
+    table = table_of_speedup({"works": works, "units": units, "left_out": {"ray": "ray is not installed"}})
+    assert len(table["rows"]) == 2 * len(WORKS) + 1
+    assert table["rows"][1] == [
+        WORKS["train"], "slices", "4", "2.50 s (2.50–2.50)", "4.00", "4.00–4.00", "100 %",
+    ]  # fmt: skip
+    assert table["rows"][-1][1:3] == ["ray", "left out: ray is not installed"]
+    assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+
+
+def test_units_are_those_of_the_stages(tmp_path: Path) -> None:
+    decoding = Decoding(tmp_path, 2, QUICK, blocks=2, labellings=3)
+    assert decoding.units == {"train": 2 * QUICK.bins, "permute": 4, "retrain": 3}
+    works = {work: opened(work, file) for work, file in decoding.files.items()}
+    for work, compute in works.items():
+        last = compute(decoding.units[work] - 1)
+        assert list(last.shape) == decoding.shapes[work]
+        assert last.dtype == np.float64
+        assert np.array_equal(last, compute(decoding.units[work] - 1))
+        assert not np.array_equal(last, compute(0))
+    # The second participant's first bin, and permutations 50 to 99 of the second participant.
+    person = simulate(2, QUICK)
+    folds = ours.folds_of(person.labels)
+    weights = ours.train(person.study[0], person.labels, folds).weights
+    assert np.array_equal(works["train"](QUICK.bins), weights)
+    votes = np.load(decoding.files["permute"])[1]
+    shuffled = permuted_labels(person.labels, 100, seed=0, names=("bench",))
+    assert np.array_equal(works["permute"](3), recall_scores(votes, shuffled)[50:])
+
+
+def test_every_system_has_a_look_of_its_own() -> None:
+    assert LOOKS.keys() == SYSTEMS.keys()
+    for what in zip(*LOOKS.values(), strict=True):
+        assert len({*what}) == len(LOOKS)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as made:
+        yield Path(made)
+
+
+@pytest.mark.slow
+@pytest.mark.live
+@pytest.mark.timeout(1800)
+def test_the_part_measures_engines_and_peers(folder: Path) -> None:
+    assert main(["engines", "--quick", "--runs", "1", "--folder", str(folder)]) == 0
+    found = json.loads((folder / "engines.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert not (folder / "engines").exists()
+    there = {name for name, library in ENGINES.items() if is_there(library)}
+    cost = found["overhead"]
+    assert {*cost["engines"], *cost["plain"], *cost["left_out"]} == ENGINES.keys() | PEERS.keys()
+    assert {*cost["engines"]} == there
+    assert {*cost["plain"]} == {name for name, peer in PEERS.items() if is_there(peer.library)}
+    floor = cost["unit_ms"]
+    assert floor["min"] > 0
+    for name, each in {**cost["engines"], **cost["plain"]}.items():
+        assert each["each"]["min"] > 0, name
+        lowest, highest = (1e3 * floor[end] / cost["workers"] for end in ("min", "max"))
+        explained = each["each"]["median"] - each["overhead"]["median"]
+        assert lowest - 1e-6 <= explained <= highest + 1e-6, name
+    assert all(each["fits"]["min"] > 0 for each in cost["engines"].values())
+    speedup = found["speedup"]
+    for systems in speedup["works"].values():
+        assert {*systems} == {name for name, engine in SYSTEMS.items() if not engine or engine in there}
+        assert systems["slices"]["1"]["speedup"]["values"] == [1.0]
+        assert all([*map(int, each)] == speedup["ladder"] for each in systems.values())
+    page = (folder / "tables.md").read_text(encoding="utf-8")
+    for table in found["tables"]:
+        assert f"### {table['title']}" in page
+        assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+    with Image.open(folder / "engines.png") as image:
+        assert min(image.size) > 300
+    assert (folder / "engines.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.slow
+@pytest.mark.live
+def test_what_is_not_installed_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines_overhead, "is_there", lambda library: not library)
+    with EngineProject(folder / "project") as project:
+        found = engines_overhead.measure_overhead(Options(folder, runs=1, quick=True), project)
+    assert {*found["engines"]} == {"slices"}
+    assert found["left_out"]["dask"] == found["left_out"]["Dask: Client.map, gather"]
+    assert found["left_out"]["ray"] == "ray is not installed"
+    assert all(name.startswith("Pool") for name in found["plain"])
+
+
+@pytest.mark.slow
+@pytest.mark.live
+def test_a_job_that_fails_is_no_measurement(folder: Path) -> None:
+    with EngineProject(folder / "project") as project:
+        method = folder / "project" / "methods" / "a_fit.py"
+        text = method.read_text(encoding="utf-8").replace('return {"slope"', '1 / 0\n    return {"slope"')
+        method.write_text(text, encoding="utf-8")
+        with pytest.raises(RuntimeError, match=r"slices: (.*\n)*.*ZeroDivisionError"):
+            project.build("slices", 1, [("fit", {"count": 2})])

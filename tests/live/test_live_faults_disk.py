@@ -16,7 +16,7 @@ from toy_project import DagProject, chains, expected
 pytestmark = pytest.mark.live
 
 SIZE = 5_000_000
-INODES = 600
+INODES = 900
 
 
 @pytest.fixture(scope="module")

@@ -184,6 +184,7 @@ def _engine(engine: Mapping[str, Any]) -> Rows:
     words = [f"{engine['name']} {engine.get('version', '')}".strip()]
     words += [f"at {engine['where']}"] if engine.get("where", HERE) != HERE else []
     words += [f"{engine['workers']} workers"]
+    words += [f"{engine['early']} units before the job began"] if engine.get("early") else []
     yield "engine", ", ".join(words)
     for host, processes in engine.get("processes", {}).items():
         yield f"on {host}", f"{processes} processes"

@@ -7,11 +7,11 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["Batches"]
+__all__ = ["Batches", "costliest"]
 
 MOMENT = 0.5  # s that a batch is to take: a worker is told what comes next, and says how far it is
 LOSSES = 3  # of workers that had a unit
-TAIL = 2  # batches for each worker that the rest is good for, so that all end at about the same time
+TAIL = 2
 
 
 class Batches:
@@ -30,17 +30,29 @@ class Batches:
     message : float, default 0
         Seconds that handing out a batch takes, one after the other: batches are long enough for all workers
         to be kept busy in spite of it.
+    tail : int, default 2
+        Batches for each worker that the rest is good for, so that all end at about the same time.
+    opening : float, default 0
+        Seconds that a worker takes to be ready for the job: a batch is not to be shorter.
     """
 
     def __init__(
-        self, costs: Sequence[float], units: Sequence[int], workers: int, message: float = 0.0
+        self,
+        costs: Sequence[float],
+        units: Sequence[int],
+        workers: int,
+        message: float = 0.0,
+        tail: int = TAIL,
+        opening: float = 0.0,
     ) -> None:
         self._costs = costs
         self._waiting = sorted(units, key=lambda unit: (costs[unit], -unit))  # the next one is the last
         self._cost_waiting = float(sum(costs[unit] for unit in units))
         self._workers = max(workers, 1)
-        self._least = self._workers * message
+        self._least = max(self._workers * message, opening)
+        self._tail = tail
         self._lock = threading.Lock()
+        self._out = 0
         self._seconds = self._cost_done = 0.0
         self._units_done = 0
         self._lost: Counter[int] = Counter()
@@ -64,6 +76,7 @@ class Batches:
                 taken += self._expected(unit)
                 self._cost_waiting -= self._costs[unit]
                 batch.append(unit)
+            self._out += bool(batch)
             return batch
 
     def done(self, units: Sequence[int], seconds: float) -> None:
@@ -75,6 +88,18 @@ class Batches:
             Its units.
         seconds : float
             How long that took, in its worker.
+        """
+        with self._lock:
+            self._out -= 1
+        self.measured(units, seconds)
+
+    def measured(self, units: Sequence[int], seconds: float) -> None:
+        """How long units took that were not handed out here.
+
+        Parameters
+        ----------
+        units, seconds
+            As of `done`.
         """
         with self._lock:
             self._seconds += seconds
@@ -95,10 +120,23 @@ class Batches:
             Those whose workers were lost too often for that to be chance.
         """
         with self._lock:
+            self._out -= 1
             self._waiting += sorted(units, key=lambda unit: (self._costs[unit], -unit))
             self._cost_waiting += sum(self._costs[unit] for unit in units)
             self._lost.update(units)
             return [unit for unit in units if self._lost[unit] >= LOSSES]
+
+    @property
+    def out(self) -> int:
+        """How many batches are handed out and neither done nor put back."""
+        with self._lock:
+            return self._out
+
+    def stop(self) -> None:
+        """Hand out no more."""
+        with self._lock:
+            self._waiting.clear()
+            self._cost_waiting = 0.0
 
     def has_next(self) -> bool:
         """Whether there are units that are not handed out.
@@ -113,7 +151,8 @@ class Batches:
     def _most(self) -> float:
         """Seconds that the next batch may take."""
         rest = self._cost_waiting * self._rate() + len(self._waiting) * self._each()
-        return max(min(max(MOMENT, 2 * self._least), rest / (TAIL * self._workers)), self._least)
+        most = max(min(max(MOMENT, 2 * self._least), rest / (self._tail * self._workers)), self._least)
+        return most * (1 + 1e-9)  # a sum of what is left may be rounded up
 
     def _expected(self, unit: int) -> float:
         """Seconds that a unit takes, as far as is known: nothing is, before one was computed."""
@@ -128,3 +167,19 @@ class Batches:
     def _each(self) -> float:
         """Seconds of a unit, if all of them cost nothing."""
         return self._seconds / self._units_done if self._units_done and not self._cost_done else 0.0
+
+
+def costliest(costs: Sequence[float]) -> int:
+    """The unit that is handed out first.
+
+    Parameters
+    ----------
+    costs : sequence of float
+        What each unit costs.
+
+    Returns
+    -------
+    int
+        Its number.
+    """
+    return max(range(len(costs)), key=lambda unit: (costs[unit], -unit))

@@ -172,9 +172,9 @@ class Checkpoint:
         return len(self._costs)
 
     def start(self) -> None:
-        """Begin to hand out units. Call it when all arrays are made, before the slices fork."""
+        """Begin to hand out units that are left. Call it when all arrays are made, before the slices fork."""
         left = self.left()
-        self._started = Units([self._costs[unit] for unit in left]), left
+        self._started, self._numbers = (Units([self._costs[unit] for unit in left]), left), None
 
     def __iter__(self) -> Iterator[int]:
         assert self._started is not None, "start() comes first"

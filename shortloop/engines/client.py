@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
-import secrets
-import time
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection
-from pathlib import Path
-from typing import Any, Unpack, cast
+from multiprocessing.connection import Connection
+from typing import Any, cast
 
+from shortloop.engines.calling import called, gone, hint_of, packed
 from shortloop.engines.facts import Facts, check_alike, facts_here
-from shortloop.engines.messages import Asked, EngineNote, JobWork, UnitsDone, Work
+from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, UnitsDone
+from shortloop.engines.note import early_results
+from shortloop.engines.spool import Spool
 from shortloop.errors import TransientError
 from shortloop.jobs.store.notes import put_notes
 from shortloop.plain import Plain
 from shortloop.worker.threads import Pool
 
 __all__ = ["Computing", "UnitFailed"]
-
-PATIENCE = 30.0  # s until the process of the engine listens
-LOOK_EVERY = 0.02  # s
-SAID = 25  # lines of a log
 
 
 class UnitFailed(RuntimeError):
@@ -36,7 +30,7 @@ class Computing:
 
     Parameters
     ----------
-    engine : EngineNote
+    engine : EngineNote or None
         As of `engine_of_run`.
     what : str
         What messages call the job: its stage and partition.
@@ -44,7 +38,7 @@ class Computing:
         What messages call a unit.
     """
 
-    def __init__(self, engine: EngineNote, what: str, unit_name: Callable[[int], str]) -> None:
+    def __init__(self, engine: EngineNote | None, what: str, unit_name: Callable[[int], str]) -> None:
         self._engine = engine
         self._what = what
         self._unit_name = unit_name
@@ -52,6 +46,7 @@ class Computing:
         self._hosts: dict[str, int] = {}
         self._kernels: dict[str, list[str]] = {}
         self._cpu_seconds = 0.0
+        self._early = 0
         self._here: Facts | None = None
         self.threads: list[Pool] = []
         """Thread pools of the workers."""
@@ -64,12 +59,15 @@ class Computing:
         dict
             Plain data.
         """
-        found: dict[str, Plain] = {"name": self._engine["name"], **self._said}
+        found: dict[str, Plain] = {"name": SLICES if self._engine is None else self._engine["name"]}
+        found |= self._said
         found |= {"processes": dict(self._hosts), "kernels": dict(self._kernels)}
+        if self._early:
+            found["early"] = self._early
         return {**found, "cpu_seconds": round(self._cpu_seconds, 2)}
 
     def units(
-        self, costs: Sequence[float], units: Sequence[int], **work: Unpack[JobWork]
+        self, costs: Sequence[float], units: Sequence[int], work: JobWork
     ) -> Iterator[tuple[int, object]]:
         """Have units computed.
 
@@ -79,8 +77,8 @@ class Computing:
             Of all units of the job.
         units : sequence of int
             Those to be computed.
-        **work
-            As of `JobWork`.
+        work : JobWork
+            What workers must know of the job.
 
         Yields
         ------
@@ -96,30 +94,59 @@ class Computing:
         TransientError
             If the engine cannot be had, or is gone, or a worker is not like this machine.
         """
-        libraries = [*cast("dict[str, str]", work["task"]["versions"])]
-        with self._connected() as host:
-            sent = Work(f"{work['folder']} {secrets.token_hex(8)}", pickle.dumps(work))
-            asked: Asked = {
-                "work": sent,
-                "costs": costs,
-                "units": units,
-                "asked": self._engine["asked"],
-            }
+        engine, left = self._engine, {*units}
+        assert engine is not None
+        with called(engine) as host:
+            asked: Asked = {"work": packed(work), "costs": costs, "units": units, "asked": engine["asked"]}
             host.send_bytes(pickle.dumps(asked))
-            while (said := self._heard(host)) is not None:
+            while (said := self._heard(host, engine)) is not None:
                 if "computed" in said:
-                    done: UnitsDone = pickle.loads(self._bytes(host))
-                    self._check(done, libraries)
-                    yield from zip(done["units"], done["values"], strict=True)
-                    self._see_failure(done)
+                    yield from self._taken(_bytes(host, engine), left, said["early"], work)
 
-    def _heard(self, host: Connection) -> dict[str, Any] | None:
+    def early(self, units: Sequence[int], work: JobWork) -> Iterator[tuple[int, object]]:
+        """Units that an engine has computed for a run that was cut off before the job began; none, if its
+        workers were not like this machine.
+
+        Parameters
+        ----------
+        units, work
+            As of `units`.
+
+        Yields
+        ------
+        unit, given
+            As `units`.
+
+        Raises
+        ------
+        UnitFailed
+            As `units`.
+        """
+        file = early_results() / packed(work).what
+        if file.is_file():
+            left, spool = {*units}, Spool(file)
+            with contextlib.closing(spool), contextlib.suppress(TransientError):
+                for number in range(len(spool)):
+                    yield from self._taken(spool.read(number).data, left, True, work)
+
+    def _taken(self, data: bytes, left: set[int], early: bool, work: JobWork) -> Iterator[tuple[int, object]]:
+        """Those units of a batch that are left: the job may have others from elsewhere."""
+        done: UnitsDone = pickle.loads(data)
+        self._check(done, [*cast("dict[str, str]", work["task"]["versions"])])
+        for unit, given in zip(done["units"], done["values"], strict=True):
+            if unit in left:
+                left.remove(unit)
+                self._early += early
+                yield unit, given
+        self._see_failure(done)
+
+    def _heard(self, host: Connection, engine: EngineNote) -> dict[str, Any] | None:
         """What the engine's process says next; None at the end."""
-        said: dict[str, Any] = pickle.loads(self._bytes(host))
+        said: dict[str, Any] = pickle.loads(_bytes(host, engine))
         if "wrong" in said:
             raise TransientError(said["wrong"])
         if "broken" in said:
-            raise TransientError("the engine has failed", found=said["broken"].strip(), hint=self._hint())
+            raise TransientError("the engine has failed", found=said["broken"].strip(), hint=hint_of(engine))
         if "failed" in said:
             names = ", ".join(map(self._unit_name, said["failed"]))
             raise UnitFailed(f"{names} ({self._what}): {said['how']}, each time that it was tried")
@@ -134,7 +161,7 @@ class Computing:
         if facts is not None:
             if self._here is None:
                 self._here = facts_here(libraries)
-            check_alike(self._here, facts, self._engine["other_kernels"])
+            check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
             self._hosts[facts["host"]] = self._hosts.get(facts["host"], 0) + 1
             for library, code in facts["kernels"].items():
                 if code not in self._kernels.setdefault(library, []):
@@ -152,43 +179,9 @@ class Computing:
             name = "to open the stage" if unit is None else self._unit_name(unit)
             raise UnitFailed(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
 
-    def _connected(self) -> Connection:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return Client(self._engine["address"], "AF_UNIX", bytes.fromhex(self._engine["secret"]))
-            except (OSError, EOFError, AuthenticationError) as error:
-                if not _is_alive(self._engine["process"]) or time.monotonic() > deadline:
-                    raise self._gone() from error
-                time.sleep(LOOK_EVERY)
 
-    def _bytes(self, host: Connection) -> bytes:
-        try:
-            return host.recv_bytes()
-        except (EOFError, OSError):
-            raise self._gone() from None
-
-    def _gone(self) -> TransientError:
-        lines = []
-        with contextlib.suppress(OSError):
-            lines = Path(self._engine["log"]).read_text(encoding="utf-8", errors="replace").splitlines()
-        return TransientError(
-            "the process of the engine has ended",
-            found="\n    ".join(["", *lines[-SAID:]]) if lines else None,
-            hint=self._hint(),
-        )
-
-    def _hint(self) -> str:
-        return f"run again: units that are done are kept. {self._engine['log']} has what was said"
-
-
-def _is_alive(process: int) -> bool:
+def _bytes(host: Connection, engine: EngineNote) -> bytes:
     try:
-        os.kill(process, 0)
-    except OSError:
-        return False
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
-    return fields.rpartition(")")[2].split()[0] != "Z"
+        return host.recv_bytes()
+    except (EOFError, OSError):
+        raise gone(engine) from None

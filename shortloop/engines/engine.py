@@ -48,6 +48,20 @@ class Engine(ABC):
         int
         """
 
+    def shares(self, asked: Mapping[str, Plain]) -> bool:
+        """Whether batches of several jobs share its workers; else each job has as many of its own.
+
+        Parameters
+        ----------
+        asked : mapping
+            As of `compute`.
+
+        Returns
+        -------
+        bool
+        """
+        return True
+
     @abstractmethod
     def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
         """Compute batches until there are no more; in the order in which they are done.

@@ -16,11 +16,13 @@ import threading
 import traceback
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn, cast
 
+from shortloop.engines.ahead import Ahead
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Engine
-from shortloop.engines.messages import Asked, Order
+from shortloop.engines.messages import Asked, Coming, Order
 from shortloop.engines.registry import open_engine
 from shortloop.errors import InputError
 from shortloop.settings.engine import EngineSettings
@@ -37,6 +39,7 @@ class _Host:
         self._is_there = threading.Event()
         self._opened: Engine | None = None
         self._wrong: BaseException | None = None
+        self._ahead = Ahead(self.engine, Path(order["early"]))
 
     def engine(self) -> Engine:
         """The engine, when it is there."""
@@ -58,12 +61,25 @@ class _Host:
                     _say(job, broken=traceback.format_exc())
 
     def _compute(self, job: Connection) -> None:
-        asked: Asked = pickle.loads(job.recv_bytes())
+        said: Asked | Coming = pickle.loads(job.recv_bytes())
+        if "coming" in said:
+            self._ahead.coming(cast("Coming", said))
+            return
         engine = self.engine()
-        workers = engine.workers(asked["asked"])
+        workers = engine.workers(said["asked"])
         _say(job, engine=engine.described(), workers=workers)
-        batches = Batches(asked["costs"], asked["units"], workers, engine.message)
-        with contextlib.closing(engine.compute(asked["work"], batches, asked["asked"])) as computed:  # type: ignore[type-var]
+        left = {*said["units"]}
+        early = self._ahead.of(said["work"])
+        with contextlib.closing(early.batches) as there:
+            for batch in there:
+                left.difference_update(batch.units)
+                _say(job, computed=batch.units, early=True)
+                job.send_bytes(batch.data)
+        batches = Batches(said["costs"], sorted(left), workers, engine.message)
+        with (
+            self._ahead.after(batches),
+            contextlib.closing(engine.compute(early.work, batches, said["asked"])) as computed,  # type: ignore[type-var]
+        ):
             for units, reply in computed:
                 if reply.lost:
                     if failed := batches.put_back(units):
@@ -71,7 +87,7 @@ class _Host:
                         return
                 else:
                     batches.done(units, reply.seconds)
-                    _say(job, computed=units)
+                    _say(job, computed=units, early=False)
                     job.send_bytes(reply.data)
         _say(job, end=True)
 

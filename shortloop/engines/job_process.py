@@ -15,19 +15,21 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
 
+from shortloop.engines.batches import costliest
 from shortloop.engines.facts import Facts, facts_here
-from shortloop.engines.messages import Failure, JobWork, UnitsDone
+from shortloop.engines.messages import BEGIN, Failure, JobWork, UnitsDone
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.elsewhere import be_of_job
 from shortloop.jobs.store.lookup import here
 from shortloop.jobs.store.notes import NOTED
 from shortloop.worker.output import compute_row, compute_unit
-from shortloop.worker.task import Task, open_stage
+from shortloop.worker.stage import Stage
+from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import check_single_thread
 
 __all__ = ["serve"]
@@ -39,7 +41,8 @@ def serve(connection: Connection, work: JobWork) -> None:
     Parameters
     ----------
     connection : Connection
-        Numbers of units come from it; the seconds they took and an encoded `UnitsDone` go into it.
+        Numbers of units come from it, or `BEGIN`; the seconds they took, whether one raised, what all units
+        cost if that was asked for, and an encoded `UnitsDone` go into it.
     work : JobWork
         The job.
     """
@@ -51,13 +54,17 @@ def serve(connection: Connection, work: JobWork) -> None:
                 units = pickle.loads(connection.recv_bytes())
             except EOFError:
                 return
-            started = time.perf_counter()
-            done = process.compute(units)
+            costs = process.costs() if units == BEGIN else ()
+            if units == BEGIN:
+                units = [costliest(costs)] if costs else []
+            done, seconds = process.compute(units)
             try:
                 data = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
             except Exception:
-                data = pickle.dumps(process.unsendable(done), pickle.HIGHEST_PROTOCOL)
-            connection.send_bytes(pickle.dumps(time.perf_counter() - started))
+                done = process.unsendable(done)
+                data = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
+            failed = done["failure"] is not None
+            connection.send_bytes(pickle.dumps((seconds, failed, costs)))
             connection.send_bytes(data)
 
 
@@ -73,22 +80,36 @@ class _JobProcess:
         self._cpu = _cpu_seconds()
         self._facts: Facts | None = None
         self._has_facts = False
-        self._compute: Callable[[int], Mapping[str, object] | bytes] | None = None
+        self._stage: Stage | None = None
         be_of_job(work, folder)
 
-    def compute(self, units: Sequence[int]) -> UnitsDone:
+    def costs(self) -> Sequence[float]:
+        """What units cost, if they are to be shared out. What is wrong, is said when one is computed."""
+        with contextlib.suppress(Exception):
+            stage = self._opened()
+            costs = costs_of(stage)
+            if len(costs) > 1 and not stage.is_small():
+                return costs
+        return ()
+
+    def compute(self, units: Sequence[int]) -> tuple[UnitsDone, float]:
+        """Compute units; what came of them, and the seconds they took."""
         done: list[int] = []
         values: list[Mapping[str, object] | bytes] = []
         failure: Failure | None = None
         unit = None
+        started = time.perf_counter()
         try:
-            compute = self._opened()
+            stage = self._opened()
+            compute = compute_row if self._work["collects"] else compute_unit
+            started = time.perf_counter()
             for unit in units:
-                values.append(compute(unit))
+                values.append(compute(stage, unit))
                 done.append(unit)
         except Exception:
             failure = {"unit": unit, "traceback": traceback.format_exc()}
-        return self._said(done, values, failure)
+        seconds = time.perf_counter() - started
+        return self._said(done, values, failure), seconds
 
     def unsendable(self, done: UnitsDone) -> UnitsDone:
         """What to say if that cannot be sent: which unit gave something that has no bytes."""
@@ -105,15 +126,11 @@ class _JobProcess:
                 }
         raise AssertionError("all of it can be sent")
 
-    def _opened(self) -> Callable[[int], Mapping[str, object] | bytes]:
-        if self._compute is None:
+    def _opened(self) -> Stage:
+        if self._stage is None:
             task = Task(**cast("Any", self._work["task"]), where=here(), open_dataset=open_dataset)
-            stage = open_stage(task)
-            if self._work["collects"]:
-                self._compute = lambda unit: compute_row(stage, unit)
-            else:
-                self._compute = lambda unit: compute_unit(stage, unit)
-        return self._compute
+            self._stage = open_stage(task)
+        return self._stage
 
     def _said(
         self, units: list[int], values: list[Mapping[str, object] | bytes], failure: Failure | None

@@ -44,9 +44,13 @@ class JoblibEngine(Engine):
         """As settings or `joblib.parallel_config` say; see `Engine.workers`."""
         return self._workers if self._is_given else int(str(asked.get("n_jobs") or self._workers))
 
+    def shares(self, asked: Mapping[str, Plain]) -> bool:
+        """See `Engine.shares`."""
+        return self._backend_of(asked) == "loky"
+
     def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`. What `joblib.parallel_config` said comes as `asked`."""
-        backend = self._backend or asked.get("backend") or "loky"
+        backend = self._backend_of(asked)
         if backend not in NAMES:
             raise TransientError(
                 "joblib is asked for a backend that no job can have",
@@ -56,7 +60,10 @@ class JoblibEngine(Engine):
             )
         workers = self.workers(asked)
         while batches.has_next():
-            yield from _computed(work, batches, str(backend), workers)
+            yield from _computed(work, batches, backend, workers)
+
+    def _backend_of(self, asked: Mapping[str, Plain]) -> str:
+        return str(self._backend or asked.get("backend") or "loky")
 
     def described(self) -> dict[str, Plain]:
         """See `Engine.described`."""

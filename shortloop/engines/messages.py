@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from shortloop.worker.threads import Pool
 
 __all__ = [
+    "BEGIN",
     "FORKED",
     "HERE",
     "SLICES",
     "STALE",
     "Asked",
+    "Coming",
     "EngineNote",
     "Failure",
     "JobWork",
@@ -29,6 +31,8 @@ __all__ = [
 FORKED, STALE = b"forked", b"stale"
 """What a forkserver answers: there is a process for the job, or another forkserver is needed, as code that
 this one has loaded is another by now."""
+BEGIN = [-1]
+"""In place of units: the stage is opened, says what its units cost, and computes the one that costs most."""
 SLICES = "slices"
 """Name of the engine that is exax itself."""
 HERE = "this machine"
@@ -48,12 +52,15 @@ class Order(TypedDict):
         Unix socket to listen at.
     secret : str
         What jobs must know, hexadecimal.
+    early : str
+        Folder where results wait for their jobs.
     """
 
     settings: dict[str, object]
     workers: int
     address: str
     secret: str
+    early: str
 
 
 class EngineNote(TypedDict):
@@ -94,10 +101,31 @@ class Work(NamedTuple):
         Tells it from that of other jobs, of other runs too.
     data : bytes
         What `shortloop.engines.job_process` reads.
+    what : str, default ""
+        A hash of what is computed, and by which code.
     """
 
     key: str
     data: bytes
+    what: str = ""
+
+
+class Coming(TypedDict):
+    """What a run says before a job begins.
+
+    Parameters
+    ----------
+    is_next : bool or None
+        Whether the job that begins now is likely to ask for its units; None: as before.
+    coming : list of Work
+        Jobs after it, whose units can be computed early.
+    asked : dict
+        As of `Asked`.
+    """
+
+    is_next: bool | None
+    coming: list[Work]
+    asked: Mapping[str, Plain]
 
 
 class Asked(TypedDict):
@@ -128,8 +156,6 @@ class JobWork(TypedDict):
     ----------
     project : str
         The project's folder.
-    folder : str
-        The job's folder.
     path : list of str
         Folders of one's own that modules are looked for in, before those of libraries.
     slices : int
@@ -138,22 +164,24 @@ class JobWork(TypedDict):
         Modules that the job imports; loaded before it is forked, for all jobs that need them.
     closure : list of str
         Modules of one's own that the job's key knows.
+    code : str
+        A hash of its code, and of the libraries as they are installed.
     package : str
         The method's package.
-    task : dict
+    task : mapping
         Fields of a `Task`, without those that hang on the process.
     collects : bool
         Whether a unit gives a row.
     """
 
     project: str
-    folder: str
     path: list[str]
     slices: int
     imports: list[str]
     closure: list[str]
+    code: str
     package: str
-    task: dict[str, object]
+    task: Mapping[str, object]
     collects: bool
 
 
@@ -211,13 +239,19 @@ class Reply(NamedTuple):
     Parameters
     ----------
     seconds : float
-        How long it took in its worker.
+        How long its units took in their worker, when the stage was open.
     data : bytes
         What `shortloop.engines.client` reads; empty if the process that computed it has ended.
     lost : str, default ""
         How that process ended, then.
+    failed : bool, default False
+        Whether a unit raised.
+    costs : list of float, default []
+        Of all units, in reply to `BEGIN`; none, if it is not worth to share them out.
     """
 
     seconds: float
     data: bytes
     lost: str = ""
+    failed: bool = False
+    costs: Sequence[float] = ()

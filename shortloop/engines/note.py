@@ -1,4 +1,4 @@
-"""The note by which jobs find the engine of their run."""
+"""Where jobs find the engine of their run, and what it has computed before they began."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from shortloop.engines.messages import EngineNote
 from shortloop.jobs.project import cache_directory
 
-__all__ = ["engine_of_run", "note_file"]
+__all__ = ["early_results", "engine_of_run", "note_file"]
 
 
 def note_file() -> Path:
@@ -20,6 +20,17 @@ def note_file() -> Path:
     Path
     """
     return cache_directory("engine") / "run.json"
+
+
+def early_results() -> Path:
+    """Where results wait for jobs that have not begun; what a run that was cut off has left is used later.
+
+    Returns
+    -------
+    Path
+        A folder, if there are any.
+    """
+    return cache_directory("engine") / "early"
 
 
 def engine_of_run() -> EngineNote | None:

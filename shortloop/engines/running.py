@@ -5,18 +5,24 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 
-from shortloop.engines.messages import HERE, SLICES, EngineNote, Order
-from shortloop.engines.note import note_file
+from shortloop.engines.calling import called, packed
+from shortloop.engines.messages import HERE, SLICES, Coming, EngineNote, JobWork, Order
+from shortloop.engines.note import early_results, note_file
+from shortloop.engines.spool import clear_old
+from shortloop.errors import InputError
 from shortloop.jobs.exax.parent_death import ends_with_this
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.project import cache_directory, project_directory
@@ -47,6 +53,8 @@ class RunningEngine:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = ""
         self._note: EngineNote | None = None
+        self._has_said = False
+        self._to_say: SimpleQueue[Coming | None] = SimpleQueue()
 
     def announce(self) -> None:
         """Say that a job comes next, which may need the engine: it is started if it is not there."""
@@ -62,10 +70,36 @@ class RunningEngine:
             self._note["asked"] = asked
             _write_privately(note_file(), json.dumps(self._note))
 
+    @property
+    def computes_early(self) -> bool:
+        """Whether it is there, and can be told of jobs that come later."""
+        return self._process is not None
+
+    def coming(self, is_next: bool, jobs: Sequence[JobWork]) -> None:
+        """Say which jobs come later; what they are made from is there.
+
+        Parameters
+        ----------
+        is_next : bool
+            Whether the job that begins now is likely to ask for its units.
+        jobs : sequence of JobWork
+            What workers must know of each.
+        """
+        if self._note is None:
+            return
+        said: Coming = {
+            "is_next": is_next if self._has_said else None,  # it may ask before this is heard
+            "coming": [packed(work) for work in jobs],
+            "asked": self._note["asked"],
+        }
+        self._has_said = True
+        self._to_say.put(said)
+
     def close(self) -> None:
         """End it."""
         if self._process is None:
             return
+        self._to_say.put(None)
         with contextlib.suppress(OSError):
             note_file().unlink(missing_ok=True)
         assert self._process.stdin is not None
@@ -87,6 +121,7 @@ class RunningEngine:
             "workers": self._workers,
             "address": f"{self._folder}/engine",
             "secret": secrets.token_hex(),
+            "early": str(early_results()),
         }
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         with log.open("wb") as stream:
@@ -119,6 +154,7 @@ class RunningEngine:
             "asked": {},
             "log": str(log),
         }
+        threading.Thread(target=_say, args=(self._note, self._to_say), daemon=True).start()
 
 
 @contextmanager
@@ -141,6 +177,14 @@ def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEn
         yield engine
     finally:
         engine.close()
+    if early_results().is_dir():
+        clear_old(early_results(), all_of_them=True)
+
+
+def _say(engine: EngineNote, to_say: SimpleQueue[Coming | None]) -> None:
+    while (said := to_say.get()) is not None:
+        with contextlib.suppress(InputError, OSError), called(engine) as host:  # jobs will say what is wrong
+            host.send_bytes(pickle.dumps(said))
 
 
 def _write_privately(file: Path, text: str) -> None:

@@ -41,7 +41,7 @@ def compute_batch(work: Work, units: Sequence[int]) -> Reply:
     work : Work
         The job.
     units : sequence of int
-        Numbers of the units.
+        Numbers of the units, or `BEGIN`.
 
     Returns
     -------
@@ -50,13 +50,13 @@ def compute_batch(work: Work, units: Sequence[int]) -> Reply:
     connection = _processes.take(work)
     try:
         connection.send_bytes(pickle.dumps(list(units)))
-        seconds = pickle.loads(connection.recv_bytes())
+        seconds, failed, costs = pickle.loads(connection.recv_bytes())
         data = connection.recv_bytes()
     except (EOFError, OSError):
         connection.close()
         return Reply(0.0, b"", "the process that computed it ended")
     _processes.give_back(work, connection)
-    return Reply(seconds, data)
+    return Reply(seconds, data, failed=failed, costs=costs)
 
 
 class _Processes:

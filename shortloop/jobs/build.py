@@ -228,8 +228,12 @@ def _with_workers(cost: Cost, seconds: float, folder: Path) -> Cost:
     if "cpu_seconds" not in engine or "cpu_seconds" not in cost:
         return cost
     cpu = round(cost["cpu_seconds"] + engine["cpu_seconds"], 2)
-    share = {"utilisation": round(cpu / (seconds * engine["workers"]), 3)} if "utilisation" in cost else {}
-    return {**cost, "cpu_seconds": cpu, **share}
+    cost = {**cost, "cpu_seconds": cpu}
+    if "utilisation" in cost:
+        cost["utilisation"] = round(cpu / (seconds * engine["workers"]), 3)
+    if engine.get("early"):  # these seconds are not in those of the job
+        cost.pop("utilisation", None)
+    return cost
 
 
 def _post(folder: Path) -> Setup:

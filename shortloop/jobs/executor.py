@@ -12,6 +12,7 @@ from pathlib import Path
 from shortloop.engines.running import RunningEngine, running_engine
 from shortloop.errors import InputError
 from shortloop.jobs.build import Order, make
+from shortloop.jobs.coming import Coming, has_units
 from shortloop.jobs.dry_run import DryRun
 from shortloop.jobs.events import Ended, Listener, Reading, Started
 from shortloop.jobs.exax import client, preload
@@ -67,6 +68,8 @@ class Executor(Run):
         Which jobs to build; others are only looked up. Default: all.
     engine : RunningEngine, optional
         Computes units of jobs. Default: slices.
+    coming : Coming, optional
+        Which jobs the engine is told of early. Default: none.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Executor(Run):
         meter: Meter | None = None,
         part: Part | None = None,
         engine: RunningEngine | None = None,
+        coming: Coming | None = None,
     ) -> None:
         super().__init__(lookup.pipeline)
         self.done: list[Built] = []
@@ -87,6 +91,7 @@ class Executor(Run):
         self._meter = meter or Meter()
         self._part = part or Part()
         self._engine = engine
+        self._coming = coming
 
     def build(
         self,
@@ -131,8 +136,7 @@ class Executor(Run):
             if found is not None and not forced:
                 return found, ""
             preload.announce(wanted.stage, wanted.modules)
-            if self._engine is not None:
-                self._engine.announce()
+            self._announce(wanted.stage)
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             now = wanted.parts()
@@ -155,6 +159,13 @@ class Executor(Run):
             file=find_method(wanted.stage)[1],
             hint="run again when it is as it should be; if nobody edits it, restart the server",
         )
+
+    def _announce(self, stage: str) -> None:
+        """Tell the engine that a job comes next, and which come later."""
+        if self._engine is not None:
+            self._engine.announce()
+            if self._coming is not None and self._engine.computes_early:
+                self._engine.coming(has_units(stage), self._coming.after(self.jobs))
 
     def _outcome(self, before: str, now: str, key: str) -> str:
         store = self._lookup.store
@@ -251,7 +262,7 @@ def run_pipeline(
             part = choose(selection, plan, store.index)
             if settings is not None:
                 settings.note(store.index)
-            run, last = _execute(urd, pipeline, store, name, part, record, engine)
+            run, last = _execute(urd, pipeline, store, plan, part, record, engine)
             if finish is not None and any(job is last for job in run.done):
                 finish(run, last, time.time() - started)
             elif finish is not None:
@@ -337,17 +348,25 @@ def _execute(
     urd: Urd,
     pipeline: Pipeline,
     store: Store,
-    name: str,
+    plan: Planner,
     part: Part,
     record: Recorder,
     engine: EngineSettings,
 ) -> tuple[Executor, Built]:
-    lookup, meter = Lookup(store, name), Meter()
+    name, meter = plan.name, Meter()
+    lookup = Lookup(store, name)
+
+    def planned() -> Planner:
+        again = Planner(Lookup(store, name))
+        again.follow(pipeline)
+        return again
+
     with (
         running_engine(engine, slices_now()) as running,
         Progress(part.plan, store.index.seconds(), meter.fraction) as progress,
     ):
-        run = Executor(lookup, urd, progress.on, meter, part, running)
+        coming = Coming(plan, planned, part, store, slices_now())
+        run = Executor(lookup, urd, progress.on, meter, part, running, coming)
         record.jobs = run.done
         try:
             last = pipeline(run)

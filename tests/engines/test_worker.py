@@ -70,11 +70,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def work(project: Path, job: str = "main-1", factor: float = 2.0, versions: tuple[str, ...] = ()) -> Work:
     said: JobWork = {
         "project": str(project),
-        "folder": str(project / "workdirs/main" / job),
         "path": [str(project), str(ROOT)],
         "slices": 2,
         "imports": ["toys", "shortloop.worker.output"],
         "closure": ["toys", *closure_of("toys", project / "toys.py")[0]],
+        "code": "",
         "package": "methods",
         "task": {
             "name": "toy",

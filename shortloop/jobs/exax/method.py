@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from shortloop.engines.checkpoints import Checkpoint
 from shortloop.engines.messages import SLICES, EngineNote, JobWork
-from shortloop.engines.note import engine_of_run
+from shortloop.engines.note import early_results, engine_of_run
 from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
-from shortloop.jobs.exax.preload import imports_of
+from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, work_of_job
 from shortloop.jobs.keys.code import code_of, code_state, versions_of
-from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import module_of
-from shortloop.jobs.keys.own_code import is_own
-from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
@@ -98,7 +94,7 @@ class _Work:
         self.method = f"{package}.{stem.removeprefix('a_')}"
         jobs = {name: _folders(each) for name, each in g.jobs.items()}
         self.task = Task(
-            Path(file).stem.removeprefix("a_"),
+            name_of_stage(method),
             kind.__module__,
             kind.__name__,
             options.pop("partition"),
@@ -116,16 +112,17 @@ class _Work:
         """Whether it is not worth to share it out."""
         self.taken = 0
         """How many units an earlier job gave."""
+        self.early: Plain = 0
+        """How many units were computed for a run that was cut off before this job began."""
         self.units: Checkpoint | None = None
-        self.engine: Mapping[str, Plain] | None = None
+        self.engine: dict[str, Plain] | None = None
         """What has computed the units, if they were shared out."""
         self._or_refuse(self._begin)
 
     def _begin(self) -> None:
         self.stage = open_stage(self.task)
         if _has_units(type(self.stage)):
-            libraries: list[Plain] = [[file, *state] for file, state in self.code.watched]
-            code = digest([self.code.code, libraries])
+            code = code_digest(self.code)
             self.units = Checkpoint(costs_of(self.stage), code, self._trusted, self.stage.collects)
             self.arrays = lay_out(self.stage, self.task, self.units.create_array)
             if self.stage.collects:
@@ -171,11 +168,25 @@ class _Work:
         assert self.units is not None
         what = " ".join(filter(None, (self.task.name, self.task.partition)))
         computing = Computing(engine, what, self.stage.unit_name)
-        for unit, given in computing.units(self.units.costs, self.units.left(), **self._for_workers()):
+        for unit, given in computing.units(self.units.costs, self.units.left(), self._for_workers()):
             self._keep(unit, given)
             self.units.mark(unit)
         self.engine = computing.described()
         return computing.threads
+
+    def take_early(self) -> None:
+        """Take over what an engine has computed of this job for a run that was cut off before it began."""
+        if self.units is None or self.refused or not os.path.isdir(early_results()):
+            return
+        from shortloop.engines.client import Computing
+
+        computing = Computing(None, self.task.name, self.stage.unit_name)
+        for unit, given in computing.early(self.units.left(), self._for_workers()):
+            self._keep(unit, given)
+            self.units.mark(unit)
+        if computing.described().get("early"):
+            self.early = computing.described()["early"]
+            self.units.start()
 
     def _keep(self, unit: int, given: Any) -> None:
         assert self.units is not None
@@ -187,27 +198,25 @@ class _Work:
     def _for_workers(self) -> JobWork:
         from accelerator import g
 
-        task = {each.name: getattr(self.task, each.name) for each in fields(Task)}
-        for name in ("where", "open_dataset"):  # which hang on the process
-            del task[name]
-        method = module_of(self.file)
-        return {
-            "project": str(project_directory()),
-            "folder": str(Path.cwd()),
-            "path": [each for each in sys.path if each and is_own(f"{each}/module.py")],
-            "slices": g.slices,
-            "imports": [*imports_of(self.task.name, self.modules), method],
-            "closure": [*self.code.modules],
-            "package": method.rpartition(".")[0],
-            "task": task,
-            "collects": self.stage.collects,
-        }
+        return work_of_job(
+            type(self.stage),
+            self.file,
+            self.code,
+            partition=self.task.partition,
+            options=self.task.options,
+            modules=self.modules,
+            jobs=self.task.jobs,
+            before=self.task.before,
+            datasets=self.task.datasets,
+            slices=g.slices,
+        )
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
         """Write what is left; the files beside the arrays."""
         pools = list(pools)
         if self.engine is None and not self.at_once:
             self.engine = {"name": SLICES, "workers": sum(found is not None for found in pools)}
+            self.engine |= {"early": self.early} if self.early else {}
         files = [] if self.units is None else self.units.finish()
         rows = self.units.rows() if self.units is not None and self.stage.collects else []
         threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
@@ -229,6 +238,7 @@ def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
         work = _Work(kind, file)
         engine = None if work.at_once else engine_of_run()
         if not work.at_once and engine is None:
+            work.take_early()
             return work
         if not work.refused:
             pools = work.compute() if engine is None else work.compute_elsewhere(engine)

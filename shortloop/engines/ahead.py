@@ -1,0 +1,243 @@
+"""Units of jobs that have not begun: they are computed where workers would idle.
+
+exax has one job at a time. A run says which jobs come next; what they are made from is there already. One
+worker begins such a job: it opens its stage, says what units cost, and computes one of them. The others are
+handed out when those of all jobs before are, in the order of the jobs: in few large batches, as each worker
+that has one opens the stage for it. What was computed is kept in a file until the job asks for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from shortloop.engines.batches import Batches, costliest
+from shortloop.engines.engine import Engine
+from shortloop.engines.messages import BEGIN, Coming, Reply, Work
+from shortloop.engines.spool import Batch, Spool, clear_old
+from shortloop.plain import Plain
+
+__all__ = ["Ahead", "Early"]
+
+MOST = 2 << 30  # bytes on disk that wait for their jobs
+OPENING = 0.1  # s that a worker takes to open a stage, about
+FULL = 2  # batches in work, for each worker: more would only wait
+LOOK_EVERY = 0.05  # s
+NOT_BEGUN, BEGINS, BEGUN, COMPUTED, ENDED = range(5)  # of a job
+
+
+class Early(NamedTuple):
+    """What is there of a job when it begins.
+
+    Parameters
+    ----------
+    work : Work
+        As it was computed by: processes that have its stage open know it by that.
+    batches : generator of Batch
+        What was computed. What is being computed is waited for.
+    """
+
+    work: Work
+    batches: Generator[Batch, None, None]
+
+
+class Ahead:
+    """Computes units of coming jobs.
+
+    Parameters
+    ----------
+    engine : callable
+        Gives the engine, when it is there.
+    folder : Path
+        Where results wait for their jobs.
+    """
+
+    def __init__(self, engine: Callable[[], Engine], folder: Path) -> None:
+        self._engine = engine
+        self._folder = folder
+        self._changed = threading.Condition()
+        self._jobs: dict[str, _Job] = {}  # by what they compute, in the order in which they come
+        self._in_work: list[Batches] = []
+        self._awaits = True  # a job, which has not asked yet: its units come first
+        folder.mkdir(parents=True, exist_ok=True)
+        clear_old(folder)
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def coming(self, said: Coming) -> None:
+        """A job begins now, and others come later; all that these are made from is there.
+
+        Parameters
+        ----------
+        said : Coming
+        """
+        with self._changed:
+            if said["is_next"] is not None:
+                self._awaits = said["is_next"]
+            for work in said["coming"]:
+                if work.what not in self._jobs:
+                    self._jobs[work.what] = _Job(work, said["asked"], Spool(self._folder / work.what))
+            self._changed.notify_all()
+
+    @contextmanager
+    def after(self, batches: Batches) -> Iterator[None]:
+        """Within the block, no other job is computed before all batches of this one are handed out.
+
+        Parameters
+        ----------
+        batches : Batches
+            Of a job.
+        """
+        with self._changed:
+            self._in_work.append(batches)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._in_work.remove(batches)
+                self._changed.notify_all()
+
+    def of(self, work: Work) -> Early:
+        """What is there of a job that begins now.
+
+        Parameters
+        ----------
+        work : Work
+            The job.
+
+        Returns
+        -------
+        Early
+        """
+        with self._changed:
+            self._awaits = False
+            job = self._jobs.pop(work.what, None)
+        if job is None and (self._folder / work.what).is_file():  # of a run that was cut off
+            job = _Job(work, {}, Spool(self._folder / work.what))
+        return Early(work if job is None else job.work, self._batches(job))
+
+    def _batches(self, job: _Job | None) -> Generator[Batch, None, None]:
+        if job is None:
+            return
+        number = 0
+        with closing(job.spool):
+            while self._is_there(job, number):
+                yield job.spool.read(number)
+                number += 1
+
+    def _is_there(self, job: _Job, number: int) -> bool:
+        """Whether there is such a batch of a job, if need be in a moment."""
+        with self._changed:
+            if job.state in (NOT_BEGUN, BEGUN):  # it goes on as any other job
+                job.state = ENDED
+            self._changed.wait_for(lambda: number < len(job.spool) or job.state in (BEGUN, ENDED))
+            return number < len(job.spool)
+
+    def _follow(self) -> None:
+        """Begin jobs, and have them computed when it is their turn."""
+        try:
+            self._follow_with(self._engine())
+        except BaseException:  # jobs will meet it, and say so
+            traceback.print_exc()
+
+    def _follow_with(self, engine: Engine) -> None:
+        while True:
+            with self._changed:
+                for job in self._jobs.values():
+                    if job.state == NOT_BEGUN and not engine.shares(job.asked):
+                        job.state = ENDED
+                jobs = [job for job in self._jobs.values() if job.state in (NOT_BEGUN, BEGINS, BEGUN)]
+                if not jobs:
+                    self._changed.wait()
+                    continue
+                self._step(engine, jobs)
+                self._changed.wait(LOOK_EVERY)
+
+    def _step(self, engine: Engine, jobs: list[_Job]) -> None:
+        workers = max(engine.workers(jobs[0].asked), 1)
+        if sum(job.spool.size for job in self._jobs.values()) >= MOST:
+            return
+        if self._awaits or any(each.has_next() for each in self._in_work):
+            return
+        out = sum(each.out for each in self._in_work)
+        if jobs[0].state == BEGUN and out < FULL * workers:
+            jobs[0].state = COMPUTED
+            share = max(workers // len(jobs), 1)
+            self._start(self._compute, engine, jobs[0], share)
+            return
+        begun = sum(job.state in (BEGINS, BEGUN) for job in jobs)
+        for job in jobs:
+            if job.state == NOT_BEGUN and begun < workers and out < FULL * workers:
+                job.state = BEGINS
+                self._start(self._begin, engine, job)
+                begun, out = begun + 1, out + 1
+
+    def _start(self, step: Callable[..., None], engine: Engine, job: _Job, *more: int) -> None:
+        def whole() -> None:
+            try:
+                step(engine, job, *more)
+            except BaseException:  # the job itself will meet it, and say so
+                traceback.print_exc()
+                self._now(job, ENDED)
+
+        threading.Thread(target=whole, daemon=True).start()
+
+    def _begin(self, engine: Engine, job: _Job) -> None:
+        batches = Batches([1.0], BEGIN, 1, engine.message)
+        for _, reply in self._computed(engine, job, batches):
+            if reply.costs:
+                first = [costliest(reply.costs)]
+                self._keep(job, first, reply)
+                job.costs, job.seconds = reply.costs, reply.seconds
+        self._now(job, BEGUN if job.costs else ENDED)
+
+    def _compute(self, engine: Engine, job: _Job, share: int) -> None:
+        left = {*range(len(job.costs))} - job.spool.units()
+        batches = Batches(job.costs, sorted(left), share, engine.message, 1, OPENING)
+        batches.measured([costliest(job.costs)], job.seconds)
+        for units, reply in self._computed(engine, job, batches):
+            self._keep(job, units, reply)
+        self._now(job, ENDED)
+
+    def _computed(self, engine: Engine, job: _Job, batches: Batches) -> Iterator[tuple[list[int], Reply]]:
+        """What comes of batches. After one that fails no more are handed out: the job is to compute it again,
+        and to say why."""
+        with (
+            self.after(batches),
+            closing(engine.compute(job.work, batches, job.asked)) as computed,  # type: ignore[type-var]
+        ):
+            for units, reply in computed:
+                if reply.lost:
+                    if batches.put_back(units):
+                        batches.stop()
+                    continue
+                batches.done(units, reply.seconds)
+                if reply.failed:  # what others of its process said first is needed, so nothing of it counts
+                    batches.stop()
+                else:
+                    yield units, reply
+
+    def _keep(self, job: _Job, units: list[int], reply: Reply) -> None:
+        job.spool.add(units, reply.data)
+        with self._changed:
+            self._changed.notify_all()
+
+    def _now(self, job: _Job, state: int) -> None:
+        with self._changed:
+            job.state = state
+            self._changed.notify_all()
+
+
+class _Job:
+    """A job that comes later."""
+
+    def __init__(self, work: Work, asked: Mapping[str, Plain], spool: Spool) -> None:
+        self.work = work
+        self.asked = asked
+        self.spool = spool
+        self.state = NOT_BEGUN
+        self.costs: Sequence[float] = ()
+        self.seconds = 0.0

@@ -1,0 +1,172 @@
+"""Units of coming jobs are computed while the job before leaves workers idle: each once, with the same bits,
+by the code that the job's key says, and kept if the run is cut off."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from engine_project import ENGINES, EngineProject, end, until
+from live_project import served
+
+pytestmark = pytest.mark.live
+SHARED = [each for each in ENGINES if "threading" not in str(each)]
+PARTITIONS = ["P", "Q", "R"]
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[EngineProject]:
+    with served(EngineProject) as made:
+        yield made
+
+
+@pytest.fixture
+def project(shared: EngineProject) -> Iterator[EngineProject]:
+    """Three jobs that nobody has built yet, which hang on no other, and one more."""
+    shared.mend()
+    asked = len(shared.first)
+    shared.first.append("")
+    shared.ask(partitions=PARTITIONS, factors={"count": 12 + asked}, fit={"groups": 20 + asked})
+    yield shared
+    until(lambda: not shared.processes(), 30)
+
+
+def count(project: EngineProject) -> int:
+    return 11 + len(project.first)
+
+
+def results(project: EngineProject, said: str) -> dict[str, tuple[str, dict[str, bytes], int]]:
+    """Key, files and number of units that were computed early, of each job that a run has built."""
+    found = re.findall(r"built factors +(\w) +(main-\d+)", said)
+    jobs = project.jobs()
+    return {
+        name: (jobs[job]["key"], project.files(job), project.record(job).get("engine", {}).get("early", 0))
+        for name, job in found
+    }
+
+
+@pytest.mark.parametrize("engine", SHARED)
+def test_each_unit_is_computed_once_and_the_same_bits_come_of_it(project: EngineProject, engine: str) -> None:
+    done = project.go(engine)
+    assert done.returncode == 0, done.stdout + done.stderr
+    computed = Counter(each for each in project.computed() if each.startswith("factors"))
+    assert computed == {f"factors {unit}": 3 for unit in range(count(project))}
+    early = results(project, done.stdout)
+    assert [each[2] for each in early.values()] == [0, count(project), count(project)]
+    assert not [*(project.folder / "workdirs/.cache/engine/early").iterdir()]
+    (last,) = re.findall(r"built factors +R +(main-\d+)", done.stdout)
+    shown = " ".join(project.shortloop("show", last).stdout.split())
+    assert f"{count(project)} units before the job began" in shown
+    assert "utilisation" not in project.jobs()[last]["cost"]
+    forced = project.shortloop("run", "x", "--force", "factors", SHORTLOOP_ENGINE="slices")
+    assert forced.returncode == 0, forced.stdout + forced.stderr
+    alone = results(project, forced.stdout)
+    assert {name: each[:2] for name, each in early.items()} == {
+        name: each[:2] for name, each in alone.items()
+    }
+
+
+def test_threads_have_no_workers_to_share(project: EngineProject) -> None:
+    done = project.go("joblib:threading")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [each[2] for each in results(project, done.stdout).values()] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("engine", SHARED)
+def test_a_run_that_is_cut_off_keeps_them(project: EngineProject, engine: str) -> None:
+    """The next run takes them, on slices too."""
+    project.fault("factors", 5, "hold")
+    running = project.start(engine)
+    early = project.folder / "workdirs/.cache/engine/early"
+    until(lambda: project.computed().count("factors 5") >= 2 and len([*early.iterdir()]) >= 2)
+    end(running, signal.SIGKILL)
+    until(lambda: not project.processes(), 30)
+    before = Counter(project.computed())
+    (project.faults / "factors-5").unlink()
+    done = project.go("slices")
+    assert done.returncode == 0, done.stdout + done.stderr
+    again = Counter(project.computed()) - before
+    kept = sum(each[2] for each in results(project, done.stdout).values())
+    assert kept > 0
+    factors = sum(number for name, number in again.items() if name.startswith("factors"))
+    assert factors <= 3 * count(project) - kept
+    assert not [*early.iterdir()]
+
+
+def test_what_an_edit_makes_wrong_is_not_used(project: EngineProject) -> None:
+    """The second job is begun early while the code is another, which the files do not tell later."""
+    steps = project.folder / "tools/steps.py"
+    text = steps.read_text(encoding="utf-8")
+    project.fault("factors", 4, "hold")  # the first unit of each job
+    running = project.start("joblib", PAUSE="0.3")
+    try:
+        until(lambda: "factors 4" in project.computed())
+        steps.write_text(text.replace("1.5", "2.5"), encoding="utf-8")
+        until(lambda: project.computed().count("factors 4") == 2)
+        assert len(project.computed()) > count(project)  # all of the first job is handed out
+    finally:
+        steps.write_text(text, encoding="utf-8")
+        project.mend()
+    said = "".join(running.communicate(timeout=120))
+    assert running.returncode == 0, said
+    assert re.search(r"tools.steps.* while main-\d+ ran, or before; it is built again", said), said
+    mixed = results(project, said)
+    forced = project.shortloop("run", "x", "--force", "factors", SHORTLOOP_ENGINE="slices")
+    alone = results(project, forced.stdout)
+    assert {*mixed} == {*alone} == {*PARTITIONS}
+    for name, found in alone.items():
+        assert mixed[name][:2] == found[:2]
+
+
+def test_a_unit_that_raises_is_told_when_its_job_has_its_turn(project: EngineProject) -> None:
+    """Only in the second job, and there by the same name and message as ever."""
+    project.fault("factors", 4, "hold")
+    running = project.start("joblib")
+    until(lambda: "factors 4" in project.computed())
+    project.fault("factors", count(project) - 1, "raise")
+    (project.faults / "factors-4").unlink()
+    said = "".join(running.communicate(timeout=120))
+    assert running.returncode == 1
+    assert "ZeroDivisionError: a fault" in said
+    assert re.search(
+        rf"unit {count(project) - 1} of the stage Factors \(factors [PQR]\) failed in a worker", said
+    )
+    project.mend()
+    assert project.go("joblib").returncode == 0
+
+
+def test_a_worker_that_is_killed_early_disturbs_nothing(project: EngineProject) -> None:
+    project.fault("factors", 3, "once kill")
+    done = project.go("joblib")
+    assert done.returncode == 0, done.stdout + done.stderr
+    computed = Counter(each for each in project.computed() if each.startswith("factors"))
+    assert {*computed} == {f"factors {unit}" for unit in range(count(project))}
+    assert computed["factors 3"] == 4
+
+
+def test_a_pipeline_that_goes_another_way_than_planned(project: EngineProject) -> None:
+    """What was computed in vain is not used, and nobody misses it."""
+    script = project.folder / "build_scripts/build_way.py"
+    script.write_text(
+        "from pathlib import Path\n\n"
+        "from shortloop import pipeline\n\n"
+        "CALLS = []\n\n\n"
+        "@pipeline\n"
+        "def main(run):\n"
+        "    CALLS.append(1)\n"
+        "    numbers = run.build('numbers', file=run.file('numbers.txt'))\n"
+        f"    first = run.build('factors', partition='A', numbers=numbers, count={count(project)})\n"
+        f"    more = {count(project)} + 100 * (len(CALLS) > 1)\n"
+        "    return run.build('factors', partition='B', numbers=numbers, count=more)\n",
+        encoding="utf-8",
+    )
+    done = project.ax("run", "way", SHORTLOOP_ENGINE="joblib")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = results(project, done.stdout)
+    assert found["B"][2] == 0
+    assert len(found["B"][1]) > 100  # its pages
+    os.unlink(script)

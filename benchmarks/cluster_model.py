@@ -69,6 +69,8 @@ class Job:
         Of each unit, sent with it and sent back.
     bytes_machine : float, default 0
         Sent once to each machine that computes a unit of the job.
+    needs : tuple of str, default ()
+        Names of the jobs that it is made from; counts where units are computed before their job begins.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Job:
     bytes_in: float = 0.0
     bytes_out: float = 0.0
     bytes_machine: float = 0.0
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class Outcome:
         return self.computing / (self.workers * self.seconds) if self.seconds else 1.0
 
 
-def equal(name: str, units: int, cost: float, **more: float) -> Job:
+def equal(name: str, units: int, cost: float, needs: tuple[str, ...] = (), **more: float) -> Job:
     """A job of equal units.
 
     Parameters
@@ -129,6 +132,7 @@ def equal(name: str, units: int, cost: float, **more: float) -> Job:
     units : int
     cost : float
         Seconds of each.
+    needs : tuple of str, default ()
     **more : float
         Further fields of the job.
 
@@ -136,4 +140,4 @@ def equal(name: str, units: int, cost: float, **more: float) -> Job:
     -------
     Job
     """
-    return Job(name, np.full(units, cost), **more)
+    return Job(name, np.full(units, cost), needs=needs, **more)

@@ -28,14 +28,13 @@ def pipeline(run: StudyRun) -> Built:
 
 
 def decode(run: StudyRun) -> list[Built]:
-    """Everything but the report: statistics of each kind of features."""
+    """Everything but the report: statistics of each kind of features. Stage by stage, so that what the next
+    participant needs is there before it is asked for: engines compute it while workers would idle."""
     groups = []
     for kind, features in make_features(run).items():
-        permuted = []
-        for who, made in features.items():
-            models = train(run, who, kind, made)
-            applied = apply(run, who, kind, made, models)
-            permuted.append(permute(run, who, kind, made, models, applied))
+        models = {who: train(run, who, kind, made) for who, made in features.items()}
+        applied = {who: apply(run, who, kind, made, models[who]) for who, made in features.items()}
+        permuted = [permute(run, who, kind, features[who], models[who], applied[who]) for who in features]
         groups.append(group(run, kind, permuted))
     return groups
 

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from shortloop.engines.facts import Facts, check_alike, facts_here
-from shortloop.engines.messages import Asked, EngineNote, JobWork, UnitsDone, Work
+from shortloop.engines.listing import list_needs
+from shortloop.engines.messages import Asked, EngineNote, JobWork, Needs, UnitsDone, Work
 from shortloop.errors import TransientError
+from shortloop.jobs.keys.code import Code
 from shortloop.jobs.store.notes import put_notes
 from shortloop.plain import Plain
 from shortloop.worker.threads import Pool
@@ -42,10 +44,15 @@ class Computing:
         What messages call the job: its stage and partition.
     unit_name : callable
         What messages call a unit.
+    code : Code, optional
+        The code of its method, for nodes that have not the project. Default: all nodes must have it.
     """
 
-    def __init__(self, engine: EngineNote, what: str, unit_name: Callable[[int], str]) -> None:
+    def __init__(
+        self, engine: EngineNote, what: str, unit_name: Callable[[int], str], code: Code | None = None
+    ) -> None:
         self._engine = engine
+        self._code = code
         self._what = what
         self._unit_name = unit_name
         self._said: dict[str, Plain] = {}
@@ -98,7 +105,8 @@ class Computing:
         """
         libraries = [*cast("dict[str, str]", work["task"]["versions"])]
         with self._connected() as host:
-            sent = Work(f"{work['folder']} {secrets.token_hex(8)}", pickle.dumps(work))
+            file, text = self._engine["here"]
+            sent = Work(f"{work['folder']} {secrets.token_hex(8)}", pickle.dumps(work), (file, text))
             asked: Asked = {
                 "work": sent,
                 "costs": costs,
@@ -107,11 +115,21 @@ class Computing:
             }
             host.send_bytes(pickle.dumps(asked))
             while (said := self._heard(host)) is not None:
+                if "needs" in said:
+                    host.send_bytes(pickle.dumps(self._needs(work)))
                 if "computed" in said:
                     done: UnitsDone = pickle.loads(self._bytes(host))
                     self._check(done, libraries)
                     yield from zip(done["units"], done["values"], strict=True)
                     self._see_failure(done)
+
+    def _needs(self, work: JobWork) -> Needs:
+        """What to send to nodes that have not the project."""
+        if self._code is None:
+            raise TransientError("a worker's node has not the project", file=work["project"])
+        listing, sources = list_needs(work, self._code)
+        seconds = self._engine["seconds"]
+        return {"what": self._what, "listing": listing, "sources": sources, "seconds": seconds}
 
     def _heard(self, host: Connection) -> dict[str, Any] | None:
         """What the engine's process says next; None at the end."""
@@ -126,6 +144,8 @@ class Computing:
         if "engine" in said:
             self._said |= said["engine"]
             self._said["workers"] = said["workers"]
+        if said.get("sent"):
+            self._said["sent_bytes"] = said["sent"]
         return None if "end" in said else said
 
     def _check(self, done: UnitsDone, libraries: Sequence[str]) -> None:

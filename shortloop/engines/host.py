@@ -20,8 +20,9 @@ from typing import Any, NoReturn
 
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Engine
-from shortloop.engines.messages import Asked, Order
+from shortloop.engines.messages import Asked, Needs, Order
 from shortloop.engines.registry import open_engine
+from shortloop.engines.supply import Sent, Supplies
 from shortloop.errors import InputError
 from shortloop.settings.engine import EngineSettings
 
@@ -37,6 +38,7 @@ class _Host:
         self._is_there = threading.Event()
         self._opened: Engine | None = None
         self._wrong: BaseException | None = None
+        self._sent = Sent()
 
     def engine(self) -> Engine:
         """The engine, when it is there."""
@@ -63,7 +65,17 @@ class _Host:
         workers = engine.workers(asked["asked"])
         _say(job, engine=engine.described(), workers=workers)
         batches = Batches(asked["costs"], asked["units"], workers, engine.message)
-        with contextlib.closing(engine.compute(asked["work"], batches, asked["asked"])) as computed:  # type: ignore[type-var]
+
+        def needs() -> Needs:
+            _say(job, needs=True)
+            found: Needs = pickle.loads(job.recv_bytes())
+            return found
+
+        supplies = Supplies(asked["work"], self._sent, needs, self._tell)
+        with (
+            contextlib.closing(supplies),
+            contextlib.closing(engine.compute(supplies, batches, asked["asked"])) as computed,  # type: ignore[type-var]
+        ):
             for units, reply in computed:
                 if reply.lost:
                     if failed := batches.put_back(units):
@@ -73,7 +85,12 @@ class _Host:
                     batches.done(units, reply.seconds)
                     _say(job, computed=units)
                     job.send_bytes(reply.data)
-        _say(job, end=True)
+        _say(job, end=True, sent=supplies.bytes)
+
+    def _tell(self, line: str) -> None:
+        """Say something to the one who has started the run."""
+        with contextlib.suppress(OSError):  # the run has ended
+            os.write(self._order["say"], f"{line}\n".encode("utf-8", "replace"))
 
     def open(self) -> None:
         """Start the engine; what goes wrong is told to the jobs that need it.

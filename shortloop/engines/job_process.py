@@ -22,9 +22,9 @@ from typing import Any, cast
 
 from shortloop.engines.facts import Facts, facts_here
 from shortloop.engines.messages import Failure, JobWork, UnitsDone
+from shortloop.engines.mirrored import explained, translated, where_of
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.elsewhere import be_of_job
-from shortloop.jobs.store.lookup import here
 from shortloop.jobs.store.notes import NOTED
 from shortloop.worker.output import compute_row, compute_unit
 from shortloop.worker.task import Task, open_stage
@@ -64,6 +64,7 @@ def serve(connection: Connection, work: JobWork) -> None:
 class _JobProcess:
     def __init__(self, work: JobWork, folder: Path) -> None:
         self._work = work
+        self._mirrored = work.get("mirrored")
         (folder / NOTED).touch()
         with (folder / "printed").open("ab") as printed:
             for output in (1, 2):
@@ -86,8 +87,9 @@ class _JobProcess:
             for unit in units:
                 values.append(compute(unit))
                 done.append(unit)
-        except Exception:
-            failure = {"unit": unit, "traceback": traceback.format_exc()}
+        except Exception as error:
+            said = explained(traceback.format_exc(), error, self._mirrored)
+            failure = {"unit": unit, "traceback": said}
         return self._said(done, values, failure)
 
     def unsendable(self, done: UnitsDone) -> UnitsDone:
@@ -107,7 +109,9 @@ class _JobProcess:
 
     def _opened(self) -> Callable[[int], Mapping[str, object] | bytes]:
         if self._compute is None:
-            task = Task(**cast("Any", self._work["task"]), where=here(), open_dataset=open_dataset)
+            task = Task(
+                **cast("Any", self._work["task"]), where=where_of(self._work), open_dataset=open_dataset
+            )
             stage = open_stage(task)
             if self._work["collects"]:
                 self._compute = lambda unit: compute_row(stage, unit)
@@ -134,7 +138,7 @@ class _JobProcess:
             "cpu_seconds": cpu,
             "facts": facts,
             "threads": threads,
-            "notes": _since(self._notes),
+            "notes": translated(_since(self._notes), self._mirrored),
             "printed": _since(self._printed).decode("utf-8", "replace"),
             "failure": failure,
         }

@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from shortloop.worker.threads import VARIABLES
 __all__ = ["RunningEngine", "running_engine"]
 
 PATIENCE = 20.0  # s that an engine may take to end
+HERE_FILE = "here-"
 
 
 class RunningEngine:
@@ -47,9 +49,16 @@ class RunningEngine:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = ""
         self._note: EngineNote | None = None
+        self._here = Path()
 
-    def announce(self) -> None:
-        """Say that a job comes next, which may need the engine: it is started if it is not there."""
+    def announce(self, seconds: Callable[[], float | None] = lambda: None) -> None:
+        """Say that a job comes next, which may need the engine: it is started if it is not there.
+
+        Parameters
+        ----------
+        seconds : callable
+            Says how long this machine would take for the job, as far as is known.
+        """
         if self._settings.name == SLICES:
             return
         asked = _asked_of_joblib() if self._settings.name == "joblib" else {}
@@ -58,8 +67,9 @@ class RunningEngine:
             print(one_line(f"units are computed by {self._settings.name}, at {where}"), flush=True)
             self._start()
         assert self._note is not None
-        if not note_file().is_file() or self._note["asked"] != asked:
-            self._note["asked"] = asked
+        said = {"asked": asked, "seconds": seconds()}
+        if not note_file().is_file() or any(self._note.get(name) != each for name, each in said.items()):
+            self._note |= said  # type: ignore[typeddict-item]
             _write_privately(note_file(), json.dumps(self._note))
 
     def close(self) -> None:
@@ -68,6 +78,7 @@ class RunningEngine:
             return
         with contextlib.suppress(OSError):
             note_file().unlink(missing_ok=True)
+            self._here.unlink(missing_ok=True)
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -82,11 +93,18 @@ class RunningEngine:
     def _start(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
         log = cache_directory("engine") / "engine.log"
+        for left in cache_directory("engine").glob(f"{HERE_FILE}*"):  # by a run that was killed
+            left.unlink(missing_ok=True)
+        # A name that nobody has looked for yet: file systems that are shared may remember what was not there.
+        self._here = cache_directory("engine") / f"{HERE_FILE}{secrets.token_hex(8)}"
+        self._here.write_text(text := secrets.token_hex(), encoding="ascii")
+        heard, say = os.pipe()
         order: Order = {
             "settings": self._settings.model_dump(mode="json"),
             "workers": self._workers,
             "address": f"{self._folder}/engine",
             "secret": secrets.token_hex(),
+            "say": say,
         }
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         with log.open("wb") as stream:
@@ -104,7 +122,10 @@ class RunningEngine:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=ends_with_this(),
+                pass_fds=[say],
             )
+        os.close(say)
+        threading.Thread(target=_pass_on, args=(heard,), daemon=True).start()
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended: the job will say so
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -118,6 +139,8 @@ class RunningEngine:
             "other_kernels": self._settings.other_kernels,
             "asked": {},
             "log": str(log),
+            "here": [str(self._here), text],
+            "seconds": None,
         }
 
 
@@ -141,6 +164,13 @@ def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEn
         yield engine
     finally:
         engine.close()
+
+
+def _pass_on(heard: int) -> None:
+    """Print what the engine has to say to the one who has started the run."""
+    with open(heard, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            print(one_line(line.rstrip("\n")), flush=True)
 
 
 def _write_privately(file: Path, text: str) -> None:

@@ -132,7 +132,7 @@ class Executor(Run):
                 return found, ""
             preload.announce(wanted.stage, wanted.modules)
             if self._engine is not None:
-                self._engine.announce()
+                self._engine.announce(lambda: self._seconds_here(wanted))
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             now = wanted.parts()
@@ -155,6 +155,16 @@ class Executor(Run):
             file=find_method(wanted.stage)[1],
             hint="run again when it is as it should be; if nobody edits it, restart the server",
         )
+
+    def _seconds_here(self, wanted: Request) -> float | None:
+        """Seconds that this machine would take for a job: by the one in its place before, or by others of
+        its stage. Workers elsewhere, which may have made that one, may have been more than are here."""
+        before = self._lookup.before(wanted)
+        if before is None or "seconds" not in before.cost:
+            return self._lookup.store.index.seconds().get(wanted.stage)
+        if "cpu_seconds" not in before.cost:
+            return before.cost["seconds"]
+        return before.cost["cpu_seconds"] / slices_now()
 
     def _outcome(self, before: str, now: str, key: str) -> str:
         store = self._lookup.store

@@ -23,11 +23,13 @@ from typing import NamedTuple
 from shortloop.engines.node_folder import folder_of_node, limit_of_node, name_of_node
 from shortloop.jobs.keys.hashing import hash_file
 
-__all__ = ["Files", "Mirror", "NodeCache", "Piece", "check_place"]
+__all__ = ["DAMAGED", "GAP", "Files", "Mirror", "NodeCache", "Piece", "check_place"]
 
 GRACE = 600.0  # s that what was sent or used is kept in any case: its job may be about to begin
 MOST_MIRRORS = 1000  # they take names, if no bytes
 TOPS = ("in", "out")
+DAMAGED, GAP = "came damaged", "lacks a part"
+"""What may have happened to a content that was sent."""
 
 Files = Mapping[str, tuple[str, int]]
 """What a mirror holds: hash and bytes of each file, by its path. That begins with ``in/`` for what lies in
@@ -141,7 +143,8 @@ class NodeCache:
         Returns
         -------
         str
-            What went wrong; empty if nothing did.
+            What went wrong; empty if nothing did. It begins with a content, if it ends with `DAMAGED` or
+            `GAP`.
         """
         with self._locked():
             self._make_room(sum(len(each.data) for each in pieces))
@@ -149,12 +152,12 @@ class NodeCache:
             part = self._folder / "parts" / f"{_hash(piece.content)}.{_hash(sender)}"
             with part.open("wb" if piece.start == 0 else "ab") as stream:
                 if stream.seek(0, os.SEEK_END) != piece.start:
-                    return f"a part of {piece.content} did not come"
+                    return f"{piece.content} {GAP}"
                 stream.write(piece.data)
             if piece.start + len(piece.data) == piece.size:
                 if part.stat().st_size != piece.size or hash_file(part) != piece.content:
                     part.unlink()
-                    return f"{piece.content} came damaged"
+                    return f"{piece.content} {DAMAGED}"
                 part.chmod(0o400)  # jobs only read it
                 with self._locked():
                     place = self._place(piece.content)

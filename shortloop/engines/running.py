@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from shortloop.engines.messages import HERE, SLICES, EngineNote, Order
 from shortloop.engines.note import note_file
@@ -125,7 +126,8 @@ class RunningEngine:
                 pass_fds=[say],
             )
         os.close(say)
-        threading.Thread(target=_pass_on, args=(heard,), daemon=True).start()
+        # What exax says while it builds a job is caught; this is to be seen.
+        threading.Thread(target=_pass_on, args=(heard, sys.stdout), daemon=True).start()
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended: the job will say so
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -166,11 +168,11 @@ def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEn
         engine.close()
 
 
-def _pass_on(heard: int) -> None:
+def _pass_on(heard: int, output: TextIO) -> None:
     """Print what the engine has to say to the one who has started the run."""
     with open(heard, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            print(one_line(line.rstrip("\n")), flush=True)
+            print(one_line(line.rstrip("\n")), file=output, flush=True)
 
 
 def _write_privately(file: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from shortloop.engines.messages import Needs, Parcel, Reply, Work
-from shortloop.engines.node_cache import Piece
+from shortloop.engines.node_cache import DAMAGED, GAP, Piece
 from shortloop.errors import TransientError
 
 __all__ = ["ASSUMED_RATE", "PARCEL", "Sent", "Supplies"]
@@ -225,7 +225,7 @@ class Supplies:
         self._sent.end(size)
         self.bytes += size
         if wrong:
-            self._see(cache, pieces[-1].content, wrong)
+            self._see(cache, wrong)
             return
         for content, whole, start, data in pieces:
             node.start = start + len(data)
@@ -258,12 +258,13 @@ class Supplies:
                 hint=f"see that the node has room for it; {AGAIN}",
             )
 
-    def _see(self, cache: str, content: str, wrong: str) -> None:
+    def _see(self, cache: str, wrong: str) -> None:
         """A node says that something went wrong."""
-        source = self._sources[content][0]
-        if wrong.endswith("came damaged"):
+        content = wrong.partition(" ")[0]
+        if wrong.endswith(DAMAGED):
+            source = self._sources[content][0]
             raise TransientError("a file changed while a run went on", file=source, hint="run again")
-        if not wrong.endswith("did not come"):
+        if not wrong.endswith(GAP):
             raise TransientError(
                 "a node of the cluster cannot keep what it is sent",
                 found=wrong,

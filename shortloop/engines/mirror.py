@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from shortloop.engines.listing import Listing
 from shortloop.engines.messages import JobWork, Mirrored, Missing, Parcel, Work
-from shortloop.engines.node_cache import Mirror, NodeCache
+from shortloop.engines.node_cache import Mirror, NodeCache, check_place
 
 __all__ = ["NotHere", "Placed", "hold_mirror", "keep_parcel", "placed"]
 
@@ -168,6 +168,8 @@ def _moved(said: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
             return [moved(each) for each in given]
         return str(data / folders[given]) if isinstance(given, str) else given
 
+    for place in (*folders.values(), *listing["inputs"].values()):
+        check_place(f"{place}/.x")
     for place in folders.values():  # a folder of modules may have none that the job needs
         (code / place).mkdir(parents=True, exist_ok=True)
     jobs = cast("dict[str, object]", task["jobs"])

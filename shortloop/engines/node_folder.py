@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 import shutil
@@ -94,4 +95,7 @@ def name_of_node(folder: Path) -> str:
         with contextlib.suppress(FileExistsError):
             os.link(part, file)
         part.unlink(missing_ok=True)
-    return file.read_text(encoding="ascii")
+    # Machines that are copies of one have the same folder, but not together.
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    name = f"{file.read_text(encoding='ascii')} {boot} {file.stat().st_ino}"
+    return hashlib.sha256(name.encode()).hexdigest()

@@ -294,10 +294,10 @@ class Supplies:
         expected, here = size / self._sent.rate, self._needs["seconds"]
         if here is not None and expected > here:
             amount = f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
+            where = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
             self._say(
-                f"{self._needs['what']}: its inputs are not on {len(nodes)} of the cluster's nodes; to send "
-                f"{amount} takes about {_in_words(expected)}, and to compute it on this machine took "
-                f"{_in_words(here)}"
+                f"{self._needs['what']}: sending what it needs to {where}, {amount} in all, takes about "
+                f"{_in_words(expected)}; computing it on this machine took {_in_words(here)}"
             )
 
     def _parcel(self, node: _Node) -> Parcel:
@@ -331,4 +331,6 @@ def _read(source: Path | bytes, start: int, size: int) -> bytes:
 
 
 def _in_words(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.1f} s"
+    if seconds >= 100:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.1f} s" if seconds >= 0.1 else "less than 0.1 s"

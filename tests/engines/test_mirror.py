@@ -201,6 +201,53 @@ def test_what_a_job_needs_is_listed(node: Node) -> None:
     assert "secret" not in str(listing)
 
 
+def test_modules_lie_where_they_are_looked_for(node: Node, tmp_path: Path) -> None:
+    """Outside of the project, in packages, and behind links."""
+    for folder, name in ((tmp_path / "more", "theirs"), (tmp_path / "behind", "linked")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text("", encoding="utf-8")
+        (folder / name / "part.py").write_text("FACTOR = 1\n", encoding="utf-8")
+    (node.project / "linked").symlink_to(tmp_path / "behind/linked")
+    work, _ = node.work()
+    said: JobWork = pickle.loads(work.data)
+    said["path"].append(str(tmp_path / "more"))
+    modules = {
+        "theirs": tmp_path / "more/theirs/__init__.py",
+        "theirs.part": tmp_path / "more/theirs/part.py",
+        "linked.part": node.project / "linked/part.py",
+        "shortloop.worker.stage": ROOT / "shortloop/worker/stage.py",
+    }
+    listing = json.loads(list_needs(said, Code({}, {}, modules, [], []))[0])
+    above = f"out{os.path.realpath(tmp_path / 'more')}"
+    assert {*listing["code"]} == {
+        "in/accelerator.conf",
+        "in/linked/part.py",
+        f"{above}/theirs/__init__.py",
+        f"{above}/theirs/part.py",
+    }
+    assert listing["folders"][str(tmp_path / "more")] == above
+    assert listing["folders"][str(node.project)] == "in"
+
+
+@pytest.mark.parametrize("part", ["folders", "inputs", "code", "data"])
+def test_no_list_leads_out(node: Node, part: str, tmp_path: Path) -> None:
+    work, sources = node.work()
+    listing = json.loads(sources[work.listed][0])  # type: ignore[arg-type]
+    content = next(iter(listing["data"].values()))
+    listing[part]["x"] = "in/../../../../escaped"
+    if part in ("code", "data"):
+        listing[part] |= {"in/../../../../escaped": content}
+        del listing[part]["x"]
+    text = json.dumps(listing).encode()
+    listed = hashlib.sha256(text).hexdigest()
+    for each, (source, size) in {**sources, listed: (text, len(text))}.items():
+        data = source if isinstance(source, bytes) else source.read_bytes()
+        assert node.cache.put([Piece(each, size, 0, data)], "aa") == ""
+    with pytest.raises(ValueError, match="no path in a mirror"):
+        compute_batch(work._replace(listed=listed), [1])
+    assert not [*tmp_path.rglob("escaped")]
+
+
 def test_paths_are_those_of_the_project() -> None:
     where: Mirrored = {"project": "/p r", "code": "/c/1", "data": "/c/2", "lock": "/c/2.lock", "inputs": {}}
     assert original("/c/1/in/a/b.py", where) == "/p r/a/b.py"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -254,6 +255,28 @@ class Nodes:
         """What a node was sent, by its hash."""
         found = (self.cache(node) / "contents").glob("*/*")
         return {each.name: each for each in found if not each.name.endswith(".seen")}
+
+
+@contextmanager
+def ray_nodes_of(project: NodesProject) -> Iterator[tuple[Nodes, dict[str, str]]]:
+    """A head of Ray, which computes nothing, and a node; with them what a run needs to find them."""
+    ray = str(Path(sys.executable).with_name("ray"))
+    with tempfile.TemporaryDirectory(prefix="sl-") as name, machines(Path(name)) as started:
+        found = Nodes(started, project)
+        # Nobody else may have anything computed there.
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        given = {**found.environment("a"), **token}
+        command = [ray, "start", "--block", "--disable-usage-stats", "--object-store-memory=100000000"]
+        command += [f"--node-ip-address={HOST}"]
+        head = [*command, "--head", f"--port={found.port}", "--num-cpus=0", f"--temp-dir={name}/ray"]
+        head += ["--include-dashboard=false"]
+        started.start("head", {"command": head, "working_dir": name}, given)
+        started.until(lambda: listens(HOST, found.port), 60, "the head listens")
+        node = found.hidden([*command, f"--address={HOST}:{found.port}", "--num-cpus=2"])
+        started.start("a", {"command": node, "working_dir": name}, given)
+        log = found.folder / "a.log"
+        started.until(lambda: "Ray runtime started" in log.read_text(), 60, "the node is there")
+        yield found, {**token, "SHORTLOOP_ENGINE": f"ray:{HOST}:{found.port}"}
 
 
 @contextmanager

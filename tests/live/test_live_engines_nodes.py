@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from engine_project import until
 from live_project import served
-from nodes_project import BIG_SIZE, Nodes, NodesProject, can_hide, nodes_of
+from nodes_project import BIG_SIZE, Nodes, NodesProject, can_hide, nodes_of, ray_nodes_of
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 pytestmark = [
@@ -76,6 +76,23 @@ def test_the_same_files_as_on_slices_and_each_is_sent_once(project: NodesProject
 
 
 @pytest.mark.slow
+def test_the_same_with_ray(project: NodesProject) -> None:
+    pytest.importorskip("ray", reason="ray is not installed")
+    first = by_place(project, project.first)
+    with ray_nodes_of(project) as (nodes, variables):
+        done = project.shortloop("run", "n", *EVERY, **variables)
+        assert done.returncode == 0, done.stdout + done.stderr
+        jobs = re.findall(r"\] built .*? (main-\d+)", done.stdout)
+        for place, job in by_place(project, jobs).items():
+            assert project.jobs()[job]["content"] == project.jobs()[first[place]]["content"], place
+        assert sum(project.sent().get(job, 0) for job in jobs) == nodes.size("a") > 1_500_000
+        done = project.shortloop("run", "n", "--force", "lines", **variables)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (job, *_) = re.findall(r"\] built .*? (main-\d+)", done.stdout)
+        assert project.sent()[job] == 0
+
+
+@pytest.mark.slow
 def test_edits_are_what_is_computed_with(project: NodesProject, nodes: Nodes) -> None:
     steps, data = project.folder / "tools/steps.py", project.folder / "data/more.txt"
     texts = {file: file.read_text() for file in (steps, data)}
@@ -125,7 +142,7 @@ def test_a_node_is_lost_while_it_is_sent_something(project: NodesProject, nodes:
     assert running.returncode == 0, said
     assert "came out the same" in said
     # What it costs is said before, as here it took a moment.
-    assert re.search(r"big: its inputs are not on 1 of the .*nodes; to send 0\.3 GB takes about", said), said
+    assert re.search(r"\nbig: sending what it needs to 1 node, 0\.\d GB in all, takes about \d", said), said
     assert BIG_SIZE in {file.stat().st_size for file in nodes.contents("a").values()}
 
 

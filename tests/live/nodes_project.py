@@ -46,6 +46,9 @@ class Lines(Stage):
         return {"sums": Out((self.count,), "f8", "lines", "sums")}
 
     def compute(self, unit):
+        from tools.faults import meet
+
+        meet("lines", unit)
         return {"sums": scaled(sum(float(lines[unit]) for lines in self.lines))}
 
 
@@ -246,6 +249,17 @@ class Nodes:
         self.kill(node)
         shutil.rmtree(self.cache(node))
         self.start(node)
+
+    def hold(self, stage: str, unit: int) -> Path:
+        """Have a unit wait until the file is gone."""
+        file = self.folder / "faults" / f"{stage}-{unit}"
+        file.write_text("hold")
+        return file
+
+    def computed(self) -> str:
+        """Units that were begun."""
+        file = self.folder / "faults" / "computed"
+        return file.read_text() if file.exists() else ""
 
     def size(self, node: str) -> int:
         """Bytes that a node has of what it was sent."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from engine_project import until
 from live_project import served
@@ -144,6 +145,36 @@ def test_a_node_is_lost_while_it_is_sent_something(project: NodesProject, nodes:
     # What it costs is said before, as here it took a moment.
     assert re.search(r"\nbig: sending what it needs to 1 node, 0\.\d GB in all, takes about \d", said), said
     assert BIG_SIZE in {file.stat().st_size for file in nodes.contents("a").values()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["code", "input"])
+def test_what_changes_while_a_job_runs(project: NodesProject, nodes: Nodes, what: str) -> None:
+    if "a" not in nodes.machines.started:
+        nodes.start("a")
+    file = project.folder / ("tools/steps.py" if what == "code" else "data/more.txt")
+    text = file.read_text()
+    held = nodes.hold("lines", 3)
+    before = nodes.computed().count("lines 3")
+    running = project.start(f"dask:{nodes.address}", "n", "--force", "lines")
+    try:
+        until(lambda: nodes.computed().count("lines 3") > before)
+        file.write_text(text.replace("1.5", "3.5") if what == "code" else text.replace("1\n2\n", "1\n9\n", 1))
+        held.unlink()
+        said = "".join(running.communicate(timeout=60))
+    finally:
+        held.unlink(missing_ok=True)
+        file.write_text(text)
+    if what == "input":
+        assert running.returncode == 1
+        assert "a file changed while a run went on" in said
+        return
+    assert running.returncode == 0, said
+    assert "is built again" in said
+    (*_, job) = re.findall(r"\] built lines .*? (main-\d+)", said)
+    assert project.record(job)["arrays"]["sums"]["shape"] == [6]
+    sums = np.load(project.folder / "workdirs/main" / job / "sums.npy")
+    assert sums.tolist() == [3.5 * (2 * unit + 100) for unit in range(6)]
 
 
 @pytest.mark.slow

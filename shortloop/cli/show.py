@@ -188,6 +188,8 @@ def _engine(engine: Mapping[str, Any]) -> Rows:
     yield "engine", ", ".join(words)
     for host, processes in engine.get("processes", {}).items():
         yield f"on {host}", f"{processes} processes"
+    if engine.get("sent_bytes"):
+        yield "sent", f"{engine['sent_bytes']:,} bytes to nodes that have not the project"
     for library, chosen in engine.get("kernels", {}).items():
         yield f"code of {library}", "; ".join(chosen)
 

@@ -8,6 +8,7 @@ that has one opens the stage for it. What was computed is kept in a file until t
 
 from __future__ import annotations
 
+import pickle
 import threading
 import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -17,8 +18,11 @@ from typing import NamedTuple
 
 from shortloop.engines.batches import Batches, costliest
 from shortloop.engines.engine import Engine
-from shortloop.engines.messages import BEGIN, Coming, Reply, Work
+from shortloop.engines.listing import list_needs
+from shortloop.engines.messages import BEGIN, Coming, Later, Needs, Reply, Work
 from shortloop.engines.spool import Batch, Spool, clear_old
+from shortloop.engines.supply import Sent, Supplies
+from shortloop.jobs.keys.code import code_state
 from shortloop.plain import Plain
 
 __all__ = ["Ahead", "Early"]
@@ -54,11 +58,18 @@ class Ahead:
         Gives the engine, when it is there.
     folder : Path
         Where results wait for their jobs.
+    sent : Sent
+        What all jobs have sent to nodes that have not the project.
+    say : callable
+        Is given a line for the one who has started the run.
     """
 
-    def __init__(self, engine: Callable[[], Engine], folder: Path) -> None:
+    def __init__(
+        self, engine: Callable[[], Engine], folder: Path, sent: Sent, say: Callable[[str], None]
+    ) -> None:
         self._engine = engine
         self._folder = folder
+        self._sent, self._say = sent, say
         self._changed = threading.Condition()
         self._jobs: dict[str, _Job] = {}  # by what they compute, in the order in which they come
         self._in_work: list[Batches] = []
@@ -77,9 +88,10 @@ class Ahead:
         with self._changed:
             if said["is_next"] is not None:
                 self._awaits = said["is_next"]
-            for work in said["coming"]:
-                if work.what not in self._jobs:
-                    self._jobs[work.what] = _Job(work, said["asked"], Spool(self._folder / work.what))
+            for later in said["coming"]:
+                if later.work.what not in self._jobs:
+                    spool = Spool(self._folder / later.work.what)
+                    self._jobs[later.work.what] = _Job(later, said["asked"], spool)
             self._changed.notify_all()
 
     @contextmanager
@@ -115,13 +127,17 @@ class Ahead:
         with self._changed:
             self._awaits = False
             job = self._jobs.pop(work.what, None)
-        if job is None and (self._folder / work.what).is_file():  # of a run that was cut off
-            job = _Job(work, {}, Spool(self._folder / work.what))
-        return Early(work if job is None else job.work, self._batches(job))
-
-    def _batches(self, job: _Job | None) -> Generator[Batch, None, None]:
         if job is None:
-            return
+            return Early(work, self._of_runs_before(work.what))
+        return Early(job.work, self._batches(job))
+
+    def _of_runs_before(self, what: str) -> Generator[Batch, None, None]:
+        if (self._folder / what).is_file():
+            with closing(Spool(self._folder / what)) as spool:
+                for number in range(len(spool)):
+                    yield spool.read(number)
+
+    def _batches(self, job: _Job) -> Generator[Batch, None, None]:
         number = 0
         with closing(job.spool):
             while self._is_there(job, number):
@@ -205,9 +221,11 @@ class Ahead:
     def _computed(self, engine: Engine, job: _Job, batches: Batches) -> Iterator[tuple[list[int], Reply]]:
         """What comes of batches. After one that fails no more are handed out: the job is to compute it again,
         and to say why."""
+        supplies = Supplies(job.work, self._sent, job.needs, self._say)
         with (
             self.after(batches),
-            closing(engine.compute(job.work, batches, job.asked)) as computed,  # type: ignore[type-var]
+            closing(supplies),
+            closing(engine.compute(supplies, batches, job.asked)) as computed,  # type: ignore[type-var]
         ):
             for units, reply in computed:
                 if reply.lost:
@@ -234,10 +252,18 @@ class Ahead:
 class _Job:
     """A job that comes later."""
 
-    def __init__(self, work: Work, asked: Mapping[str, Plain], spool: Spool) -> None:
-        self.work = work
+    def __init__(self, later: Later, asked: Mapping[str, Plain], spool: Spool) -> None:
+        self.work = later.work
         self.asked = asked
         self.spool = spool
         self.state = NOT_BEGUN
         self.costs: Sequence[float] = ()
         self.seconds = 0.0
+        self._later = later
+
+    def needs(self) -> Needs:
+        """What to send to nodes that have not the project."""
+        code = code_state(self._later.method, self._later.modules)
+        listing, sources = list_needs(pickle.loads(self.work.data), code)
+        name, seconds = self._later.name, self._later.seconds
+        return {"what": name, "listing": listing, "sources": sources, "seconds": seconds}

@@ -7,6 +7,7 @@ import os
 import pickle
 import secrets
 import time
+from collections.abc import Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
@@ -24,20 +25,23 @@ LOOK_EVERY = 0.02  # s
 SAID = 25  # lines of a log
 
 
-def packed(work: JobWork) -> Work:
+def packed(work: JobWork, here: Sequence[str] = ("", "")) -> Work:
     """The work of a job, to be sent.
 
     Parameters
     ----------
     work : JobWork
         What workers must know of it.
+    here : sequence of str, optional
+        As of `EngineNote`. Default: it is sent to nobody.
 
     Returns
     -------
     Work
     """
     what = digest(cast("Plain", work))
-    return Work(f"{what} {secrets.token_hex(8)}", pickle.dumps(work), what)
+    file, text = here
+    return Work(f"{what} {secrets.token_hex(8)}", pickle.dumps(work), what, (file, text))
 
 
 def called(engine: EngineNote) -> Connection:

@@ -10,10 +10,12 @@ from typing import Any, cast
 
 from shortloop.engines.calling import called, gone, hint_of, packed
 from shortloop.engines.facts import Facts, check_alike, facts_here
-from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, UnitsDone
+from shortloop.engines.listing import list_needs
+from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, Needs, UnitsDone
 from shortloop.engines.note import early_results
 from shortloop.engines.spool import Spool
 from shortloop.errors import TransientError
+from shortloop.jobs.keys.code import Code
 from shortloop.jobs.store.notes import put_notes
 from shortloop.plain import Plain
 from shortloop.worker.threads import Pool
@@ -36,10 +38,19 @@ class Computing:
         What messages call the job: its stage and partition.
     unit_name : callable
         What messages call a unit.
+    code : Code, optional
+        The code of its method, for nodes that have not the project. Default: all nodes must have it.
     """
 
-    def __init__(self, engine: EngineNote | None, what: str, unit_name: Callable[[int], str]) -> None:
+    def __init__(
+        self,
+        engine: EngineNote | None,
+        what: str,
+        unit_name: Callable[[int], str],
+        code: Code | None = None,
+    ) -> None:
         self._engine = engine
+        self._code = code
         self._what = what
         self._unit_name = unit_name
         self._said: dict[str, Plain] = {}
@@ -97,9 +108,12 @@ class Computing:
         engine, left = self._engine, {*units}
         assert engine is not None
         with called(engine) as host:
-            asked: Asked = {"work": packed(work), "costs": costs, "units": units, "asked": engine["asked"]}
+            sent = packed(work, engine["here"])
+            asked: Asked = {"work": sent, "costs": costs, "units": units, "asked": engine["asked"]}
             host.send_bytes(pickle.dumps(asked))
             while (said := self._heard(host, engine)) is not None:
+                if "needs" in said:
+                    host.send_bytes(pickle.dumps(self._needs(work, engine)))
                 if "computed" in said:
                     yield from self._taken(_bytes(host, engine), left, said["early"], work)
 
@@ -140,6 +154,13 @@ class Computing:
                 yield unit, given
         self._see_failure(done)
 
+    def _needs(self, work: JobWork, engine: EngineNote) -> Needs:
+        """What to send to nodes that have not the project."""
+        if self._code is None:
+            raise TransientError("a worker's node has not the project", file=work["project"])
+        listing, sources = list_needs(work, self._code)
+        return {"what": self._what, "listing": listing, "sources": sources, "seconds": engine["seconds"]}
+
     def _heard(self, host: Connection, engine: EngineNote) -> dict[str, Any] | None:
         """What the engine's process says next; None at the end."""
         said: dict[str, Any] = pickle.loads(_bytes(host, engine))
@@ -153,6 +174,8 @@ class Computing:
         if "engine" in said:
             self._said |= said["engine"]
             self._said["workers"] = said["workers"]
+        if said.get("sent"):
+            self._said["sent_bytes"] = said["sent"]
         return None if "end" in said else said
 
     def _check(self, done: UnitsDone, libraries: Sequence[str]) -> None:

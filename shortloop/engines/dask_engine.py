@@ -15,7 +15,9 @@ from distributed.security import Security
 from shortloop.engines.batches import Batches
 from shortloop.engines.connecting import CONNECT, connected
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import HERE, Reply, Work
+from shortloop.engines.messages import HERE, Parcel, Reply, Work
+from shortloop.engines.mirror import keep_parcel
+from shortloop.engines.supply import Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError
 from shortloop.plain import Plain
@@ -27,6 +29,8 @@ WAIT_FOR_WORKERS = 60.0  # s until there is one
 AHEAD = 2  # batches for each worker, so that none waits for the next
 PATIENCE = 5.0  # s that the scheduler may take for what was computed, the first time that it is asked
 LOOK_EVERY = 1.0  # s: how many workers there are
+MOMENT = 0.01  # s
+FIRST = 10  # before batches
 AGAIN = "run again: units that are done are kept"
 T = TypeVar("T")
 
@@ -57,40 +61,104 @@ class DaskEngine(Engine):
             )
         self._where = settings.address or HERE
         self._client = _client(settings, self._cluster)
-        self._workers, self._until = 0, 0.0
+        self._threads: dict[str, int] = {}  # of each worker, by its address
+        self._until = 0.0
 
     def workers(self, asked: Mapping[str, Plain]) -> int:
         """See `Engine.workers`."""
-        if time.monotonic() > self._until or not self._workers:
-            self._workers = sum(self._answered(self._client.nthreads).values())
+        if time.monotonic() > self._until or not self._threads:
+            self._threads = dict(self._answered(self._client.nthreads))
             self._until = time.monotonic() + LOOK_EVERY
-        return self._workers
+        return sum(self._threads.values())
 
-    def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`."""
         self._wait_for_workers()
-        out: dict[Any, list[int]] = {}
+        out: dict[Any, tuple[list[int], float]] = {}  # and since when
+        sending: dict[Any, str] = {}  # to which cache
+        again: list[list[int]] = []  # what came to a node that lacked something
         patience: dict[Any, float] = {}
         done = distributed.as_completed(with_results=False)
         try:
             while True:
-                while len(out) < AHEAD * max(self.workers(asked), 1) and (units := batches.next()):
-                    future = self._client.submit(compute_batch, work, units, pure=False)
-                    out[future] = units
+                self._send(supplies, sending, done)
+                while len(out) < AHEAD * max(self.workers(asked), 1):
+                    where = self._where_to(supplies)
+                    if where is not None and not where:
+                        break
+                    units = again.pop() if again else batches.next()
+                    if not units:
+                        break
+                    since = time.monotonic()
+                    future = self._client.submit(
+                        _compute,
+                        supplies.work,
+                        units,
+                        pure=False,
+                        workers=where,
+                        allow_other_workers=where is not None,
+                    )
+                    out[future] = units, since
                     done.add(future)
-                if not out:
+                if not out and not again and not (supplies.under_way and batches.has_next()):
                     return
+                if supplies.under_way and not done.has_ready():
+                    time.sleep(MOMENT)
+                    continue
                 future = next(done)
+                if future in sending:
+                    supplies.came(sending.pop(future), self._kept(future))
+                    continue
+                if future not in out:  # it was given up
+                    continue
                 seconds = patience.pop(future, PATIENCE)
                 reply = self._reply(future, seconds)
                 if reply is None:  # perhaps it is large, perhaps its worker is gone, and another computes it
                     patience[future] = 2 * seconds
                     done.add(future)
+                    continue
+                units, since = out.pop(future)
+                if reply.missing is not None:
+                    supplies.lacks(reply, since)
+                    again.append(units)
                 else:
-                    yield Computed(out.pop(future), reply)
+                    yield Computed(units, reply)
         finally:
             with contextlib.suppress(Exception):  # it may have ended
-                self._client.cancel([*out])
+                self._client.cancel([*out, *sending])
+
+    def _where_to(self, supplies: Supplies) -> list[str] | None:
+        """Workers that may have a batch now; None: any."""
+        waiting = supplies.waiting()
+        return [each for each in self._threads if each not in waiting] if waiting else None
+
+    def _send(self, supplies: Supplies, sending: dict[Any, str], done: Any) -> None:
+        """Send to nodes what they wait for."""
+        for cache, workers, parcel in supplies.parcels():
+            future = self._client.submit(
+                _keep,
+                parcel,
+                pure=False,
+                priority=FIRST,
+                workers=[*workers & self._threads.keys()] or [*workers],
+            )
+            sending[future] = cache
+            done.add(future)
+        for future, cache in [*sending.items()]:
+            if not supplies.workers_of(cache) & self._threads.keys():  # the task would wait for ever
+                del sending[future]
+                self._client.cancel([future])
+                supplies.came(cache, None)
+
+    def _kept(self, future: Any) -> tuple[str, str] | None:
+        """What came of a parcel; None if its worker ended."""
+        if future.status != "finished":
+            return None
+        try:
+            answer: tuple[str, str] = self._answered(lambda: future.result(timeout=PATIENCE))
+        except (TimeoutError, distributed.KilledWorker):
+            return None
+        return answer
 
     def described(self) -> dict[str, Plain]:
         """See `Engine.described`."""
@@ -143,6 +211,15 @@ class DaskEngine(Engine):
                     "Dask's scheduler has no workers", found=self._where, hint=f"start some; {AGAIN}"
                 )
             time.sleep(0.1)
+
+
+def _compute(work: Work, units: list[int]) -> Reply:
+    reply = compute_batch(work, units)
+    return reply if reply.missing is None else reply._replace(worker=distributed.get_worker().address)
+
+
+def _keep(parcel: Parcel) -> tuple[str, str]:
+    return keep_parcel(parcel)
 
 
 def _client(settings: EngineSettings, cluster: Any) -> Any:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from shortloop.engines.batches import Batches
-from shortloop.engines.messages import Reply, Work
+from shortloop.engines.messages import Reply
+from shortloop.engines.supply import Supplies
 from shortloop.plain import Plain
 
 __all__ = ["Computed", "Engine"]
@@ -63,13 +64,13 @@ class Engine(ABC):
         return True
 
     @abstractmethod
-    def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
         """Compute batches until there are no more; in the order in which they are done.
 
         Parameters
         ----------
-        work : Work
-            The job.
+        supplies : Supplies
+            The job, and what is to be sent to nodes that lack something of it.
         batches : Batches
             Is asked for the next batch whenever a worker is about to have none.
         asked : mapping

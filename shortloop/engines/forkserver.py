@@ -32,6 +32,7 @@ set_single_thread()  # before NumPy is loaded
 
 from shortloop.engines.job_process import serve  # noqa: E402
 from shortloop.engines.messages import FORKED, STALE, JobWork  # noqa: E402
+from shortloop.engines.mirror import hold_mirror  # noqa: E402
 from shortloop.jobs.exax.parent_death import ends_with_this  # noqa: E402
 from shortloop.jobs.exax.preload import import_all  # noqa: E402
 from shortloop.jobs.keys.file_state import CHANGED, State, states_of_files  # noqa: E402
@@ -96,6 +97,7 @@ def _be_process(asking: Connection, work: JobWork) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), LIFE)
+        hold_mirror(work)
         asking.send_bytes(FORKED)
         serve(asking, work)
         status = 0

@@ -22,8 +22,9 @@ from typing import Any, NoReturn, cast
 from shortloop.engines.ahead import Ahead
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Engine
-from shortloop.engines.messages import Asked, Coming, Order
+from shortloop.engines.messages import Asked, Coming, Needs, Order
 from shortloop.engines.registry import open_engine
+from shortloop.engines.supply import Sent, Supplies
 from shortloop.errors import InputError
 from shortloop.settings.engine import EngineSettings
 
@@ -39,7 +40,8 @@ class _Host:
         self._is_there = threading.Event()
         self._opened: Engine | None = None
         self._wrong: BaseException | None = None
-        self._ahead = Ahead(self.engine, Path(order["early"]))
+        self._sent = Sent()
+        self._ahead = Ahead(self.engine, Path(order["early"]), self._sent, self._tell)
 
     def engine(self) -> Engine:
         """The engine, when it is there."""
@@ -76,9 +78,17 @@ class _Host:
                 _say(job, computed=batch.units, early=True)
                 job.send_bytes(batch.data)
         batches = Batches(said["costs"], sorted(left), workers, engine.message)
+
+        def needs() -> Needs:
+            _say(job, needs=True)
+            found: Needs = pickle.loads(job.recv_bytes())
+            return found
+
+        supplies = Supplies(early.work, self._sent, needs, self._tell)
         with (
             self._ahead.after(batches),
-            contextlib.closing(engine.compute(early.work, batches, said["asked"])) as computed,  # type: ignore[type-var]
+            contextlib.closing(supplies),
+            contextlib.closing(engine.compute(supplies, batches, said["asked"])) as computed,  # type: ignore[type-var]
         ):
             for units, reply in computed:
                 if reply.lost:
@@ -89,7 +99,12 @@ class _Host:
                     batches.done(units, reply.seconds)
                     _say(job, computed=units, early=False)
                     job.send_bytes(reply.data)
-        _say(job, end=True)
+        _say(job, end=True, sent=supplies.bytes)
+
+    def _tell(self, line: str) -> None:
+        """Say something to the one who has started the run."""
+        with contextlib.suppress(OSError):  # the run has ended
+            os.write(self._order["say"], f"{line}\n".encode("utf-8", "replace"))
 
     def open(self) -> None:
         """Start the engine; what goes wrong is told to the jobs that need it.

@@ -23,9 +23,9 @@ from typing import Any, cast
 from shortloop.engines.batches import costliest
 from shortloop.engines.facts import Facts, facts_here
 from shortloop.engines.messages import BEGIN, Failure, JobWork, UnitsDone
+from shortloop.engines.mirrored import explained, translated, where_of
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.elsewhere import be_of_job
-from shortloop.jobs.store.lookup import here
 from shortloop.jobs.store.notes import NOTED
 from shortloop.worker.output import compute_row, compute_unit
 from shortloop.worker.stage import Stage
@@ -71,6 +71,7 @@ def serve(connection: Connection, work: JobWork) -> None:
 class _JobProcess:
     def __init__(self, work: JobWork, folder: Path) -> None:
         self._work = work
+        self._mirrored = work.get("mirrored")
         (folder / NOTED).touch()
         with (folder / "printed").open("ab") as printed:
             for output in (1, 2):
@@ -106,8 +107,9 @@ class _JobProcess:
             for unit in units:
                 values.append(compute(stage, unit))
                 done.append(unit)
-        except Exception:
-            failure = {"unit": unit, "traceback": traceback.format_exc()}
+        except Exception as error:
+            said = explained(traceback.format_exc(), error, self._mirrored)
+            failure = {"unit": unit, "traceback": said}
         seconds = time.perf_counter() - started
         return self._said(done, values, failure), seconds
 
@@ -128,7 +130,8 @@ class _JobProcess:
 
     def _opened(self) -> Stage:
         if self._stage is None:
-            task = Task(**cast("Any", self._work["task"]), where=here(), open_dataset=open_dataset)
+            where = where_of(self._work)
+            task = Task(**cast("Any", self._work["task"]), where=where, open_dataset=open_dataset)
             self._stage = open_stage(task)
         return self._stage
 
@@ -151,7 +154,7 @@ class _JobProcess:
             "cpu_seconds": cpu,
             "facts": facts,
             "threads": threads,
-            "notes": _since(self._notes),
+            "notes": translated(_since(self._notes), self._mirrored),
             "printed": _since(self._printed).decode("utf-8", "replace"),
             "failure": failure,
         }

@@ -12,6 +12,7 @@ import joblib
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Computed, Engine
 from shortloop.engines.messages import HERE, Reply, Work
+from shortloop.engines.supply import Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError
 from shortloop.plain import Plain
@@ -48,7 +49,7 @@ class JoblibEngine(Engine):
         """See `Engine.shares`."""
         return self._backend_of(asked) == "loky"
 
-    def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`. What `joblib.parallel_config` said comes as `asked`."""
         backend = self._backend_of(asked)
         if backend not in NAMES:
@@ -59,6 +60,7 @@ class JoblibEngine(Engine):
                 hint="for others, use the engine of that name: `SHORTLOOP_ENGINE=dask`, or ray",
             )
         workers = self.workers(asked)
+        work = supplies.work._replace(here=("", ""))  # on this machine the project is there
         while batches.has_next():
             yield from _computed(work, batches, backend, workers)
 

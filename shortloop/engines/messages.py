@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
 from shortloop.plain import Plain
 
 if TYPE_CHECKING:
     from shortloop.engines.facts import Facts
+    from shortloop.engines.node_cache import Piece
     from shortloop.worker.threads import Pool
 
 __all__ = [
@@ -22,7 +24,12 @@ __all__ = [
     "EngineNote",
     "Failure",
     "JobWork",
+    "Later",
+    "Mirrored",
+    "Missing",
+    "Needs",
     "Order",
+    "Parcel",
     "Reply",
     "UnitsDone",
     "Work",
@@ -54,6 +61,8 @@ class Order(TypedDict):
         What jobs must know, hexadecimal.
     early : str
         Folder where results wait for their jobs.
+    say : int
+        File descriptor for lines that are for the one who has started the run.
     """
 
     settings: dict[str, object]
@@ -61,6 +70,7 @@ class Order(TypedDict):
     address: str
     secret: str
     early: str
+    say: int
 
 
 class EngineNote(TypedDict):
@@ -80,6 +90,10 @@ class EngineNote(TypedDict):
         What the pipeline asks of the engine for the next job.
     log : str
         File with what its process says.
+    here : list of str
+        A file of the project and what is in it: who finds it there has the project.
+    seconds : float or None
+        How long this machine would take for the next job, as far as is known.
     """
 
     run: int
@@ -90,6 +104,8 @@ class EngineNote(TypedDict):
     other_kernels: bool
     asked: dict[str, Plain]
     log: str
+    here: list[str]
+    seconds: float | None
 
 
 class Work(NamedTuple):
@@ -103,11 +119,41 @@ class Work(NamedTuple):
         What `shortloop.engines.job_process` reads.
     what : str, default ""
         A hash of what is computed, and by which code.
+    here : tuple of str
+        As of `EngineNote`; no names: the project is there.
+    listed : str
+        Hash of the list of what it needs where the project is not; empty if nobody has asked for it yet.
     """
 
     key: str
     data: bytes
     what: str = ""
+    here: tuple[str, str] = ("", "")
+    listed: str = ""
+
+
+class Later(NamedTuple):
+    """A job that comes later.
+
+    Parameters
+    ----------
+    work : Work
+        What workers must know of it.
+    name : str
+        What messages call it.
+    method : Path
+        File of its method.
+    modules : list of str
+        Modules that it imports by a name that is an option.
+    seconds : float or None
+        How long this machine would take to compute it, as far as is known.
+    """
+
+    work: Work
+    name: str
+    method: Path
+    modules: list[str]
+    seconds: float | None
 
 
 class Coming(TypedDict):
@@ -117,14 +163,14 @@ class Coming(TypedDict):
     ----------
     is_next : bool or None
         Whether the job that begins now is likely to ask for its units; None: as before.
-    coming : list of Work
+    coming : list of Later
         Jobs after it, whose units can be computed early.
     asked : dict
         As of `Asked`.
     """
 
     is_next: bool | None
-    coming: list[Work]
+    coming: list[Later]
     asked: Mapping[str, Plain]
 
 
@@ -172,6 +218,8 @@ class JobWork(TypedDict):
         Fields of a `Task`, without those that hang on the process.
     collects : bool
         Whether a unit gives a row.
+    mirrored : Mirrored
+        Where the project is not there, what takes its place.
     """
 
     project: str
@@ -183,6 +231,81 @@ class JobWork(TypedDict):
     package: str
     task: Mapping[str, object]
     collects: bool
+    mirrored: NotRequired[Mirrored]
+
+
+class Mirrored(TypedDict):
+    """Where the mirrors of a job are, on a node that has not the project.
+
+    Parameters
+    ----------
+    project : str
+        The project's folder on the machine of the run.
+    code, data : str
+        Folders that have what the job imports, and what it reads; ``in`` in them is the project, ``out`` the
+        rest of the file system.
+    lock : str
+        File that is locked while the data is used.
+    inputs : dict of str to str
+        Where input files are, by their content.
+    """
+
+    project: str
+    code: str
+    data: str
+    lock: str
+    inputs: dict[str, str]
+
+
+class Needs(TypedDict):
+    """What a job says of what it needs on nodes that have not the project.
+
+    Parameters
+    ----------
+    what : str
+        What messages call the job.
+    listing : bytes
+        As of `shortloop.engines.listing.list_needs`.
+    sources : dict
+        The same.
+    seconds : float or None
+        How long this machine would take to compute it, as far as is known.
+    """
+
+    what: str
+    listing: bytes
+    sources: dict[str, tuple[Path | bytes, int]]
+    seconds: float | None
+
+
+class Parcel(NamedTuple):
+    """What is sent to a node at a time.
+
+    Parameters
+    ----------
+    sender : str
+        Who sends it, hexadecimal.
+    pieces : list of Piece
+        Parts of contents.
+    """
+
+    sender: str
+    pieces: list[Piece]
+
+
+class Missing(NamedTuple):
+    """What a node lacks to compute a batch.
+
+    Parameters
+    ----------
+    cache : str
+        Name of the node's cache, which all its workers share.
+    contents : list of str
+        Hashes; none, if the node does not know what the job needs.
+    """
+
+    cache: str
+    contents: list[str]
 
 
 class Failure(TypedDict):
@@ -248,6 +371,10 @@ class Reply(NamedTuple):
         Whether a unit raised.
     costs : list of float, default []
         Of all units, in reply to `BEGIN`; none, if it is not worth to share them out.
+    missing : Missing, optional
+        What its node must have first; then nothing was computed.
+    worker : str, default ""
+        Where that is, as its engine knows it.
     """
 
     seconds: float
@@ -255,3 +382,5 @@ class Reply(NamedTuple):
     lost: str = ""
     failed: bool = False
     costs: Sequence[float] = ()
+    missing: Missing | None = None
+    worker: str = ""

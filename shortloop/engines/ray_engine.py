@@ -6,17 +6,22 @@ import contextlib
 import os
 import socket
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # who asks when it has ended is not to start another one
 
 import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from shortloop.engines.batches import Batches
 from shortloop.engines.connecting import connected
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import HERE, Reply, Work
+from shortloop.engines.messages import HERE, Parcel, Reply, Work
+from shortloop.engines.mirror import keep_parcel
+from shortloop.engines.supply import Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError
 from shortloop.plain import Plain
@@ -29,7 +34,17 @@ HINT = (
     "see that it runs (`ray start --head`) and that this machine may reach it; unless the address begins "
     "with ray://, this machine must be one of its nodes (`ray start --address=HOST:PORT --num-cpus=0`)"
 )
+NOWHERE = "nowhere"
+MOMENT = 0.02  # s
 AGAIN = "run again: units that are done are kept"
+
+
+class _Out(NamedTuple):
+    """A batch that is handed out: since when, and to which node, if that was said."""
+
+    units: list[int]
+    since: float
+    node: str
 
 
 class RayEngine(Engine):
@@ -59,28 +74,80 @@ class RayEngine(Engine):
         else:
             connected("Ray's head", address, HINT, lambda: _connect(address))
         self._compute = ray.remote(num_cpus=1, max_retries=0)(_compute)
+        self._keep = ray.remote(num_cpus=0, max_retries=0)(_keep)
 
     def workers(self, asked: Mapping[str, Plain]) -> int:
         """See `Engine.workers`."""
         return int(ray.cluster_resources().get("CPU", 0))
 
-    def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`."""
         most = AHEAD * max(self.workers(asked), 1)
-        sent = ray.put(work)
-        out: dict[Any, list[int]] = {}
+        work, put = supplies.work, ray.put(supplies.work)
+        out: dict[Any, _Out] = {}
+        sending: dict[Any, str] = {}  # to which cache
+        again: list[list[int]] = []  # what came to a node that lacked something
         try:
             while True:
-                while len(out) < most and (units := batches.next()):
-                    out[self._compute.remote(sent, units)] = units
-                if not out:
+                for cache, nodes, parcel in supplies.parcels():
+                    keep = self._keep.options(scheduling_strategy=_only(next(iter(nodes))))
+                    sending[keep.remote(parcel)] = cache
+                if supplies.work is not work:
+                    work, put = supplies.work, ray.put(supplies.work)
+                while len(out) < most:
+                    node = self._where_to(supplies, out)
+                    if node == NOWHERE:
+                        break
+                    units = again.pop() if again else batches.next()
+                    if not units:
+                        break
+                    compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT")
+                    since = time.monotonic()
+                    out[compute.remote(put, units)] = _Out(units, since, node)
+                if not out and not again and not (supplies.under_way and batches.has_next()):
                     return
-                (done, *_), _ = ray.wait([*out], num_returns=1)
-                yield Computed(out.pop(done), self._reply(done))
+                if not out and not sending:
+                    time.sleep(MOMENT)
+                    continue
+                timeout = MOMENT if supplies.under_way else None
+                ready, _ = ray.wait([*out, *sending], num_returns=1, timeout=timeout)
+                for done in ready:
+                    if done in sending:
+                        supplies.came(sending.pop(done), self._kept(done))
+                        continue
+                    units, since, _ = out.pop(done)
+                    reply = self._reply(done)
+                    if reply.missing is not None:
+                        supplies.lacks(reply, since)
+                        again.append(units)
+                    else:
+                        yield Computed(units, reply)
         finally:
             with contextlib.suppress(ray.exceptions.RayError, RuntimeError):  # it may have ended
-                for each in out:
+                for each in [*out, *sending]:
                     ray.cancel(each, force=True)
+
+    def _where_to(self, supplies: Supplies, out: Mapping[Any, _Out]) -> str:
+        """Node that may have a batch now; empty: any."""
+        waiting = supplies.waiting()
+        if not waiting:
+            return ""
+        there = Counter(each.node for each in out.values())
+        ready = {
+            each["NodeID"]: int(each["Resources"].get("CPU", 0))
+            for each in ray.nodes()
+            if each["Alive"] and each["NodeID"] not in waiting
+        }
+        free = {node: cores for node, cores in ready.items() if there[node] < AHEAD * cores}
+        return min(free, key=lambda node: there[node] / free[node], default=NOWHERE)
+
+    def _kept(self, done: Any) -> tuple[str, str] | None:
+        """What came of a parcel; None if its node is gone."""
+        try:
+            answer: tuple[str, str] = ray.get(done)
+        except ray.exceptions.RayError:
+            return None
+        return answer
 
     def described(self) -> dict[str, Plain]:
         """See `Engine.described`."""
@@ -97,6 +164,7 @@ class RayEngine(Engine):
             ray.exceptions.WorkerCrashedError,
             ray.exceptions.NodeDiedError,
             ray.exceptions.ObjectLostError,
+            ray.exceptions.TaskUnschedulableError,
         ):
             return Reply(0.0, b"", "the worker that computed it ended")
         except ray.exceptions.RaySystemError as error:
@@ -107,7 +175,17 @@ class RayEngine(Engine):
 
 
 def _compute(work: Work, units: list[int]) -> Reply:
-    return compute_batch(work, units)
+    reply = compute_batch(work, units)
+    return reply if reply.missing is None else reply._replace(worker=ray.get_runtime_context().get_node_id())
+
+
+def _keep(parcel: Parcel) -> tuple[str, str]:
+    return keep_parcel(parcel)
+
+
+def _only(node: str) -> Any:
+    """Has a task run on a node, and nowhere else."""
+    return NodeAffinitySchedulingStrategy(node, soft=False)
 
 
 def _connect(address: str) -> None:

@@ -13,13 +13,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TextIO
 
 from shortloop.engines.calling import called, packed
-from shortloop.engines.messages import HERE, SLICES, Coming, EngineNote, JobWork, Order
+from shortloop.engines.messages import HERE, SLICES, Coming, EngineNote, JobWork, Later, Order, Work
 from shortloop.engines.note import early_results, note_file
 from shortloop.engines.spool import clear_old
 from shortloop.errors import InputError
@@ -34,6 +35,7 @@ from shortloop.worker.threads import VARIABLES
 __all__ = ["RunningEngine", "running_engine"]
 
 PATIENCE = 20.0  # s that an engine may take to end
+HERE_FILE = "here-"
 
 
 class RunningEngine:
@@ -55,9 +57,16 @@ class RunningEngine:
         self._note: EngineNote | None = None
         self._has_said = False
         self._to_say: SimpleQueue[Coming | None] = SimpleQueue()
+        self._here = Path()
 
-    def announce(self) -> None:
-        """Say that a job comes next, which may need the engine: it is started if it is not there."""
+    def announce(self, seconds: Callable[[], float | None] = lambda: None) -> None:
+        """Say that a job comes next, which may need the engine: it is started if it is not there.
+
+        Parameters
+        ----------
+        seconds : callable
+            Says how long this machine would take for the job, as far as is known.
+        """
         if self._settings.name == SLICES:
             return
         asked = _asked_of_joblib() if self._settings.name == "joblib" else {}
@@ -66,34 +75,36 @@ class RunningEngine:
             print(one_line(f"units are computed by {self._settings.name}, at {where}"), flush=True)
             self._start()
         assert self._note is not None
-        if not note_file().is_file() or self._note["asked"] != asked:
-            self._note["asked"] = asked
+        said = {"asked": asked, "seconds": seconds()}
+        if not note_file().is_file() or any(self._note.get(name) != each for name, each in said.items()):
+            self._note |= said  # type: ignore[typeddict-item]
             _write_privately(note_file(), json.dumps(self._note))
 
     @property
-    def computes_early(self) -> bool:
-        """Whether it is there, and can be told of jobs that come later."""
+    def is_there(self) -> bool:
+        """Whether it was started."""
         return self._process is not None
 
-    def coming(self, is_next: bool, jobs: Sequence[JobWork]) -> None:
+    def packed(self, work: JobWork) -> Work:
+        """The work of a job, to be sent; see `shortloop.engines.calling.packed`."""
+        assert self._note is not None
+        return packed(work, self._note["here"])
+
+    def coming(self, is_next: bool, later: list[Later]) -> None:
         """Say which jobs come later; what they are made from is there.
 
         Parameters
         ----------
         is_next : bool
             Whether the job that begins now is likely to ask for its units.
-        jobs : sequence of JobWork
-            What workers must know of each.
+        later : list of Later
+            Those that it was not told of yet.
         """
-        if self._note is None:
-            return
-        said: Coming = {
-            "is_next": is_next if self._has_said else None,  # it may ask before this is heard
-            "coming": [packed(work) for work in jobs],
-            "asked": self._note["asked"],
-        }
+        assert self._note is not None
+        # Of the first job nothing is said: it may ask before this is heard.
+        said = is_next if self._has_said else None
+        self._to_say.put({"is_next": said, "coming": later, "asked": self._note["asked"]})
         self._has_said = True
-        self._to_say.put(said)
 
     def close(self) -> None:
         """End it."""
@@ -102,6 +113,7 @@ class RunningEngine:
         self._to_say.put(None)
         with contextlib.suppress(OSError):
             note_file().unlink(missing_ok=True)
+            self._here.unlink(missing_ok=True)
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -116,12 +128,19 @@ class RunningEngine:
     def _start(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
         log = cache_directory("engine") / "engine.log"
+        for left in cache_directory("engine").glob(f"{HERE_FILE}*"):  # by a run that was killed
+            left.unlink(missing_ok=True)
+        # A name that nobody has looked for yet: file systems that are shared may remember what was not there.
+        self._here = cache_directory("engine") / f"{HERE_FILE}{secrets.token_hex(8)}"
+        self._here.write_text(text := secrets.token_hex(), encoding="ascii")
+        heard, say = os.pipe()
         order: Order = {
             "settings": self._settings.model_dump(mode="json"),
             "workers": self._workers,
             "address": f"{self._folder}/engine",
             "secret": secrets.token_hex(),
             "early": str(early_results()),
+            "say": say,
         }
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         with log.open("wb") as stream:
@@ -139,7 +158,11 @@ class RunningEngine:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=ends_with_this(),
+                pass_fds=[say],
             )
+        os.close(say)
+        # What exax says while it builds a job is caught; this is to be seen.
+        threading.Thread(target=_pass_on, args=(heard, sys.stdout), daemon=True).start()
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended: the job will say so
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -153,6 +176,8 @@ class RunningEngine:
             "other_kernels": self._settings.other_kernels,
             "asked": {},
             "log": str(log),
+            "here": [str(self._here), text],
+            "seconds": None,
         }
         threading.Thread(target=_say, args=(self._note, self._to_say), daemon=True).start()
 
@@ -185,6 +210,13 @@ def _say(engine: EngineNote, to_say: SimpleQueue[Coming | None]) -> None:
     while (said := to_say.get()) is not None:
         with contextlib.suppress(InputError, OSError), called(engine) as host:  # jobs will say what is wrong
             host.send_bytes(pickle.dumps(said))
+
+
+def _pass_on(heard: int, output: TextIO) -> None:
+    """Print what the engine has to say to the one who has started the run."""
+    with open(heard, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            print(one_line(line.rstrip("\n")), file=output, flush=True)
 
 
 def _write_privately(file: Path, text: str) -> None:

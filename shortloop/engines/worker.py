@@ -21,13 +21,14 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 
 from shortloop.engines.messages import STALE, Reply, Work
+from shortloop.engines.mirror import NotHere, Placed, placed
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.worker.threads import VARIABLES
 
 __all__ = ["compute_batch"]
 
 JOBS = 2  # whose processes are kept at a time
-PROJECTS = 3  # whose forkservers are
+PROJECTS = 6  # whose forkservers are; where a project is not there, each method counts as one
 KEPT = 30.0  # s that a process waits for a batch
 STARTS = 5  # of a forkserver, as code may be edited again and again
 SAID = 2000  # characters of what it said
@@ -47,7 +48,10 @@ def compute_batch(work: Work, units: Sequence[int]) -> Reply:
     -------
     Reply
     """
-    connection = _processes.take(work)
+    try:
+        connection = _processes.take(work)
+    except NotHere as error:
+        return Reply(0.0, b"", missing=error.missing)
     try:
         connection.send_bytes(pickle.dumps(list(units)))
         seconds, failed, costs = pickle.loads(connection.recv_bytes())
@@ -73,16 +77,23 @@ class _Processes:
             idle = self._idle.get(work.key)
             if idle:
                 return idle.pop()[1]
-        project = pickle.loads(work.data)["project"]
+        place = placed(work)
+        try:
+            return self._fork(place)
+        finally:
+            for each in place.holds:  # whoever needs them has them
+                os.close(each)
+
+    def _fork(self, place: Placed) -> Connection:
         said = ""
         for _ in range(STARTS):
-            forkserver = self._forkserver(project)
+            forkserver = self._forkserver(place)
             try:
-                return forkserver.fork(work)
+                return forkserver.fork(place.work)
             except (OSError, EOFError):
                 with self._lock:
-                    if self._forkservers.get(project) is forkserver:
-                        del self._forkservers[project]
+                    if self._forkservers.get(place.project) is forkserver:
+                        del self._forkservers[place.project]
                 said = forkserver.end()
         raise RuntimeError(f"no process could be started that computes units of a job\n{said}")
 
@@ -97,11 +108,11 @@ class _Processes:
             if not self._is_looking:
                 self._look_later()
 
-    def _forkserver(self, project: str) -> _Forkserver:
+    def _forkserver(self, place: Placed) -> _Forkserver:
         """Each project has one of its own: modules of two may have the same names."""
         with self._lock:
-            found = self._forkservers.pop(project, None) or _Forkserver(project)
-            self._forkservers[project] = found
+            found = self._forkservers.pop(place.project, None) or _Forkserver(place)
+            self._forkservers[place.project] = found
             while len(self._forkservers) > PROJECTS:
                 self._forkservers.pop(next(iter(self._forkservers))).end()
             return found
@@ -130,18 +141,19 @@ class _Processes:
 class _Forkserver:
     """A `shortloop.engines.forkserver`, which ends with this process."""
 
-    def __init__(self, project: str) -> None:
+    def __init__(self, place: Placed) -> None:
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
         self._address = os.path.join(self._folder, "forks")
         self._log = Path(self._folder, "log")
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "shortloop.engines.forkserver", self._address],
-            cwd=project,
+            cwd=place.project,
             env={**os.environ, **dict.fromkeys(VARIABLES, "1"), "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),
+            pass_fds=place.holds[:1],
         )
         assert self._process.stdout is not None
         self._process.stdout.readline()  # it is ready, or has ended

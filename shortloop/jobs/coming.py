@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from shortloop.engines.messages import JobWork
+from shortloop.engines.messages import JobWork, Later, Work
 from shortloop.errors import InputError
 from shortloop.jobs.exax.for_workers import work_of_job
 from shortloop.jobs.keys.code import at_one_moment, code_state
@@ -59,17 +59,26 @@ class Coming:
         self._told: set[int] = set()
         self._is_off = False
 
-    def after(self, jobs: Sequence[Built]) -> list[JobWork]:
+    def after(
+        self,
+        jobs: Sequence[Built],
+        packed: Callable[[JobWork], Work],
+        seconds: Callable[[Request], float | None],
+    ) -> list[Later]:
         """Jobs that the engine was not told of yet, and could begin with.
 
         Parameters
         ----------
         jobs : sequence of Built
             Those that are there, of all that were asked for; the next one begins now.
+        packed : callable
+            Makes ready to be sent what workers must know of a job.
+        seconds : callable
+            Says how long this machine would take for a job, as far as is known.
 
         Returns
         -------
-        list of JobWork
+        list of Later
         """
         now = len(jobs)
         if self._is_off:
@@ -89,7 +98,7 @@ class Coming:
                     self._told.add(number)
                     with contextlib.suppress(InputError):  # the job will say so
                         if (work := self._work(real)) is not None:
-                            found.append(work)
+                            found.append(_later(real, packed(work), seconds(real)))
         return found
 
     def _is_due(self, number: int) -> bool:
@@ -139,6 +148,11 @@ def has_units(stage: str) -> bool:
     """
     kind = signature_of(stage).stage
     return kind is not None and kind.units is not Stage.units
+
+
+def _later(wanted: Request, work: Work, seconds: float | None) -> Later:
+    name = " ".join(filter(None, (wanted.stage, wanted.partition)))
+    return Later(work, name, find_method(wanted.stage)[1], [*wanted.modules], seconds)
 
 
 def _names(given: Jobs, single: Sequence[str], lists: Sequence[str]) -> dict[str, Folders]:

@@ -136,7 +136,7 @@ class Executor(Run):
             if found is not None and not forced:
                 return found, ""
             preload.announce(wanted.stage, wanted.modules)
-            self._announce(wanted.stage)
+            self._announce(wanted)
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             now = wanted.parts()
@@ -160,12 +160,24 @@ class Executor(Run):
             hint="run again when it is as it should be; if nobody edits it, restart the server",
         )
 
-    def _announce(self, stage: str) -> None:
+    def _announce(self, wanted: Request) -> None:
         """Tell the engine that a job comes next, and which come later."""
-        if self._engine is not None:
-            self._engine.announce()
-            if self._coming is not None and self._engine.computes_early:
-                self._engine.coming(has_units(stage), self._coming.after(self.jobs))
+        engine = self._engine
+        if engine is not None:
+            engine.announce(lambda: self._seconds_here(wanted))
+            if self._coming is not None and engine.is_there:
+                later = self._coming.after(self.jobs, engine.packed, self._seconds_here)
+                engine.coming(has_units(wanted.stage), later)
+
+    def _seconds_here(self, wanted: Request) -> float | None:
+        """Seconds that this machine would take for a job: by the one in its place before, or by others of
+        its stage. Workers elsewhere, which may have made that one, may have been more than are here."""
+        before = self._lookup.before(wanted)
+        if before is None or "seconds" not in before.cost:
+            return self._lookup.store.index.seconds().get(wanted.stage)
+        if "cpu_seconds" not in before.cost:
+            return before.cost["seconds"]
+        return before.cost["cpu_seconds"] / slices_now()
 
     def _outcome(self, before: str, now: str, key: str) -> str:
         store = self._lookup.store

@@ -13,7 +13,8 @@ import pytest
 from shortloop.engines.ahead import Ahead
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import BEGIN, Reply, Work
+from shortloop.engines.messages import BEGIN, Later, Reply, Work
+from shortloop.engines.supply import Sent, Supplies
 from shortloop.plain import Plain
 
 Compute = Callable[[str, list[int]], Reply]
@@ -36,12 +37,13 @@ class Threads(Engine):
     def shares(self, asked: Mapping[str, Plain]) -> bool:
         return not asked.get("alone")
 
-    def compute(self, work: Work, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+        what = supplies.work.what
         out: dict[Future[Reply], list[int]] = {}
         while True:
             while len(out) < 2 * self.number and (units := batches.next()):
-                self.seen.append((work.what, units))
-                out[self.pool.submit(self._compute, work.what, units)] = units
+                self.seen.append((what, units))
+                out[self.pool.submit(self._compute, what, units)] = units
             if not out:
                 return
             for done in wait(out, return_when=FIRST_COMPLETED).done:
@@ -77,7 +79,7 @@ def begin(tmp_path: Path) -> Iterator[Callable[..., tuple[Ahead, Threads]]]:
 
     def begun(compute: Compute, workers: int = 2) -> tuple[Ahead, Threads]:
         engines.append(Threads(compute, workers))
-        return Ahead(lambda: engines[-1], tmp_path / "early"), engines[-1]
+        return Ahead(lambda: engines[-1], tmp_path / "early", Sent(), print), engines[-1]
 
     yield begun
     for engine in engines:
@@ -88,7 +90,8 @@ Begin = Callable[..., tuple[Ahead, Threads]]
 
 
 def tell(ahead: Ahead, *names: str, is_next: bool | None = False, **asked: Plain) -> None:
-    ahead.coming({"is_next": is_next, "coming": [job(name) for name in names], "asked": asked})
+    later = [Later(job(name), name, Path(), [], None) for name in names]
+    ahead.coming({"is_next": is_next, "coming": later, "asked": asked})
 
 
 def taken(ahead: Ahead, name: str) -> list[int]:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -265,9 +266,10 @@ class EngineProject(EmptyProject):
     def go(self, engine: str, script: str = "x", **environment: str) -> subprocess.CompletedProcess[str]:
         return self.ax("run", script, SHORTLOOP_ENGINE=engine, **environment)
 
-    def start(self, engine: str, **environment: str) -> subprocess.Popen[str]:
+    def start(self, engine: str, script: str = "x", *words: str, **environment: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "shortloop"] if words else [str(AX)]
         return subprocess.Popen(
-            [str(AX), "run", "x"],
+            [*command, "run", script, *words],
             cwd=self.folder,
             env=self.environment(SHORTLOOP_ENGINE=engine, **environment),
             stdout=subprocess.PIPE,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 from shortloop.engines.messages import JobWork
+from shortloop.engines.mirrored import refuse_what_is_not_here
 from shortloop.jobs.exax.datasets import refuse_other_slices
 from shortloop.jobs.exax.loading import forget_modules, loaded_modules
 from shortloop.jobs.exax.watch import watch_units
@@ -30,6 +32,9 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     from accelerator import g, job
 
     os.chdir(folder)
+    mirrored = work.get("mirrored")
+    if mirrored is not None:  # jobs and inputs lie in a folder of their own, which is the project from now on
+        sys.path.insert(0, f"{mirrored['data']}/in")
     g.running, g.slices = "analysis", work["slices"]
     # Where exax's parts say what they do; nobody listens, which is not wrong.
     os.environ["BD_STATUS_FD"] = str(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).detach())
@@ -40,3 +45,5 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     forget_modules(set(loaded_modules()) - {*work["closure"]} - above)
     note(loaded={name: found for name, found in loaded_modules().items() if name in work["closure"]})
     watch_units()
+    if mirrored is not None:
+        refuse_what_is_not_here(mirrored)

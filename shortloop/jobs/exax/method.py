@@ -167,7 +167,7 @@ class _Work:
 
         assert self.units is not None
         what = " ".join(filter(None, (self.task.name, self.task.partition)))
-        computing = Computing(engine, what, self.stage.unit_name)
+        computing = Computing(engine, what, self.stage.unit_name, self.code)
         for unit, given in computing.units(self.units.costs, self.units.left(), self._for_workers()):
             self._keep(unit, given)
             self.units.mark(unit)

@@ -1,0 +1,241 @@
+"""What a job needs on a node that has not the project: its own modules, the jobs and files that it is made
+from, and where each lies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+from shortloop.engines.messages import JobWork
+from shortloop.engines.node_cache import Files
+from shortloop.errors import TransientError
+from shortloop.jobs.keys.code import Code
+from shortloop.jobs.keys.hashing import hash_file
+from shortloop.jobs.keys.own_code import PACKAGE
+from shortloop.jobs.project import CONFIGURATION, cache_directory, configuration, project_directory
+from shortloop.jobs.store.inputs import locate
+from shortloop.jobs.store.lookup import here
+from shortloop.jobs.store.manifest import hash_files, output_files, read_manifest
+from shortloop.plain import Plain
+from shortloop.worker.records import RECORD
+from shortloop.worker.results import bare_result
+
+__all__ = ["Listing", "list_needs"]
+
+SETUP, CODE_COPY = "setup.json", "method.tar.gz"
+HASH = 64  # digits of one
+
+
+class Listing(TypedDict):
+    """What a job needs, as nodes are told it; paths are as of `shortloop.engines.node_cache.Files`.
+
+    Parameters
+    ----------
+    project : str
+        The project's folder on the machine of the run.
+    code, data : Files
+        What it imports, and the rest. The code has a mirror of its own, as jobs share it.
+    inputs : dict of str to str
+        Where each input file is, by its content.
+    folders : dict of str to str
+        Where folders are that its work names.
+    """
+
+    project: str
+    code: Files
+    data: Files
+    inputs: dict[str, str]
+    folders: dict[str, str]
+
+
+def list_needs(work: JobWork, code: Code) -> tuple[bytes, dict[str, tuple[Path | bytes, int]]]:
+    """List what a job needs, in a process of the job.
+
+    Parameters
+    ----------
+    work : JobWork
+        The job.
+    code : Code
+        The code of its method.
+
+    Returns
+    -------
+    listing : bytes
+        `Listing` as JSON.
+    sources : dict
+        For each content by its hash: the file that has it, or the bytes, and how many these are.
+
+    Raises
+    ------
+    InputError
+        If a file changed since the run has read it, or is gone.
+    """
+    needs = _Needs()
+    task: Any = work["task"]
+    needs.add_modules(code.modules)
+    for file in code.declared:
+        needs.add(needs.code, needs.place(file), file, hash_file(file))
+        needs.add(needs.data, needs.place(file), file, hash_file(file))
+    jobs = [*_folders(task["jobs"].values()), *_folders([task["before"]])]
+    datasets = [each.partition("/")[0] for each in _folders(task["datasets"].values())]
+    needs.add_jobs(map(Path, jobs), datasets)
+    for content in _texts(task["options"]):
+        needs.add_input(content)
+    needs.add_configuration(work["slices"])
+    # Others are no folders: Python puts names of hooks and of archives there.
+    for folder in (*filter(os.path.isabs, filter(os.path.isdir, work["path"])), *jobs):
+        needs.folders[folder] = needs.place_of_folder(Path(folder))
+    return needs.said(), needs.sources
+
+
+class _Needs:
+    def __init__(self) -> None:
+        self.code: dict[str, tuple[str, int]] = {}
+        self.data: dict[str, tuple[str, int]] = {}
+        self.folders: dict[str, str] = {}
+        self.sources: dict[str, tuple[Path | bytes, int]] = {}
+        self._inputs: dict[str, str] = {}
+        self._project = os.path.realpath(project_directory())
+        self._where = here()
+        self._known = cache_directory("inputs")
+
+    def said(self) -> bytes:
+        listing: Listing = {
+            "project": self._project,
+            "code": self.code,
+            "data": self.data,
+            "inputs": self._inputs,
+            "folders": self.folders,
+        }
+        return json.dumps(listing, sort_keys=True).encode()
+
+    def add(self, to: dict[str, tuple[str, int]], place: str, file: Path, content: str) -> None:
+        try:
+            size = file.stat().st_size
+        except OSError as error:
+            raise TransientError(
+                f"a file that a job needs cannot be read ({error.strerror})", file=file, hint="run again"
+            ) from None
+        to[place] = content, size
+        self.sources[content] = file, size
+
+    def add_modules(self, modules: Mapping[str, Path]) -> None:
+        """Modules of one's own; those of this package are installed on each node."""
+        for name, file in modules.items():
+            parts = name.split(".")
+            if parts[0] == PACKAGE:
+                continue
+            # Folders below the one where it is looked for may be links, and must not be followed.
+            depth = len(parts) - (file.name.partition(".")[0] != "__init__")
+            root = file.parents[depth]
+            place = f"{self.place_of_folder(root)}/{file.relative_to(root).as_posix()}"
+            self.add(self.code, place, file, hash_file(file))
+
+    def add_jobs(self, folders: Iterable[Path], datasets: Iterable[str]) -> None:
+        """What jobs left, and what says of what they were made."""
+        waiting: list[Path] = []
+        for folder in folders:
+            self._add_job(folder)
+            waiting.append(folder)
+        for job in datasets:
+            manifest = read_manifest(self._folder_of(job))
+            for each in {job, *(manifest.rests_on if manifest is not None else ())}:
+                self._add_job(self._folder_of(each))
+                waiting.append(self._folder_of(each))
+        seen = {*waiting}
+        while waiting:
+            folder = waiting.pop()
+            made_from = bare_result(folder, self._where).sources()
+            above = {self._folder_of(job, folder) for _, job in made_from} - seen
+            for each in above:
+                if (each / SETUP).is_file():
+                    seen.add(each)
+                    waiting.append(each)
+                    self._add_files(each, [name for name in (SETUP, RECORD) if (each / name).is_file()])
+
+    def add_input(self, content: str) -> None:
+        if len(content) == HASH and content.isalnum() and (self._known / content).is_file():
+            file = locate(content)
+            self._inputs[content] = place = self.place(file)
+            self.add(self.data, place, file, content)
+
+    def add_configuration(self, slices: int) -> None:
+        """exax's configuration, with what a process that computes units looks for."""
+        found = configuration()
+        workdirs = {name: self.place_of_folder(Path(folder)) for name, folder in found.workdirs.items()}
+        lines = [f"slices: {slices}", "workdirs:"]
+        lines += [f"\t{name} {shlex.quote(f'../{place}')}" for name, place in workdirs.items()]
+        lines += ["method packages:", *(f"\t{name} auto-discover" for name in found.method_directories)]
+        inputs = found.get("input_directory")
+        if inputs:
+            lines.append(f"input directory: {shlex.quote(f'../{self.place_of_folder(Path(inputs))}')}")
+        said = "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
+        content = hashlib.sha256(said).hexdigest()
+        for files in (self.code, self.data):
+            files[f"in/{CONFIGURATION}"] = content, len(said)
+        self.sources[content] = said, len(said)
+
+    def place(self, file: Path) -> str:
+        """Of a file; it may be a link, and keeps its name."""
+        return f"{self.place_of_folder(file.parent)}/{file.name}"
+
+    def place_of_folder(self, folder: Path) -> str:
+        real = os.path.realpath(folder)
+        if real == self._project or real.startswith(f"{self._project}/"):
+            return f"in{real[len(self._project) :]}"
+        return "out" if real == "/" else f"out{real}"
+
+    def _folder_of(self, job: str, beside: Path | None = None) -> Path:
+        workdir = job.rpartition("-")[0]
+        if beside is not None and workdir == beside.name.rpartition("-")[0]:
+            return beside.parent / job
+        return self._where.workdirs.get(workdir, Path(workdir)) / job
+
+    def _add_job(self, folder: Path) -> None:
+        manifest = read_manifest(folder)
+        files = hash_files(folder, output_files(folder)) if manifest is None else manifest.files
+        self._add_files(folder, [name for name in files if name != CODE_COPY], files)
+        for content in _outside(folder):
+            self.add_input(content)
+
+    def _add_files(
+        self, folder: Path, names: Iterable[str], known: Mapping[str, tuple[int, str]] | None = None
+    ) -> None:
+        place = self.place_of_folder(folder)
+        for name in names:
+            content = known[name][1] if known is not None else hash_file(folder / name)
+            self.add(self.data, f"{place}/{name}", folder / name, content)
+
+
+def _folders(given: Iterable[object]) -> list[str]:
+    """Of jobs, one or several under each name."""
+    found: list[str] = []
+    for each in given:
+        found += [each] if isinstance(each, str) else each if isinstance(each, list) else []
+    return found
+
+
+def _outside(folder: Path) -> list[str]:
+    """Contents of input files that hold arrays of a job."""
+    try:
+        arrays = json.loads((folder / RECORD).read_text(encoding="utf-8"))["arrays"].values()
+        return [each["outside"]["content"] for each in arrays if each.get("outside")]
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def _texts(value: Plain) -> Iterator[str]:
+    """All texts in options."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)

@@ -1,0 +1,267 @@
+"""A worker computes where the project is not: in folders made of what it was sent. What it notes is said with
+the paths of the project."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from house import ROOT
+from jobs_project import CONFIGURATION
+
+from shortloop.engines import mirror, worker
+from shortloop.engines.listing import list_needs
+from shortloop.engines.messages import JobWork, Mirrored, Parcel, Reply, UnitsDone, Work
+from shortloop.engines.mirrored import original, translated
+from shortloop.engines.node_cache import NodeCache, Piece
+from shortloop.engines.worker import compute_batch
+from shortloop.jobs.keys.closure import closure_of
+from shortloop.jobs.keys.code import Code
+from shortloop.jobs.store.inputs import register
+
+STAGE = """\
+from pathlib import Path
+
+import beside
+from shortloop.jobs.project import project_directory
+from shortloop.worker.inputs import File
+from shortloop.worker.stage import Out, Stage
+
+
+class Toy(Stage):
+    file: File
+    read: str = ""
+
+    def units(self):
+        return 9
+
+    def outputs(self):
+        return {"x": Out((9,), "f8", "units", "numbers")}
+
+    def compute(self, unit):
+        if self.read:
+            try:
+                place = Path(self.read) if unit else project_directory() / Path(self.read).name
+                return {"x": len(place.read_text())}
+            except FileNotFoundError:  # who does without it would come to another result
+                return {"x": 0.0}
+        return {"x": beside.FACTOR * float(self.file.path.read_text()), "path": str(self.file.path)}
+"""
+
+
+class Node:
+    """A node, and what a run has to tell it."""
+
+    def __init__(self, project: Path, cache: NodeCache) -> None:
+        self.project = project
+        self.cache = cache
+
+    def work(self, **options: object) -> tuple[Work, dict[str, tuple[Path | bytes, int]]]:
+        (content,) = register([self.project / "data/in put.txt"])
+        said: JobWork = {
+            "project": str(self.project),
+            "path": [str(self.project), str(ROOT)],
+            "slices": 2,
+            "imports": ["toys", "shortloop.worker.output"],
+            "closure": ["toys", *closure_of("toys", self.project / "toys.py")[0]],
+            "code": "",
+            "package": "methods",
+            "task": {
+                "name": "toy",
+                "module": "toys",
+                "kind": "Toy",
+                "partition": None,
+                "options": {"file": content, **options},
+                "jobs": {},
+                "before": None,
+                "versions": {},
+                "datasets": {},
+            },
+            "collects": False,
+        }
+        modules = {name: self.project / f"{name}.py" for name in ("toys", "beside")}
+        listing, sources = list_needs(said, Code({}, {}, modules, [], []))
+        listed = hashlib.sha256(listing).hexdigest()
+        here = (str(self.project / "here"), "as the run has it")
+        return Work(f"job {options}", pickle.dumps(said), "", here, listed), {
+            **sources,
+            listed: (listing, len(listing)),
+        }
+
+    def computed(self, *units: int, **options: object) -> UnitsDone:
+        """As an engine has it done, which sends what is missing."""
+        work, sources = self.work(**options)
+        for _ in range(3):
+            reply: Reply = compute_batch(work, units)
+            if reply.missing is None:
+                assert not reply.lost
+                done: UnitsDone = pickle.loads(reply.data)
+                return done
+            pieces = []
+            for content in reply.missing.contents:
+                source, size = sources[content]
+                data = source if isinstance(source, bytes) else source.read_bytes()
+                pieces.append(Piece(content, size, 0, data))
+            assert mirror.keep_parcel(Parcel("aa", pieces)) == (self.cache.name, "")
+        raise AssertionError("it goes on missing something")
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Node]:
+    project = tmp_path / "project"
+    (project / "workdirs/main").mkdir(parents=True)
+    (project / "data").mkdir()
+    (project / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
+    (project / "toys.py").write_text(STAGE, encoding="utf-8")
+    (project / "beside.py").write_text("FACTOR = 2.0\n", encoding="utf-8")
+    (project / "data/in put.txt").write_text("21", encoding="utf-8")
+    (project / "secret.txt").write_text("not declared", encoding="utf-8")
+    (project / "here").write_text("another project at the same path", encoding="utf-8")
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(worker, "_processes", processes := worker._Processes())
+    monkeypatch.setattr(mirror, "_caches", [NodeCache(tmp_path / "cache", 1e9)])
+    yield Node(project, mirror._caches[0])
+    for forkserver in processes._forkservers.values():
+        forkserver.end()
+
+
+def values(done: UnitsDone) -> list[Mapping[str, Any]]:
+    assert done["failure"] is None, done["failure"]
+    return [dict(each) for each in done["values"]]  # type: ignore[arg-type]
+
+
+def notes(done: UnitsDone) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in done["notes"].splitlines()]
+
+
+def test_a_unit_is_computed_of_what_was_sent(node: Node, tmp_path: Path) -> None:
+    done = node.computed(1)
+    (found,) = values(done)
+    assert found["x"] == 42.0
+    assert found["path"].startswith(str(tmp_path / "cache/mirrors"))
+    assert found["path"].endswith("/in/data/in put.txt")
+    loaded = {name: file for line in notes(done) for name, (file, _) in line.get("loaded", {}).items()}
+    assert loaded["toys"] == str(node.project / "toys.py")
+    assert loaded["beside"] == str(node.project / "beside.py")
+    assert "cache/mirrors" not in done["notes"].decode()
+
+
+def test_where_the_project_is_nothing_is_copied(node: Node, tmp_path: Path) -> None:
+    (node.project / "here").write_text("as the run has it", encoding="utf-8")
+    (found,) = values(node.computed(1))
+    assert found["path"] == str(node.project / "data/in put.txt")
+    assert node.cache.size() == 0
+
+
+def test_an_edit_and_another_input_are_what_is_computed_with(node: Node) -> None:
+    assert values(node.computed(1))[0]["x"] == 42.0
+    (node.project / "beside.py").write_text("FACTOR = 3.0\n", encoding="utf-8")
+    assert values(node.computed(1, read=""))[0]["x"] == 63.0
+    (node.project / "data/in put.txt").write_text("22", encoding="utf-8")
+    done = node.computed(2)
+    assert values(done)[0]["x"] == 42.0  # the process of the job, which is that of before
+    worker._processes._idle.clear()
+    assert values(node.computed(2))[0]["x"] == 66.0
+
+
+@pytest.mark.parametrize("unit", [0, 1])
+def test_a_file_that_nobody_declared_is_named(node: Node, unit: int) -> None:
+    failure = node.computed(unit, read=str(node.project / "secret.txt"))["failure"]
+    if unit:  # here the project's folder is there after all, as it is the same machine
+        assert failure is None
+        return
+    assert failure is not None
+    assert str(node.project / "secret.txt") in failure["traceback"]
+    assert "the node of this worker has not the project" in failure["traceback"]
+    assert "cache/mirrors" not in failure["traceback"]
+
+
+def test_a_damaged_cache_is_mended(node: Node) -> None:
+    assert values(node.computed(1))[0]["x"] == 42.0
+    for each in (node.cache._folder / "contents").glob("*/*"):
+        if not each.name.endswith(".seen"):
+            os.chmod(each, 0o600)
+            each.write_bytes(each.read_bytes()[:-1])
+    worker._processes._idle.clear()
+    assert values(node.computed(1))[0]["x"] == 42.0
+
+
+def test_what_a_job_needs_is_listed(node: Node) -> None:
+    work, sources = node.work()
+    listing = json.loads(sources[work.listed][0])  # type: ignore[arg-type]
+    assert {*listing["code"]} == {"in/accelerator.conf", "in/toys.py", "in/beside.py"}
+    assert {*listing["data"]} == {"in/accelerator.conf", "in/data/in put.txt"}
+    assert work.listed == node.work()[0].listed  # the next one finds it there
+    assert "secret" not in str(listing)
+
+
+def test_modules_lie_where_they_are_looked_for(node: Node, tmp_path: Path) -> None:
+    """Outside of the project, in packages, and behind links."""
+    for folder, name in ((tmp_path / "more", "theirs"), (tmp_path / "behind", "linked")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text("", encoding="utf-8")
+        (folder / name / "part.py").write_text("FACTOR = 1\n", encoding="utf-8")
+    (node.project / "linked").symlink_to(tmp_path / "behind/linked")
+    work, _ = node.work()
+    said: JobWork = pickle.loads(work.data)
+    said["path"].append(str(tmp_path / "more"))
+    modules = {
+        "theirs": tmp_path / "more/theirs/__init__.py",
+        "theirs.part": tmp_path / "more/theirs/part.py",
+        "linked.part": node.project / "linked/part.py",
+        "shortloop.worker.stage": ROOT / "shortloop/worker/stage.py",
+    }
+    listing = json.loads(list_needs(said, Code({}, {}, modules, [], []))[0])
+    above = f"out{os.path.realpath(tmp_path / 'more')}"
+    assert {*listing["code"]} == {
+        "in/accelerator.conf",
+        "in/linked/part.py",
+        f"{above}/theirs/__init__.py",
+        f"{above}/theirs/part.py",
+    }
+    assert listing["folders"][str(tmp_path / "more")] == above
+    assert listing["folders"][str(node.project)] == "in"
+
+
+@pytest.mark.parametrize("part", ["folders", "inputs", "code", "data"])
+def test_no_list_leads_out(node: Node, part: str, tmp_path: Path) -> None:
+    work, sources = node.work()
+    listing = json.loads(sources[work.listed][0])  # type: ignore[arg-type]
+    content = next(iter(listing["data"].values()))
+    listing[part]["x"] = "in/../../../../escaped"
+    if part in ("code", "data"):
+        listing[part] |= {"in/../../../../escaped": content}
+        del listing[part]["x"]
+    text = json.dumps(listing).encode()
+    listed = hashlib.sha256(text).hexdigest()
+    for each, (source, size) in {**sources, listed: (text, len(text))}.items():
+        data = source if isinstance(source, bytes) else source.read_bytes()
+        assert node.cache.put([Piece(each, size, 0, data)], "aa") == ""
+    with pytest.raises(ValueError, match="no path in a mirror"):
+        compute_batch(work._replace(listed=listed), [1])
+    assert not [*tmp_path.rglob("escaped")]
+
+
+def test_paths_are_those_of_the_project() -> None:
+    where: Mirrored = {"project": "/p r", "code": "/c/1", "data": "/c/2", "lock": "/c/2.lock", "inputs": {}}
+    assert original("/c/1/in/a/b.py", where) == "/p r/a/b.py"
+    assert original("/c/2/out/data/x", where) == "/data/x"
+    assert original("/c/2/in", where) == "/p r"
+    assert original("/c/22/in/a", where) == "/c/22/in/a"
+    lines = [
+        {"loaded": {"a": ["/c/1/in/a.py", "hash"], "b": ["/lib/b.py", "hash"]}},
+        {"opened": "/c/2/in/x"},
+        {"located": "/c/2/in/y", "content": "z", "state": [], "settled": True},
+    ]
+    said = translated(b"".join(json.dumps(line).encode() + b"\n" for line in lines), where)
+    assert [json.loads(line) for line in said.splitlines()] == [
+        {"loaded": {"a": ["/p r/a.py", "hash"], "b": ["/lib/b.py", "hash"]}},
+        {"opened": "/p r/x"},
+    ]
+    assert translated(b"anything", None) == b"anything"

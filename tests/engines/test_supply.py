@@ -1,0 +1,239 @@
+"""Nodes are sent what they lack, each content once, whoever asks; what that costs is said before, if it is
+more than the computing that it saves."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+
+import pytest
+
+from shortloop.engines import supply
+from shortloop.engines.messages import Missing, Needs, Reply, Work
+from shortloop.engines.node_cache import NodeCache
+from shortloop.engines.supply import Sent, Supplies
+from shortloop.errors import TransientError
+
+
+def hash_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class Cluster:
+    """Nodes, each with a folder, and a job that needs files; what is sent goes into the folders."""
+
+    def __init__(self, folder: Path, sizes: tuple[int, ...] = (1000, 70_000, 0, 5), nodes: int = 2) -> None:
+        self.folder = folder
+        self.sent = Sent()
+        self.sources: dict[str, tuple[Path | bytes, int]] = {}
+        for number, size in enumerate(sizes):
+            data = bytes([number + 65]) * size
+            (folder / f"file{number}").write_bytes(data)
+            self.sources[hash_of(data)] = folder / f"file{number}", size
+        self.caches = [NodeCache(folder / f"node{number}", 1e9) for number in range(nodes)]
+        self.bytes = 0
+        self.said: list[str] = []
+
+    def job(self, seconds: float | None = None) -> Supplies:
+        needs: Needs = {"what": "fit A", "listing": b"[]", "sources": self.sources, "seconds": seconds}
+        return Supplies(Work("job", b""), self.sent, lambda: needs, self.said.append)
+
+    def ask(self, job: Supplies, node: int, worker: str = "w", since: float | None = None) -> bool:
+        """A batch comes to a worker; whether its node lacks something."""
+        cache = self.caches[node]
+        if job.work.listed:
+            sizes = {job.work.listed: 2} | {content: size for content, (_, size) in self.sources.items()}
+            lacking = cache.lacking(sizes)
+        else:
+            lacking = []
+        if job.work.listed and not lacking:
+            return False
+        reply = Reply(0.0, b"", missing=Missing(cache.name, lacking), worker=worker)
+        job.lacks(reply, time.monotonic() if since is None else since)
+        return True
+
+    def deliver(self, job: Supplies, most: int = 1000) -> None:
+        """Send until nothing is under way, or so many parcels."""
+        by_name = {each.name: each for each in self.caches}
+        while job.under_way and most:
+            for cache, _, parcel in job.parcels():
+                self.bytes += sum(len(each.data) for each in parcel.pieces)
+                job.came(cache, (cache, by_name[cache].put(parcel.pieces, parcel.sender)))
+                most -= 1
+
+    def size(self) -> int:
+        return 2 + sum(size for _, size in self.sources.values())
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supply, "PARCEL", 10_000)
+    monkeypatch.setattr(supply, "GATHER", 0.01)
+
+
+def test_each_content_goes_once_to_each_node(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    for worker in ("a", "b", "c"):  # of two nodes; they ask before anything came
+        assert cluster.ask(job, 0, worker)
+        assert cluster.ask(job, 1, f"{worker}1")
+    for worker in ("a", "b", "c"):
+        assert cluster.ask(job, 0, worker)
+        assert cluster.ask(job, 1, f"{worker}1")
+    assert job.waiting() == {"a", "b", "c", "a1", "b1", "c1"}
+    cluster.deliver(job)
+    assert not job.waiting()
+    assert not cluster.ask(job, 0)
+    assert not cluster.ask(job, 1)
+    assert cluster.bytes == job.bytes == 2 * cluster.size()
+    later = cluster.job()
+    cluster.ask(later, 0)
+    assert not cluster.ask(later, 0)
+    assert cluster.bytes == 2 * cluster.size()
+
+
+def test_who_has_not_seen_yet_that_it_came_is_sent_nothing(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    before = time.monotonic()
+    cluster.ask(job, 0)
+    cluster.ask(job, 0)
+    lacking = [*cluster.sources, job.work.listed]
+    cluster.deliver(job)
+    job.lacks(Reply(0.0, b"", missing=Missing(cluster.caches[0].name, lacking), worker="late"), before)
+    cluster.deliver(job)
+    assert cluster.bytes == cluster.size()
+
+
+def test_two_jobs_at_once_send_once(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    first, second = cluster.job(), cluster.job()
+    for _ in range(2):
+        cluster.ask(first, 0)
+        cluster.ask(second, 0)
+    time.sleep(0.02)
+    cluster.deliver(first, most=2)
+    assert not [*second.parcels()]
+    assert second.waiting()
+    cluster.deliver(first)
+    cluster.deliver(second)
+    assert not cluster.ask(second, 0)
+    assert cluster.bytes == cluster.size()
+
+
+def test_a_job_that_ends_on_the_way_leaves_the_rest_to_others(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    first, second = cluster.job(), cluster.job()
+    for _ in range(2):
+        cluster.ask(first, 0)
+        cluster.ask(second, 0)
+    time.sleep(0.02)
+    cluster.deliver(first, most=2)
+    first.close()
+    cluster.deliver(second)
+    assert cluster.ask(second, 0)
+    cluster.deliver(second)
+    assert not cluster.ask(second, 0)
+
+
+def test_a_damaged_cache_is_sent_again_and_only_that(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    cluster.ask(job, 0)
+    cluster.ask(job, 0)
+    cluster.deliver(job)
+    (file,) = (tmp_path / "node0/contents").glob(f"*/{hash_of(b'A' * 1000)}")
+    file.unlink()
+    assert cluster.ask(job, 0)
+    cluster.deliver(job)
+    assert cluster.bytes == cluster.size() + 1000
+
+
+def test_a_worker_that_ends_meanwhile(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    cluster.ask(job, 0)
+    cluster.ask(job, 0)
+    time.sleep(0.02)
+    (cache, _, _), *_ = job.parcels()
+    job.came(cache, None)
+    assert not job.under_way
+    cluster.ask(job, 0, "another")
+    cluster.deliver(job)
+    assert not cluster.ask(job, 0)
+
+
+def test_a_node_that_keeps_nothing_is_named(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    cluster.ask(job, 0)
+
+    def ask_again() -> None:
+        for _ in range(10):
+            cluster.ask(job, 0)
+            cluster.deliver(job)
+            for each in (tmp_path / "node0/contents").glob("*/*"):
+                each.unlink()
+
+    with pytest.raises(TransientError, match="does not keep what it is sent"):
+        ask_again()
+
+
+def test_a_node_without_room_is_named(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    cluster.ask(job, 0)
+    cluster.ask(job, 0)
+    time.sleep(0.02)
+    (cache, _, _), *_ = job.parcels()
+    with pytest.raises(TransientError, match="No space left"):
+        job.came(cache, (cache, "No space left on device: x"))
+
+
+@pytest.mark.parametrize("change", ["content", "size", "gone"])
+def test_a_file_that_changes_is_not_sent(tmp_path: Path, change: str) -> None:
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    cluster.ask(job, 0)
+    cluster.ask(job, 0)
+    if change == "gone":
+        (tmp_path / "file1").unlink()
+    else:
+        (tmp_path / "file1").write_bytes(b"Z" * (70_000 if change == "content" else 69_000))
+    with pytest.raises(TransientError, match="file1"):
+        cluster.deliver(job)
+
+
+@pytest.mark.parametrize(("seconds", "says"), [(1e-5, True), (1e5, False), (None, False)])
+def test_what_it_costs_is_said_where_it_does_not_pay(
+    tmp_path: Path, seconds: float | None, says: bool
+) -> None:
+    cluster = Cluster(tmp_path, (12_500_000,))
+    job = cluster.job(seconds)
+    for _ in range(2):
+        for node in (0, 1):
+            cluster.ask(job, node)
+    assert cluster.said == []
+    cluster.deliver(job)
+    assert len(cluster.said) == says
+    if says:
+        assert cluster.said == [
+            "fit A: sending what it needs to 2 nodes, 25.0 MB in all, takes about 0.3 s; "
+            "computing it on this machine took less than 0.1 s"
+        ]  # at 100 MB/s, as nothing was sent before
+
+
+def test_the_rate_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supply, "PARCEL", 2_000_000)
+    sent = Sent()
+    assert sent.rate == supply.ASSUMED_RATE
+    for _ in range(20):
+        sent.begin()
+        time.sleep(0.05)
+        sent.end(2_000_000)
+    assert 45e6 < sent.rate < 75e6  # as it begins with what is assumed
+    sent.begin()
+    time.sleep(0.05)
+    sent.end(10)  # too little to say anything
+    assert 45e6 < sent.rate < 75e6

@@ -4,6 +4,7 @@ and what happens if nodes or their caches are lost on the way."""
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,6 +29,7 @@ def project() -> Iterator[NodesProject]:
         assert done.returncode == 0, done.stdout + done.stderr
         made.first = [*made.jobs()]
         yield made
+        shutil.rmtree(f"{made.folder}-out")
 
 
 @pytest.fixture(scope="module")

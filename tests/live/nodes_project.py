@@ -129,7 +129,7 @@ from shortloop import pipeline
 def main(run):
     return run.build("big", file=run.file("data/big.bin"))
 """
-BIG_SIZE = 250_000_000
+BIG_SIZE = 150_000_000
 SCRIPT = """\
 import json
 from pathlib import Path

@@ -4,6 +4,7 @@ and what happens if nodes or their caches are lost on the way."""
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,6 +29,7 @@ def project() -> Iterator[NodesProject]:
         assert done.returncode == 0, done.stdout + done.stderr
         made.first = [*made.jobs()]
         yield made
+        shutil.rmtree(f"{made.folder}-out")
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +69,8 @@ def test_the_same_files_as_on_slices_and_each_is_sent_once(project: NodesProject
     assert sent[now["methods.factors", "B"]] == 0  # it is made of what the one before is made of
     # The next run sends nothing.
     before = nodes.size("a"), nodes.size("b")
-    _, jobs = run(nodes, "--force", "factors", "--force", "lines")
-    assert len(jobs) == 3
+    _, jobs = run(nodes, "--force", "lines")
+    assert len(jobs) == 1
     assert {project.sent()[job] for job in jobs} == {0}
     assert (nodes.size("a"), nodes.size("b")) == before
     # Nobody finds anything to build then, whoever is asked.

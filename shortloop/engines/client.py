@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, cast
 
 from shortloop.engines.calling import called, gone, hint_of, packed
 from shortloop.engines.facts import Facts, check_alike, facts_here
-from shortloop.engines.listing import list_needs
 from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, Needs, UnitsDone
 from shortloop.engines.note import early_results
 from shortloop.engines.spool import Spool
@@ -146,7 +145,7 @@ class Computing:
     def _taken(self, data: bytes, left: set[int], early: bool, work: JobWork) -> Iterator[tuple[int, object]]:
         """Those units of a batch that are left: the job may have others from elsewhere."""
         done: UnitsDone = pickle.loads(data)
-        self._check(done, [*cast("dict[str, str]", work["task"]["versions"])])
+        self._check(done, cast("dict[str, str]", work["task"]["versions"]))
         for unit, given in zip(done["units"], done["values"], strict=True):
             if unit in left:
                 left.remove(unit)
@@ -156,6 +155,8 @@ class Computing:
 
     def _needs(self, work: JobWork, engine: EngineNote) -> Needs:
         """What to send to nodes that have not the project."""
+        from shortloop.engines.listing import list_needs
+
         if self._code is None:
             raise TransientError("a worker's node has not the project", file=work["project"])
         listing, sources = list_needs(work, self._code)
@@ -178,12 +179,12 @@ class Computing:
             self._said["sent_bytes"] = said["sent"]
         return None if "end" in said else said
 
-    def _check(self, done: UnitsDone, libraries: Sequence[str]) -> None:
+    def _check(self, done: UnitsDone, versions: Mapping[str, str]) -> None:
         """See that a worker is like this machine, and take over what else it says."""
         facts = done["facts"]
         if facts is not None:
             if self._here is None:
-                self._here = facts_here(libraries)
+                self._here = facts_here(versions, versions)
             check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
             self._hosts[facts["host"]] = self._hosts.get(facts["host"], 0) + 1
             for library, code in facts["kernels"].items():

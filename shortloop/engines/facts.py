@@ -44,13 +44,15 @@ class Facts(TypedDict):
     kernels: dict[str, str]
 
 
-def facts_here(libraries: Iterable[str]) -> Facts:
+def facts_here(libraries: Iterable[str], versions: Mapping[str, str] | None = None) -> Facts:
     """Facts of this process.
 
     Parameters
     ----------
     libraries : iterable of str
         Libraries whose versions count, by the names that they are imported by.
+    versions : mapping of str to str, optional
+        Those that are known already. Default: none.
 
     Returns
     -------
@@ -61,10 +63,10 @@ def facts_here(libraries: Iterable[str]) -> Facts:
         if name in libraries:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
-    found = {name: version_of(name) for name in {PACKAGE, *libraries} - {"python"}}
-    versions = {name: "not installed" if each is None else each.text for name, each in found.items()}
-    versions["python"] = platform.python_version()
-    return {"host": socket.gethostname(), "versions": versions, "kernels": _kernels()}
+    known = {**(versions or {}), "python": platform.python_version()}
+    found = {name: version_of(name) for name in {PACKAGE, *libraries} - known.keys()}
+    known |= {name: "not installed" if each is None else each.text for name, each in found.items()}
+    return {"host": socket.gethostname(), "versions": known, "kernels": _kernels()}
 
 
 def check_alike(here: Facts, worker: Facts, other_kernels: bool) -> None:

@@ -16,7 +16,7 @@ from shortloop.jobs.keys.file_state import State, file_state, states_of_files
 from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
-from shortloop.jobs.keys.source import NOTHING, hash_of, read_source, said_by
+from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source, said_by
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.inputs import is_unchanged, known_content
 from shortloop.jobs.store.notes import notes_of
@@ -170,10 +170,15 @@ def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Locate
         if not is_unchanged(*each):
             evidence.changed = f"the file {each.path} changed"
     seen: set[str] = set()  # files of modules that were loaded
+    by_path: dict[str, str] = {}
     for line in notes:
         for name, (file, content) in line.get("loaded", {}).items():
+            if file not in seen and file not in names:  # it may be one of them, by another path
+                by_path = by_path or {os.path.realpath(each): known for each, known in names.items()}
+                if (known_as := by_path.get(os.path.realpath(file))) is not None:
+                    names[file] = known_as
             seen.add(file)
-            _check_module(evidence, _name_of(file, names) or name, file, said_by(content), parts.code)
+            _check_module(evidence, names.get(file, name), file, said_by(content), parts.code)
         if "located" in line:
             known.add(line["located"])
             if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
@@ -205,15 +210,9 @@ def watchers() -> set[str]:
     names += [f"{PACKAGE}.engines.forkserver"]
     files = {name: ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in names}
     imported = {each for name, file in files.items() for each in read_source(file, name).names}
-    return {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
-
-
-def _name_of(file: str, names: Mapping[str, str]) -> str | None:
-    """The name of a module by its file, also by another path to it."""
-    if file in names:
-        return names[file]
-    real = os.path.realpath(file)
-    return next((name for each, name in names.items() if os.path.realpath(each) == real), None)
+    found = {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
+    keep_sources()
+    return found
 
 
 def _is_among(file: str, others: Collection[str]) -> bool:

@@ -7,11 +7,14 @@ result, so nothing of this file is in a key.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from shortloop.engines.checkpoints import Checkpoint
@@ -22,8 +25,10 @@ from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, work_of_job
 from shortloop.jobs.keys.code import code_of, code_state, versions_of
+from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import module_of
+from shortloop.jobs.keys.own_code import PACKAGE
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
@@ -34,10 +39,13 @@ from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import Pool, check_single_thread
 
-__all__ = ["STAGE", "exax_method"]
+__all__ = ["STAGE", "exax_method", "load_client"]
 
 STAGE = "STAGE"
 """The name that a method has for the class of its stage."""
+ENGINES = f"{PACKAGE}.engines."
+CLIENT = f"{ENGINES}client"
+_loaded: tuple[dict[str, ModuleType], list[str], list[State]] | None = None
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
 
@@ -163,24 +171,21 @@ class _Work:
 
     def compute_elsewhere(self, engine: EngineNote) -> Pools:
         """Have an engine compute all units that are left; the thread pools of its workers."""
-        from shortloop.engines.client import Computing
-
         assert self.units is not None
         what = " ".join(filter(None, (self.task.name, self.task.partition)))
-        computing = Computing(engine, what, self.stage.unit_name, self.code)
+        computing = _client().Computing(engine, what, self.stage.unit_name, self.code)
         for unit, given in computing.units(self.units.costs, self.units.left(), self._for_workers()):
             self._keep(unit, given)
             self.units.mark(unit)
         self.engine = computing.described()
-        return computing.threads
+        threads: Pools = computing.threads
+        return threads
 
     def take_early(self) -> None:
         """Take over what an engine has computed of this job for a run that was cut off before it began."""
         if self.units is None or self.refused or not os.path.isdir(early_results()):
             return
-        from shortloop.engines.client import Computing
-
-        computing = Computing(None, self.task.name, self.stage.unit_name)
+        computing = _client().Computing(None, self.task.name, self.stage.unit_name)
         for unit, given in computing.early(self.units.left(), self._for_workers()):
             self._keep(unit, given)
             self.units.mark(unit)
@@ -231,6 +236,27 @@ class _Work:
             return []
         check_located()
         return [*files, *written]
+
+
+def load_client() -> None:
+    """Load what talks to engines, for all jobs that this process forks.
+
+    A job forgets all modules that its method does not import, and would load it anew. It is in no key, but
+    is used only as long as the files of the package are as they were.
+    """
+    global _loaded
+    importlib.import_module(CLIENT)
+    ours = {name: module for name, module in sys.modules.items() if name.startswith(f"{PACKAGE}.")}
+    files = [file for module in ours.values() if (file := getattr(module, "__file__", None))]
+    engines = {name: module for name, module in ours.items() if name.startswith(ENGINES)}
+    _loaded = engines, files, states_of_files(files)
+
+
+def _client() -> Any:
+    if _loaded is not None and states_of_files(_loaded[1]) == _loaded[2]:
+        for name, module in _loaded[0].items():
+            sys.modules.setdefault(name, module)
+    return importlib.import_module(CLIENT)
 
 
 def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from shortloop.engines.note import engine_of_run
 from shortloop.jobs.exax.loading import Loaded, loaded_modules
 from shortloop.jobs.keys.code import MADE_OF_STAGE, code_state, says_code
 from shortloop.jobs.keys.file_state import State, states_of_files
@@ -150,8 +151,17 @@ def import_before_forks() -> None:
             _beside[of] = note["beside"]
             with contextlib.suppress(Exception):
                 _make_ready(*of)
+        if engine_of_run() is not None:
+            with contextlib.suppress(Exception):
+                _load_client()
 
     os.register_at_fork(before=import_announced)
+
+
+def _load_client() -> None:
+    from shortloop.jobs.exax.method import load_client
+
+    load_client()
 
 
 def _make_ready(method: str, modules: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ from live_project import served
 pytestmark = pytest.mark.live
 STAGES = ("numbers", "factors", "fit", "rows", "sums", "page")
 FORCED = [word for stage in STAGES for word in ("--force", stage)]
-EVERY = ["joblib", "joblib:threading", "dask", "ray"]
+EVERY = ["joblib", "joblib:threading", "dask", pytest.param("ray", marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope="module")

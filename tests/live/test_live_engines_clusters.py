@@ -164,6 +164,7 @@ def test_settings_without_a_certificate_are_refused(cluster: Cluster) -> None:
         assert time.monotonic() - started < 30
 
 
+@pytest.mark.slow
 def test_edited_code_is_what_runs(new_jobs: EngineProject, cluster: Cluster) -> None:
     steps = new_jobs.folder / "tools/steps.py"
     before = steps.read_text()

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from engine_project import ENGINES, EngineProject, end, until
+from engine_project import EngineProject, end, until
 from live_project import served
 
 pytestmark = pytest.mark.live
-SHARED = [each for each in ENGINES if "threading" not in str(each)]
+SHARED = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
 PARTITIONS = ["P", "Q", "R"]
 
 

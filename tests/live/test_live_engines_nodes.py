@@ -128,6 +128,7 @@ def test_a_file_that_nobody_declared_is_named(project: NodesProject, nodes: Node
     assert "the node of this worker has not the project" in said
 
 
+@pytest.mark.slow
 def test_a_node_is_lost_while_it_is_sent_something(project: NodesProject, nodes: Nodes) -> None:
     done = project.go("slices", "big")
     assert done.returncode == 0, done.stdout + done.stderr

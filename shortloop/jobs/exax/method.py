@@ -7,7 +7,6 @@ result, so nothing of this file is in a key.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import os
@@ -44,7 +43,6 @@ __all__ = ["STAGE", "exax_method", "load_client"]
 STAGE = "STAGE"
 """The name that a method has for the class of its stage."""
 ENGINES = f"{PACKAGE}.engines."
-CLIENT = f"{ENGINES}client"
 _loaded: tuple[dict[str, ModuleType], list[str], list[State]] | None = None
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
@@ -245,7 +243,8 @@ def load_client() -> None:
     is used only as long as the files of the package are as they were.
     """
     global _loaded
-    importlib.import_module(CLIENT)
+    import shortloop.engines.client  # noqa: F401
+
     ours = {name: module for name, module in sys.modules.items() if name.startswith(f"{PACKAGE}.")}
     files = [file for module in ours.values() if (file := getattr(module, "__file__", None))]
     engines = {name: module for name, module in ours.items() if name.startswith(ENGINES)}
@@ -256,7 +255,9 @@ def _client() -> Any:
     if _loaded is not None and states_of_files(_loaded[1]) == _loaded[2]:
         for name, module in _loaded[0].items():
             sys.modules.setdefault(name, module)
-    return importlib.import_module(CLIENT)
+    from shortloop.engines import client
+
+    return client
 
 
 def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:

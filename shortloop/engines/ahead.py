@@ -9,6 +9,7 @@ that has one opens the stage for it. What was computed is kept in a file until t
 from __future__ import annotations
 
 import pickle
+import shutil
 import threading
 import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -95,16 +96,20 @@ class Ahead:
             self._changed.notify_all()
 
     @contextmanager
-    def after(self, batches: Batches) -> Iterator[None]:
+    def after(self, batches: Batches, has_begun: bool = True) -> Iterator[None]:
         """Within the block, no other job is computed before all batches of this one are handed out.
 
         Parameters
         ----------
         batches : Batches
             Of a job.
+        has_begun : bool, default True
+            Whether the job has, which may be the one that was awaited.
         """
         with self._changed:
             self._in_work.append(batches)
+            if has_begun:
+                self._awaits = False
         try:
             yield
         finally:
@@ -125,8 +130,9 @@ class Ahead:
         Early
         """
         with self._changed:
-            self._awaits = False
             job = self._jobs.pop(work.what, None)
+            if job is not None and job.state in (BEGINS, COMPUTED):  # its units are handed out
+                self._awaits = False
         if job is None:
             return Early(work, self._of_runs_before(work.what))
         return Early(job.work, self._batches(job))
@@ -174,7 +180,7 @@ class Ahead:
 
     def _step(self, engine: Engine, jobs: list[_Job]) -> None:
         workers = max(engine.workers(jobs[0].asked), 1)
-        if sum(job.spool.size for job in self._jobs.values()) >= MOST:
+        if sum(job.spool.size for job in self._jobs.values()) >= min(MOST, self._free() // 4):
             return
         if self._awaits or any(each.has_next() for each in self._in_work):
             return
@@ -190,6 +196,10 @@ class Ahead:
                 job.state = BEGINS
                 self._start(self._begin, engine, job)
                 begun, out = begun + 1, out + 1
+
+    def _free(self) -> int:
+        """Bytes of the disk that the jobs themselves may need."""
+        return shutil.disk_usage(self._folder).free
 
     def _start(self, step: Callable[..., None], engine: Engine, job: _Job, *more: int) -> None:
         def whole() -> None:
@@ -223,7 +233,7 @@ class Ahead:
         and to say why."""
         supplies = Supplies(job.work, self._sent, job.needs, self._say)
         with (
-            self.after(batches),
+            self.after(batches, has_begun=False),
             closing(supplies),
             closing(engine.compute(supplies, batches, job.asked)) as computed,  # type: ignore[type-var]
         ):

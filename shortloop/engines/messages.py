@@ -212,6 +212,8 @@ class JobWork(TypedDict):
         Modules of one's own that the job's key knows.
     code : str
         A hash of its code, and of the libraries as they are installed.
+    above : list
+        States of the jobs that it is made from.
     package : str
         The method's package.
     task : mapping
@@ -228,6 +230,7 @@ class JobWork(TypedDict):
     imports: list[str]
     closure: list[str]
     code: str
+    above: list[Plain]
     package: str
     task: Mapping[str, object]
     collects: bool

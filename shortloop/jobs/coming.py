@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
@@ -26,6 +27,7 @@ from shortloop.worker.task import Folders
 __all__ = ["Coming", "has_units"]
 
 PARTITION = "partition"
+LEAST, SHARE = 1.0, 0.05  # s, and share of the run, that planning anew may take
 
 
 class Coming:
@@ -58,6 +60,7 @@ class Coming:
         self._slices = slices
         self._told: set[int] = set()
         self._is_off = False
+        self._began, self._planning = time.monotonic(), 0.0
 
     def after(
         self,
@@ -84,8 +87,7 @@ class Coming:
         if self._is_off:
             return []
         if now >= len(self._plan.jobs) and self._plan.waits_for is not None:
-            with contextlib.redirect_stdout(io.StringIO()):  # it has said it already
-                self._plan = self._plan_again()
+            self._look_further()
         planned = [(each.stage, each.partition) for each in self._plan.jobs]
         if planned[:now] != [(each.stage, each.partition) for each in jobs]:
             self._is_off = True
@@ -100,6 +102,18 @@ class Coming:
                         if (work := self._work(real)) is not None:
                             found.append(_later(real, packed(work), seconds(real)))
         return found
+
+    def _look_further(self) -> None:
+        """Plan anew, unless the pipeline asks for results so often that this takes too long."""
+        began = time.monotonic()
+        if self._planning > LEAST + SHARE * (began - self._began):
+            return
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):  # it has said it already
+                self._plan = self._plan_again()
+        except Exception:  # which the run itself will meet
+            self._is_off = True
+        self._planning += time.monotonic() - began
 
     def _is_due(self, number: int) -> bool:
         part = self._part

@@ -136,7 +136,8 @@ def test_the_job_that_begins_now_is_waited_for(begin: Begin) -> None:
     time.sleep(0.2)
     assert not engine.seen
     assert taken(ahead, "a") == []
-    until(lambda: engine.seen)
+    with ahead.after(Batches([], [], 2)):
+        until(lambda: engine.seen)
     tell(ahead, "c", is_next=True)
     seen = len([each for each in engine.seen if each[0] == "c"])
     time.sleep(0.2)

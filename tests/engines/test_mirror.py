@@ -71,6 +71,7 @@ class Node:
             "imports": ["toys", "shortloop.worker.output"],
             "closure": ["toys", *closure_of("toys", self.project / "toys.py")[0]],
             "code": "",
+            "above": [],
             "package": "methods",
             "task": {
                 "name": "toy",

@@ -75,6 +75,7 @@ def work(project: Path, job: str = "main-1", factor: float = 2.0, versions: tupl
         "imports": ["toys", "shortloop.worker.output"],
         "closure": ["toys", *closure_of("toys", project / "toys.py")[0]],
         "code": "",
+        "above": [],
         "package": "methods",
         "task": {
             "name": "toy",

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from shortloop.engines.messages import JobWork
 from shortloop.jobs.exax.preload import imports_of
 from shortloop.jobs.keys.code import Code, versions_of
 from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.keys.file_state import states_of_files
 from shortloop.jobs.keys.methods import module_of
 from shortloop.jobs.keys.own_code import is_own
-from shortloop.jobs.project import project_directory
+from shortloop.jobs.project import FINISHED, job_directory, project_directory
 from shortloop.plain import Plain
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Folders
 
-__all__ = ["code_digest", "name_of_stage", "work_of_job"]
+__all__ = ["code_digest", "name_of_stage", "states_of_jobs", "work_of_job"]
 
 
 def name_of_stage(method: Path) -> str:
@@ -50,6 +51,24 @@ def code_digest(code: Code) -> str:
     """
     libraries: list[Plain] = [[file, *state] for file, state in code.watched]
     return digest([code.code, libraries])
+
+
+def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
+    """What tells jobs from others that may come to have their ids, if somebody deletes their folders.
+
+    Parameters
+    ----------
+    jobs : iterable of (str, list of str or None)
+        Folders of jobs, and names of datasets.
+
+    Returns
+    -------
+    list
+        Plain data.
+    """
+    names = [name for each in jobs for name in (each if isinstance(each, list) else [each]) if name]
+    folders = [name if os.path.isabs(name) else str(job_directory(name.partition("/")[0])) for name in names]
+    return [[*state] for state in states_of_files([f"{folder}/{FINISHED}" for folder in folders])]
 
 
 def work_of_job(
@@ -94,6 +113,7 @@ def work_of_job(
         "imports": [*imports_of(name, modules), module],
         "closure": sorted(code.modules),
         "code": code_digest(code),
+        "above": states_of_jobs([*jobs.values(), before, *datasets.values()]),
         "package": module.rpartition(".")[0],
         "task": {
             "name": name,

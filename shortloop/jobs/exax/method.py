@@ -22,8 +22,9 @@ from shortloop.engines.note import early_results, engine_of_run
 from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
-from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, work_of_job
+from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, states_of_jobs, work_of_job
 from shortloop.jobs.keys.code import code_of, code_state, versions_of
+from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import module_of
@@ -128,7 +129,8 @@ class _Work:
     def _begin(self) -> None:
         self.stage = open_stage(self.task)
         if _has_units(type(self.stage)):
-            code = code_digest(self.code)
+            above = [*self.task.jobs.values(), self.task.before, *self.task.datasets.values()]
+            code = digest([code_digest(self.code), states_of_jobs(above)])
             self.units = Checkpoint(costs_of(self.stage), code, self._trusted, self.stage.collects)
             self.arrays = lay_out(self.stage, self.task, self.units.create_array)
             if self.stage.collects:

@@ -148,6 +148,29 @@ def test_a_worker_that_is_killed_early_disturbs_nothing(project: EngineProject) 
     assert computed["factors 3"] == 4
 
 
+def test_a_pipeline_that_asks_for_results_is_looked_at_again(project: EngineProject) -> None:
+    """Only then is it known which jobs come later. To look costs no line of what it prints."""
+    script = project.folder / "build_scripts/build_asks.py"
+    script.write_text(
+        "from shortloop import pipeline\n\n\n"
+        "@pipeline\n"
+        "def main(run):\n"
+        "    numbers = run.build('numbers', file=run.file('numbers.txt'), partition='asks')\n"
+        "    assert len(numbers.result().arrays['numbers'])\n"
+        "    print('there are numbers')\n"
+        f"    for name in 'KLM':\n"
+        f"        job = run.build('factors', partition=name, numbers=numbers, count={count(project)})\n"
+        "    return job\n",
+        encoding="utf-8",
+    )
+    done = project.ax("run", "asks", SHORTLOOP_ENGINE="joblib")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = results(project, done.stdout)
+    assert [each[2] for each in found.values()] == [0, count(project), count(project)]
+    assert done.stdout.count("there are numbers") == 1  # the first plan ends before it
+    os.unlink(script)
+
+
 def test_a_pipeline_that_goes_another_way_than_planned(project: EngineProject) -> None:
     """What was computed in vain is not used, and nobody misses it."""
     script = project.folder / "build_scripts/build_way.py"

@@ -96,20 +96,17 @@ class Ahead:
             self._changed.notify_all()
 
     @contextmanager
-    def after(self, batches: Batches, has_begun: bool = True) -> Iterator[None]:
+    def after(self, batches: Batches) -> Iterator[None]:
         """Within the block, no other job is computed before all batches of this one are handed out.
 
         Parameters
         ----------
         batches : Batches
-            Of a job.
-        has_begun : bool, default True
-            Whether the job has, which may be the one that was awaited.
+            Of a job that has begun.
         """
         with self._changed:
             self._in_work.append(batches)
-            if has_begun:
-                self._awaits = False
+            self._awaits = False
         try:
             yield
         finally:
@@ -188,42 +185,44 @@ class Ahead:
         if jobs[0].state == BEGUN and out < FULL * workers:
             jobs[0].state = COMPUTED
             share = max(workers // len(jobs), 1)
-            self._start(self._compute, engine, jobs[0], share)
+            self._start(self._compute, engine, jobs[0], jobs[0].batches(share, engine.message))
             return
         begun = sum(job.state in (BEGINS, BEGUN) for job in jobs)
         for job in jobs:
             if job.state == NOT_BEGUN and begun < workers and out < FULL * workers:
                 job.state = BEGINS
-                self._start(self._begin, engine, job)
+                self._start(self._begin, engine, job, Batches([1.0], BEGIN, 1, engine.message))
                 begun, out = begun + 1, out + 1
 
     def _free(self) -> int:
         """Bytes of the disk that the jobs themselves may need."""
         return shutil.disk_usage(self._folder).free
 
-    def _start(self, step: Callable[..., None], engine: Engine, job: _Job, *more: int) -> None:
+    def _start(
+        self, step: Callable[[Engine, _Job, Batches], None], engine: Engine, job: _Job, batches: Batches
+    ) -> None:
         def whole() -> None:
             try:
-                step(engine, job, *more)
+                step(engine, job, batches)
             except BaseException:  # the job itself will meet it, and say so
                 traceback.print_exc()
                 self._now(job, ENDED)
+            finally:
+                with self._changed:
+                    self._in_work.remove(batches)
+                    self._changed.notify_all()
 
+        self._in_work.append(batches)
         threading.Thread(target=whole, daemon=True).start()
 
-    def _begin(self, engine: Engine, job: _Job) -> None:
-        batches = Batches([1.0], BEGIN, 1, engine.message)
+    def _begin(self, engine: Engine, job: _Job, batches: Batches) -> None:
         for _, reply in self._computed(engine, job, batches):
             if reply.costs:
-                first = [costliest(reply.costs)]
-                self._keep(job, first, reply)
+                self._keep(job, [costliest(reply.costs)], reply)
                 job.costs, job.seconds = reply.costs, reply.seconds
         self._now(job, BEGUN if job.costs else ENDED)
 
-    def _compute(self, engine: Engine, job: _Job, share: int) -> None:
-        left = {*range(len(job.costs))} - job.spool.units()
-        batches = Batches(job.costs, sorted(left), share, engine.message, 1, OPENING)
-        batches.measured([costliest(job.costs)], job.seconds)
+    def _compute(self, engine: Engine, job: _Job, batches: Batches) -> None:
         for units, reply in self._computed(engine, job, batches):
             self._keep(job, units, reply)
         self._now(job, ENDED)
@@ -233,7 +232,6 @@ class Ahead:
         and to say why."""
         supplies = Supplies(job.work, self._sent, job.needs, self._say)
         with (
-            self.after(batches, has_begun=False),
             closing(supplies),
             closing(engine.compute(supplies, batches, job.asked)) as computed,  # type: ignore[type-var]
         ):
@@ -270,6 +268,13 @@ class _Job:
         self.costs: Sequence[float] = ()
         self.seconds = 0.0
         self._later = later
+
+    def batches(self, share: int, message: float) -> Batches:
+        """Its units but those that are there, for a share of the workers."""
+        left = {*range(len(self.costs))} - self.spool.units()
+        batches = Batches(self.costs, sorted(left), share, message, 1, OPENING)
+        batches.measured([costliest(self.costs)], self.seconds)
+        return batches
 
     def needs(self) -> Needs:
         """What to send to nodes that have not the project."""

@@ -56,11 +56,13 @@ def test_each_unit_is_computed_once_and_the_same_bits_come_of_it(project: Engine
     computed = Counter(each for each in project.computed() if each.startswith("factors"))
     assert computed == {f"factors {unit}": 3 for unit in range(count(project))}
     early = results(project, done.stdout)
-    assert [each[2] for each in early.values()] == [0, count(project), count(project)]
+    first, *others = (each[2] for each in early.values())
+    assert first == 0
+    assert all(others)  # if it is soon their turn, not all of them
     assert not [*(project.folder / "workdirs/.cache/engine/early").iterdir()]
     (last,) = re.findall(r"built factors +R +(main-\d+)", done.stdout)
     shown = " ".join(project.shortloop("show", last).stdout.split())
-    assert f"{count(project)} units before the job began" in shown
+    assert f"{early['R'][2]} units before the job began" in shown
     assert "utilisation" not in project.jobs()[last]["cost"]
     forced = project.shortloop("run", "x", "--force", "factors", SHORTLOOP_ENGINE="slices")
     assert forced.returncode == 0, forced.stdout + forced.stderr
@@ -166,7 +168,9 @@ def test_a_pipeline_that_asks_for_results_is_looked_at_again(project: EngineProj
     done = project.ax("run", "asks", SHORTLOOP_ENGINE="joblib")
     assert done.returncode == 0, done.stdout + done.stderr
     found = results(project, done.stdout)
-    assert [each[2] for each in found.values()] == [0, count(project), count(project)]
+    first, *others = (each[2] for each in found.values())
+    assert first == 0
+    assert all(others)
     assert done.stdout.count("there are numbers") == 1  # the first plan ends before it
     os.unlink(script)
 

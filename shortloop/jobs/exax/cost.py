@@ -23,7 +23,7 @@ __all__ = ["Meter", "runner"]
 
 TICKS = os.sysconf("SC_CLK_TCK")
 FIRST_LOOK, LOOK_EVERY = 0.1, 0.25  # s
-SHARE = 0.01  # of one core, for looking
+SHARE, LONG, SHARE_OF_LONG = 0.01, 5.0, 0.002  # of one core, for looking; less after some seconds
 COUNTED = {  # in /proc/PID/io: by calls, and from and to the disk, whether by calls or by memory maps
     "rchar": "read_bytes",
     "wchar": "written_bytes",
@@ -127,12 +127,14 @@ class Meter:
     def _watch(self, stop: threading.Event) -> None:
         pause = FIRST_LOOK
         look = 1
+        long = time.monotonic() + LONG
         while not stop.wait(pause):
             before = time.thread_time()
             with contextlib.suppress(OSError, ValueError):
                 self._look()
             look += 1
-            pause = max(min(look * FIRST_LOOK, LOOK_EVERY), (time.thread_time() - before) / SHARE)
+            share = SHARE if time.monotonic() < long else SHARE_OF_LONG
+            pause = max(min(look * FIRST_LOOK, LOOK_EVERY), (time.thread_time() - before) / share)
 
     def _look(self) -> None:
         """Find the job's processes, its folder, and how much memory it has in use."""

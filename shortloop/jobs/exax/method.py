@@ -220,7 +220,7 @@ class _Work:
         """Write what is left; the files beside the arrays."""
         pools = list(pools)
         if self.engine is None and not self.at_once:
-            self.engine = {"name": SLICES, "workers": sum(found is not None for found in pools)}
+            self.engine = {"name": SLICES, "workers": len(pools)}
             self.engine |= {"early": self.early} if self.early else {}
         files = [] if self.units is None else self.units.finish()
         rows = self.units.rows() if self.units is not None and self.stage.collects else []

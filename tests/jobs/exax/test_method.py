@@ -121,7 +121,7 @@ def test_units_are_shared_out_and_files_registered(jobs: Jobs, tmp_path: Path) -
     found = files_of(job.path)
     record = json.loads(found.pop("record.json"))
     assert record["threads"]
-    assert record.pop("engine") == {"name": "slices", "workers": 1}
+    assert record.pop("engine") == {"name": "slices", "workers": 3}
     assert {**record, "threads": []} == json.loads(expected.pop("record.json"))
     assert {name: found[name] for name in expected} == expected
     assert found.keys() - expected.keys() == {"post.json"}

@@ -124,6 +124,7 @@ def test_what_an_edit_makes_wrong_is_not_used(project: EngineProject) -> None:
         assert mixed[name][:2] == found[:2]
 
 
+@pytest.mark.slow
 def test_a_unit_that_raises_is_told_when_its_job_has_its_turn(project: EngineProject) -> None:
     """Only in the second job, and there by the same name and message as ever."""
     project.fault("factors", 4, "hold")

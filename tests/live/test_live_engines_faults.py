@@ -112,9 +112,18 @@ def test_a_worker_that_is_killed_is_replaced(project: EngineProject, engine: str
     assert sum(after.values()) - len(after) <= 4 + len(before)  # what had no answer yet, and no more
 
 
-@every_engine
 @pytest.mark.parametrize(
-    "how", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+    ("engine", "how"),
+    [
+        ("joblib", signal.SIGINT),
+        ("dask", signal.SIGKILL),
+        *(
+            pytest.param(engine, how, marks=pytest.mark.slow)
+            for engine in ("joblib", "joblib:threading", "dask", "ray")
+            for how in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
+            if (engine, how) not in (("joblib", signal.SIGINT), ("dask", signal.SIGKILL))
+        ),
+    ],
 )
 def test_a_run_that_is_ended_leaves_nothing_running(
     project: EngineProject, engine: str, how: signal.Signals
@@ -186,6 +195,7 @@ def test_other_versions_on_a_worker_end_the_run(project: EngineProject) -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_edited_code_is_what_runs(project: EngineProject) -> None:
     assert project.go("dask").returncode == 0
     steps = project.folder / "tools/steps.py"

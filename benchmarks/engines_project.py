@@ -74,6 +74,7 @@ def main(run):
         if "file" in options:
             options["file"] = run.file(options["file"])
         last = run.build(stage, **options)
+        last.result()  # the next one is not known before, so none of its units is computed early
     return last
 '''
 

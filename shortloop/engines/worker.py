@@ -74,9 +74,12 @@ class _Processes:
 
     def take(self, work: Work) -> Connection:
         with self._lock:
-            idle = self._idle.get(work.key)
-            if idle:
-                return idle.pop()[1]
+            idle = self._idle.get(work.key, [])
+            while idle:
+                connection = idle.pop()[1]
+                if not connection.poll():  # nobody has asked it, so it can only say that it has ended
+                    return connection
+                connection.close()
         place = placed(work)
         try:
             return self._fork(place)

@@ -248,3 +248,14 @@ def _runs(process: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def test_a_process_that_has_ended_while_it_waited_costs_no_unit(project: Path) -> None:
+    asked = work(project)
+    first = done(compute_batch(asked, [1]))["values"][0]
+    assert isinstance(first, dict)
+    os.kill(first["process"], signal.SIGKILL)
+    time.sleep(0.1)
+    again = done(compute_batch(asked, [2]))["values"][0]
+    assert isinstance(again, dict)
+    assert again["process"] != first["process"]

@@ -108,7 +108,7 @@ def work_of_job(
     name, module = name_of_stage(method), module_of(method)
     return {
         "project": str(project_directory()),
-        "path": [each for each in sys.path if _has_own(each)],
+        "path": [each for each in dict.fromkeys(sys.path) if _has_own(each)],  # as of jobs and runs alike
         "slices": slices,
         "imports": [*imports_of(name, modules), module],
         "closure": sorted(code.modules),

@@ -33,7 +33,7 @@ check: $(READY)
 	$(BIN)/mypy
 
 test: $(READY) check
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow

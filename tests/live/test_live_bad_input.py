@@ -83,6 +83,7 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
         ("estimator.path", "sklearn.svm.No"),
     ),
 }
+FIRST = ("truncated file", "one class only", "too few trials", "wrong value")  # one of each kind
 
 
 @pytest.fixture
@@ -94,7 +95,9 @@ def fresh(project: LiveProject) -> Iterator[LiveProject]:
     shutil.rmtree(project.folder / "results", ignore_errors=True)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [each if each in FIRST else pytest.param(each, marks=pytest.mark.slow) for each in CASES]
+)
 def test_bad_input_stops_the_run(fresh: LiveProject, case: str) -> None:
     spoil, words = CASES[case]
     spoil(fresh)

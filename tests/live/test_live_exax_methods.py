@@ -11,6 +11,7 @@ from exax_project import NEW, OLD, STEPS, ExaxProject, expected, rows
 from live_project import served
 
 pytestmark = pytest.mark.live
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +37,33 @@ def test_each_is_built_once(project: ExaxProject) -> None:
     ("name", "old", "new", "built", "why"),
     [
         ("data/old.csv", "a,b", "a,c", [*STEPS[:6], "totals"], "file old.csv was changed"),
-        ("data/new.csv", "x11", "x9", [*STEPS[1:6], "totals"], "file new.csv was changed"),
+        pytest.param(
+            "data/new.csv",
+            "x11",
+            "x9",
+            [*STEPS[1:6], "totals"],
+            "file new.csv was changed",
+            marks=pytest.mark.slow,
+        ),
         ("theirs/methods/steps.py", "x * by", "by * x", STEPS[5:6], "scaled"),
-        ("theirs/methods/words.txt", "one", "two", STEPS[5:6], "words.txt"),
-        ("theirs/more.txt", "one", "two", STEPS[5:6], "more.txt"),
+        pytest.param(
+            "theirs/methods/words.txt", "one", "two", STEPS[5:6], "words.txt", marks=pytest.mark.slow
+        ),
+        pytest.param("theirs/more.txt", "one", "two", STEPS[5:6], "more.txt", marks=SLOW),
         ("theirs/methods/a_odd.py", "found = sum", "found = 0 + sum", STEPS[5:6], "synthesis"),
         ("theirs/methods/steps.py", "def", "# a remark\ndef", [], ""),
-        ("theirs/methods/a_odd.py", "import os\n", "import os  # a remark\n", [], ""),
+        pytest.param(
+            "theirs/methods/a_odd.py",
+            "import os\n",
+            "import os  # a remark\n",
+            [],
+            "",
+            marks=pytest.mark.slow,
+        ),
         ("build_scripts/build_rows.py", '"factor": 2', '"factor": 3', STEPS[5:7], "option factor: 2 → 3"),
-        ("build_scripts/build_rows.py", '{"b", "a"}', '["a", "b"]', [], ""),
+        pytest.param(
+            "build_scripts/build_rows.py", '{"b", "a"}', '["a", "b"]', [], "", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_a_change_touches_is_built_again(

@@ -205,9 +205,9 @@ def test_libraries_that_read_tables_are_in_keys_of_what_is_made_from_them(projec
     [
         (FIRMS, {"b": 5.0}, ["b"]),
         ({**FIRMS, "new": 4}, {"b": 5.0}, ["new"]),
-        ({"c": 5, "a": 2}, {}, ["a"]),
-        ({"c": 5, "d": 5}, {}, ["d"]),
-        ({**FIRMS, "b": 9}, {}, ["007", "a", "b"]),
+        pytest.param({"c": 5, "a": 2}, {}, ["a"], marks=pytest.mark.slow),
+        pytest.param({"c": 5, "d": 5}, {}, ["d"], marks=pytest.mark.slow),
+        pytest.param({**FIRMS, "b": 9}, {}, ["007", "a", "b"], marks=pytest.mark.slow),
     ],
 )
 def test_only_units_that_read_something_else_are_computed(

@@ -163,6 +163,7 @@ def test_an_archive_of_sources_installs_the_same(above: Path, environment: Envir
     assert "17 files" in other.works(above, "shortloop", "init", "from-sdist")
 
 
+@pytest.mark.slow
 def test_the_core_alone_runs_a_project(above: Path, wheel: Path) -> None:
     """Installed as by a user, with what it requires and nothing else."""
     fresh = Environment(above / "fresh", borrows=False)

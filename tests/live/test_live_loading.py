@@ -248,7 +248,7 @@ def test_code_that_a_key_cannot_see_is_refused(one: Outside, name: str) -> None:
         assert f"method {name}" in said
 
 
-@pytest.mark.parametrize("name", ["computed", "in_a_program"])
+@pytest.mark.parametrize("name", ["computed", pytest.param("in_a_program", marks=pytest.mark.slow)])
 def test_unless_it_is_named_where_the_job_is_built(one: Outside, name: str) -> None:
     hidden = one.write("methods/hidden.py", "K = 1\n")
     one.write_method(name, UNSEEN[name][0])

@@ -304,7 +304,7 @@ def test_an_interrupt_ends_waiting_for_another_run(project: NotebookProject) -> 
         assert "built slopes" in kernel.run("ax.build(slopes, panel=panel, scale=5.0)")
 
 
-@pytest.mark.parametrize("during", [False, True])
+@pytest.mark.parametrize("during", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_kernel_that_is_killed_leaves_nothing_running(project: NotebookProject, during: bool) -> None:
     hold = project.folder / ".computed.hold-b"
     kernel = project.kernel()

@@ -53,14 +53,21 @@ def project() -> Iterator[LiveProject]:
 @pytest.mark.parametrize(
     ("module", "helper", "where", "words"),
     [
-        (
+        pytest.param(
             MODULE.replace("def fit(self, x, y):", "def fit(self, x, y)"),
             HELPER,
             "mine.py, line 8",
             "a file is not Python",
+            marks=pytest.mark.slow,
         ),
         (MODULE, "1 / 0\n", "helper.py, line 1", "ZeroDivisionError"),
-        (MODULE, "def nearest(x, means)\n", "helper.py, line 1", "a file is not Python"),
+        pytest.param(
+            MODULE,
+            "def nearest(x, means)\n",
+            "helper.py, line 1",
+            "a file is not Python",
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["no Python", "fails at import", "imports what is no Python"],
 )

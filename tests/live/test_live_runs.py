@@ -81,6 +81,7 @@ def test_a_run_that_did_not_end(project: BootstrapProject, end: signal.Signals, 
     assert table(project)[-1][-1] == exit_
 
 
+@pytest.mark.slow
 def test_the_settings_of_a_run_to_go_back_to() -> None:
     """The commands of the README, on a study that was edited since."""
     with served(LiveProject) as project:

@@ -82,7 +82,13 @@ def test_scripts_and_settings_have_folders_of_their_own(project: Scripts) -> Non
 
 
 @pytest.mark.parametrize(
-    "taken", ["run", "run, settings", "run, settings: int", "run, other, settings: Counts"]
+    "taken",
+    [
+        "run",
+        pytest.param("run, settings", marks=pytest.mark.slow),
+        pytest.param("run, settings: int", marks=pytest.mark.slow),
+        "run, other, settings: Counts",
+    ],
 )
 def test_a_script_says_which_settings_it_takes(project: Scripts, taken: str) -> None:
     project.write_script("build_scripts/build_counts.py", SCRIPT.replace("run, settings: Counts", taken))

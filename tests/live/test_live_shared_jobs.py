@@ -94,6 +94,7 @@ def test_the_second_reuses_what_the_first_has_built(project: SharingProject) -> 
     assert "2 jobs" in project.says("verify")
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_one_builds_nothing_of_the_other(project: SharingProject) -> None:
     project.go("a")
     project.go("b")

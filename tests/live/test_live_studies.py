@@ -53,6 +53,7 @@ def test_a_study_of_the_project_is_taken_before_the_embedded_one(project: LivePr
     assert run_study(project, None)["study"] == "live"
 
 
+@pytest.mark.slow
 def test_the_embedded_study_finds_what_was_put_there(project: LiveProject) -> None:
     with without_study(project):
         summary = run_study(project, None)
@@ -135,6 +136,7 @@ def test_real_recordings_run_to_the_report(
         assert "180 of 340 trials" in page  # of s03, recorded in two sessions' files
 
 
+@pytest.mark.slow
 def test_the_embedded_study_needs_no_variable(project: LiveProject) -> None:
     """As `ax run build_pipeline` with nothing set at all."""
     environment = {k: v for k, v in project.environment().items() if k != "STUDY"}

@@ -98,7 +98,14 @@ def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
     assert toy.value(built[0]) == first + 1000
 
 
-@pytest.mark.parametrize("name", ["x.npy", "record.json", "manifest.json", "post.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x.npy",
+        "manifest.json",
+        *(pytest.param(f"{each}.json", marks=pytest.mark.slow) for each in ("record", "post")),
+    ],
+)
 def test_a_damaged_file_is_made_again_and_nothing_below(toy: ToyProject, name: str) -> None:
     left = toy.new_chain()
     toy.chain()
@@ -207,7 +214,9 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(toy: ToyProject) -> No
     assert log.rindex("Updated ") < log.index(f"| {again[1].name} [toy] |")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
+)
 def test_a_run_that_is_ended_goes_on_where_it_was(toy: ToyProject, number: int) -> None:
     left = toy.new_chain()
     with toy.held("1"):

@@ -12,6 +12,7 @@ from shortloop.engines.calling import called, gone, hint_of, packed
 from shortloop.engines.facts import Facts, check_alike, facts_here
 from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, Needs, UnitsDone
 from shortloop.engines.note import early_results
+from shortloop.engines.received import Received, has_read_what_is_there
 from shortloop.engines.spool import Spool
 from shortloop.errors import TransientError
 from shortloop.jobs.keys.code import Code
@@ -58,6 +59,8 @@ class Computing:
         self._cpu_seconds = 0.0
         self._early = 0
         self._here: Facts | None = None
+        self._versions: Mapping[str, str] = {}
+        self._received = Received(self._is_usable)
         self.threads: list[Pool] = []
         """Thread pools of the workers."""
 
@@ -106,15 +109,26 @@ class Computing:
         """
         engine, left = self._engine, {*units}
         assert engine is not None
-        with called(engine) as host:
-            sent = packed(work, engine["here"])
-            asked: Asked = {"work": sent, "costs": costs, "units": units, "asked": engine["asked"]}
-            host.send_bytes(pickle.dumps(asked))
-            while (said := self._heard(host, engine)) is not None:
-                if "needs" in said:
-                    host.send_bytes(pickle.dumps(self._needs(work, engine)))
-                if "computed" in said:
-                    yield from self._taken(_bytes(host, engine), left, said["early"], work)
+        vain = 0
+        while left:
+            before = len(left)
+            with called(engine) as host:
+                sent = packed(work, engine["here"])
+                asked: Asked = {
+                    "work": sent,
+                    "costs": costs,
+                    "units": sorted(left),
+                    "asked": engine["asked"],
+                }
+                host.send_bytes(pickle.dumps(asked))
+                while (said := self._heard(host, engine)) is not None:
+                    if "needs" in said:
+                        host.send_bytes(pickle.dumps(self._needs(work, engine)))
+                    if "computed" in said:
+                        yield from self._taken(_bytes(host, engine), left, said["early"], work)
+            vain = vain + 1 if len(left) == before else 0  # once, if all that was there was of no use
+            if vain == 2:
+                raise TransientError("the engine has left out units", hint=hint_of(engine))
 
     def early(self, units: Sequence[int], work: JobWork) -> Iterator[tuple[int, object]]:
         """Units that an engine has computed for a run that was cut off before the job began; none, if its
@@ -138,20 +152,29 @@ class Computing:
         file = early_results() / packed(work).what
         if file.is_file():
             left, spool = {*units}, Spool(file)
-            with contextlib.closing(spool), contextlib.suppress(TransientError):
+            with contextlib.closing(spool):
                 for number in range(len(spool)):
                     yield from self._taken(spool.read(number).data, left, True, work)
 
     def _taken(self, data: bytes, left: set[int], early: bool, work: JobWork) -> Iterator[tuple[int, object]]:
         """Those units of a batch that are left: the job may have others from elsewhere."""
-        done: UnitsDone = pickle.loads(data)
-        self._check(done, cast("dict[str, str]", work["task"]["versions"]))
-        for unit, given in zip(done["units"], done["values"], strict=True):
-            if unit in left:
-                left.remove(unit)
-                self._early += early
-                yield unit, given
-        self._see_failure(done)
+        self._versions = cast("dict[str, str]", work["task"]["versions"])
+        for done in self._received.add(pickle.loads(data), early):
+            self._check(done)
+            for unit, given in zip(done["units"], done["values"], strict=True):
+                if unit in left:
+                    left.remove(unit)
+                    self._early += early
+                    yield unit, given
+            self._see_failure(done)
+
+    def _is_usable(self, done: UnitsDone) -> bool:
+        """Whether what was computed early is what would be computed now."""
+        try:
+            self._check_alike(done["facts"])
+        except TransientError:
+            return False
+        return has_read_what_is_there(done)
 
     def _needs(self, work: JobWork, engine: EngineNote) -> Needs:
         """What to send to nodes that have not the project."""
@@ -179,13 +202,18 @@ class Computing:
             self._said["sent_bytes"] = said["sent"]
         return None if "end" in said else said
 
-    def _check(self, done: UnitsDone, versions: Mapping[str, str]) -> None:
-        """See that a worker is like this machine, and take over what else it says."""
-        facts = done["facts"]
+    def _check_alike(self, facts: Facts | None) -> None:
+        """See that a worker is like this machine."""
         if facts is not None:
             if self._here is None:
-                self._here = facts_here(versions, versions)
+                self._here = facts_here(self._versions, self._versions)
             check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
+
+    def _check(self, done: UnitsDone) -> None:
+        """See that a worker is like this machine, and take over what else it says."""
+        facts = done["facts"]
+        self._check_alike(facts)
+        if facts is not None:
             self._hosts[facts["host"]] = self._hosts.get(facts["host"], 0) + 1
             for library, code in facts["kernels"].items():
                 if code not in self._kernels.setdefault(library, []):

@@ -11,6 +11,7 @@ import gc
 import os
 import pickle
 import resource
+import secrets
 import sys
 import tempfile
 import time
@@ -80,7 +81,8 @@ class _JobProcess:
         self._printed = (folder / "printed").open("rb")
         self._cpu = _cpu_seconds()
         self._facts: Facts | None = None
-        self._has_facts = False
+        self._name = secrets.token_hex(8)
+        self._said_before = 0
         self._stage: Stage | None = None
         be_of_job(work, folder)
 
@@ -141,14 +143,14 @@ class _JobProcess:
         cpu = _cpu_seconds()
         cpu, self._cpu = cpu - self._cpu, cpu
         threads = check_single_thread()
-        facts = (
-            None if self._has_facts else facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
-        )
-        self._has_facts = True
+        number, self._said_before = self._said_before, self._said_before + 1
+        facts = None if number else facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()
         return {
+            "process": self._name,
+            "number": number,
             "units": units,
             "values": values,
             "cpu_seconds": cpu,

@@ -165,12 +165,15 @@ class Coming(TypedDict):
         Whether the job that begins now is likely to ask for its units; None: as before.
     coming : list of Later
         Jobs after it, whose units can be computed early.
+    over : list of str
+        What jobs compute that were told of, and whose turn is over.
     asked : dict
         As of `Asked`.
     """
 
     is_next: bool | None
     coming: list[Later]
+    over: list[str]
     asked: Mapping[str, Plain]
 
 
@@ -331,6 +334,10 @@ class UnitsDone(TypedDict):
 
     Parameters
     ----------
+    process : str
+        The process that computed it, told from all others.
+    number : int
+        How many batches it computed before; what it said with these holds for this one, too.
     units : list of int
         Those that were computed, in their order.
     values : list
@@ -349,6 +356,8 @@ class UnitsDone(TypedDict):
         Why it did not compute the others.
     """
 
+    process: str
+    number: int
     units: list[int]
     values: list[Mapping[str, object] | bytes]
     cpu_seconds: float

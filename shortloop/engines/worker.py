@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 
-from shortloop.engines.messages import STALE, Reply, Work
+from shortloop.engines.messages import BEGIN, STALE, Reply, Work
 from shortloop.engines.mirror import NotHere, Placed, placed
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.worker.threads import VARIABLES
@@ -59,7 +59,10 @@ def compute_batch(work: Work, units: Sequence[int]) -> Reply:
     except (EOFError, OSError):
         connection.close()
         return Reply(0.0, b"", "the process that computed it ended")
-    _processes.give_back(work, connection)
+    if failed or (units == BEGIN and not costs):  # nobody may look at what it says, so it is not asked again
+        connection.close()
+    else:
+        _processes.give_back(work, connection)
     return Reply(seconds, data, failed=failed, costs=costs)
 
 

@@ -105,6 +105,16 @@ def values(reply: Reply) -> list[dict[str, float]]:
     return [dict(each) for each in found["values"]]  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("units", [[1, 55], [44]])
+def test_a_process_whose_batch_fails_is_not_asked_again(project: Path, units: list[int]) -> None:
+    """Whoever throws away what it says has not seen what it has loaded."""
+    (one,) = values(compute_batch(work(project), [1]))
+    assert done(compute_batch(work(project), units))["failure"] is not None
+    (other,) = values(compute_batch(work(project), [2]))
+    assert other["process"] != one["process"]
+    assert done(compute_batch(work(project), [3]))["number"] == 1
+
+
 def test_units_are_computed_in_one_process_which_is_kept(project: Path) -> None:
     first, second = (values(compute_batch(work(project), units)) for units in ([1, 2], [3]))
     assert [each["x"] for each in (*first, *second)] == [2.0, 4.0, 6.0]

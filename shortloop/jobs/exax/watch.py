@@ -14,6 +14,7 @@ from typing import Any
 from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.jobs.exax.preload import modules_beside
 from shortloop.jobs.keys.code import modules_as_loaded
+from shortloop.jobs.keys.file_state import file_state
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
 from shortloop.jobs.store.notes import NOTED, note, take_notes
@@ -115,6 +116,7 @@ def _opened(is_watched: Callable[[str], bool]) -> Callable[[str, tuple[Any, ...]
             return
         seen.add(name)
         if not name.endswith(f"/{NOTED}") and os.path.isfile(name):
-            note(opened=name)
+            state, settled = file_state(Path(name))
+            note(opened=name, state=state, settled=settled)
 
     return hook

@@ -27,11 +27,11 @@ class Note(TypedDict, total=False):
     opened : str
         A file that was opened.
     located : str
-        A registered file that was looked up; what follows is its own.
+        A registered file that was looked up.
     content : str
-        Its content.
+        Its content, then.
     state : list
-        Its state.
+        State of the file that was opened or looked up.
     settled : bool
         Whether that state tells it from any other.
     """

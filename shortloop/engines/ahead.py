@@ -93,6 +93,10 @@ class Ahead:
                 if later.work.what not in self._jobs:
                     spool = Spool(self._folder / later.work.what)
                     self._jobs[later.work.what] = _Job(later, said["asked"], spool)
+            for what in said["over"]:  # it was another one than was told, or needed no units
+                if (job := self._jobs.pop(what, None)) is not None:
+                    job.is_over = True
+                    self._drop(job)
             self._changed.notify_all()
 
     @contextmanager
@@ -128,11 +132,19 @@ class Ahead:
         """
         with self._changed:
             job = self._jobs.pop(work.what, None)
-            if job is not None and job.state in (BEGINS, COMPUTED):  # its units are handed out
+            if job is not None and job.state in (BEGINS, COMPUTED):  # of its units, some are handed out
                 self._awaits = False
         if job is None:
             return Early(work, self._of_runs_before(work.what))
         return Early(job.work, self._batches(job))
+
+    def _drop(self, job: _Job) -> None:
+        """End a job that nobody will ask for, as soon as nobody computes it."""
+        if job.batches is not None:
+            job.batches.stop()
+        if job.state not in (BEGINS, COMPUTED):
+            job.state = ENDED
+            job.spool.close()
 
     def _of_runs_before(self, what: str) -> Generator[Batch, None, None]:
         if (self._folder / what).is_file():
@@ -161,6 +173,11 @@ class Ahead:
             self._follow_with(self._engine())
         except BaseException:  # jobs will meet it, and say so
             traceback.print_exc()
+            with self._changed:  # what is computed by now goes on
+                for job in self._jobs.values():
+                    if job.state in (NOT_BEGUN, BEGUN):
+                        job.state = ENDED
+                self._changed.notify_all()
 
     def _follow_with(self, engine: Engine) -> None:
         while True:
@@ -183,15 +200,13 @@ class Ahead:
             return
         out = sum(each.out for each in self._in_work)
         if jobs[0].state == BEGUN and out < FULL * workers:
-            jobs[0].state = COMPUTED
             share = max(workers // len(jobs), 1)
-            self._start(self._compute, engine, jobs[0], jobs[0].batches(share, engine.message))
+            self._start(COMPUTED, self._compute, engine, jobs[0], jobs[0].left(share, engine.message))
             return
         begun = sum(job.state in (BEGINS, BEGUN) for job in jobs)
         for job in jobs:
             if job.state == NOT_BEGUN and begun < workers and out < FULL * workers:
-                job.state = BEGINS
-                self._start(self._begin, engine, job, Batches([1.0], BEGIN, 1, engine.message))
+                self._start(BEGINS, self._begin, engine, job, Batches([1.0], BEGIN, 1, engine.message))
                 begun, out = begun + 1, out + 1
 
     def _free(self) -> int:
@@ -199,7 +214,12 @@ class Ahead:
         return shutil.disk_usage(self._folder).free
 
     def _start(
-        self, step: Callable[[Engine, _Job, Batches], None], engine: Engine, job: _Job, batches: Batches
+        self,
+        state: int,
+        step: Callable[[Engine, _Job, Batches], None],
+        engine: Engine,
+        job: _Job,
+        batches: Batches,
     ) -> None:
         def whole() -> None:
             try:
@@ -210,10 +230,13 @@ class Ahead:
             finally:
                 with self._changed:
                     self._in_work.remove(batches)
+                    if job.is_over:
+                        self._drop(job)
                     self._changed.notify_all()
 
+        threading.Thread(target=whole, daemon=True).start()  # it waits for this one to let go
         self._in_work.append(batches)
-        threading.Thread(target=whole, daemon=True).start()
+        job.state, job.batches = state, batches
 
     def _begin(self, engine: Engine, job: _Job, batches: Batches) -> None:
         for _, reply in self._computed(engine, job, batches):
@@ -241,7 +264,7 @@ class Ahead:
                         batches.stop()
                     continue
                 batches.done(units, reply.seconds)
-                if reply.failed:  # what others of its process said first is needed, so nothing of it counts
+                if reply.failed:
                     batches.stop()
                 else:
                     yield units, reply
@@ -265,11 +288,13 @@ class _Job:
         self.asked = asked
         self.spool = spool
         self.state = NOT_BEGUN
+        self.batches: Batches | None = None  # which are computed, or were last
+        self.is_over = False
         self.costs: Sequence[float] = ()
         self.seconds = 0.0
         self._later = later
 
-    def batches(self, share: int, message: float) -> Batches:
+    def left(self, share: int, message: float) -> Batches:
         """Its units but those that are there, for a share of the workers."""
         left = {*range(len(self.costs))} - self.spool.units()
         batches = Batches(self.costs, sorted(left), share, message, 1, OPENING)

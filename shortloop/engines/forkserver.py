@@ -127,9 +127,9 @@ def _are_as_old(libraries: Iterable[str]) -> bool:
 def _is_as_loaded(states: dict[str, State]) -> bool:
     """Whether all code of one's own that this process has loaded is still what the files say."""
     for name, module in loaded_modules().items():
-        (state,) = states_of_files([module.file])
-        if states.get(name) != state:
-            if not os.path.isfile(module.file) or hash_file(Path(module.file)) != module.content:
+        state = next(iter(states_of_files([module.file])), None)
+        if state is None or states.get(name) != state:
+            if state is None or hash_file(Path(module.file)) != module.content:
                 return False
             states[name] = state
     return True

@@ -7,6 +7,7 @@ no file of a job or of the run, and is not interrupted before them.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import pickle
@@ -135,6 +136,8 @@ class _Host:
 def serve_run() -> None:
     """Serve the run on standard input until it ends."""
     order: Order = json.loads(sys.stdin.readline())
+    lock = Path(order["early"]).with_name("host.lock").open("wb")
+    fcntl.flock(lock, fcntl.LOCK_EX)  # that of a run which was killed may still use the folder
     host = _Host(order)
     try:
         signal.signal(signal.SIGTERM, lambda number, frame: host.end())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import joblib
+from joblib.externals.loky.process_executor import ShutdownExecutorError
 
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Computed, Engine
@@ -21,6 +23,7 @@ from shortloop.settings.engine import EngineSettings
 __all__ = ["JoblibEngine"]
 
 NAMES = ("loky", "threading", "sequential")
+ENDED = (BrokenProcessPool, ShutdownExecutorError)  # as a worker ended: for one of its users, and the others
 
 
 class JoblibEngine(Engine):
@@ -88,14 +91,21 @@ def _computed(work: Work, batches: Batches, backend: str, workers: int) -> Itera
     parallel = joblib.Parallel(
         workers, backend=backend, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
     )
+    computed = parallel(tasks())
     try:
-        for number, reply in parallel(tasks()):
+        for number, reply in computed:
             yield Computed(out.done(number), reply)
-    except BrokenProcessPool:  # a worker has ended; the others have been ended with it
+    except RuntimeError as error:
+        if not any(isinstance(each, ENDED) for each in (error, error.__context__)):
+            raise
+        # A worker has ended; the others have been ended with it.
         for units in out.end():
             yield Computed(units, Reply(0.0, b"", "a worker ended"))
     finally:
         out.end()
+        with contextlib.suppress(RuntimeError):
+            for _ in computed:  # closed before its end, it would end the workers, which other jobs have, too
+                pass
 
 
 class _HandedOut:

@@ -32,7 +32,7 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.text import one_line
 from shortloop.worker.threads import VARIABLES
 
-__all__ = ["RunningEngine", "running_engine"]
+__all__ = ["RunningEngine", "forget_early_results", "running_engine"]
 
 PATIENCE = 20.0  # s that an engine may take to end
 HERE_FILE = "here-"
@@ -90,7 +90,7 @@ class RunningEngine:
         assert self._note is not None
         return packed(work, self._note["here"])
 
-    def coming(self, is_next: bool, later: list[Later]) -> None:
+    def coming(self, is_next: bool, later: list[Later], over: list[str]) -> None:
         """Say which jobs come later; what they are made from is there.
 
         Parameters
@@ -99,11 +99,13 @@ class RunningEngine:
             Whether the job that begins now is likely to ask for its units.
         later : list of Later
             Those that it was not told of yet.
+        over : list of str
+            What jobs compute that it was told of, and whose turn is over.
         """
         assert self._note is not None
-        # Of the first job nothing is said: it may ask before this is heard.
-        said = is_next if self._has_said else None
-        self._to_say.put({"is_next": said, "coming": later, "asked": self._note["asked"]})
+        # That the first job asks is not said: it may have asked before this is heard.
+        said = None if is_next and not self._has_said else is_next
+        self._to_say.put({"is_next": said, "coming": later, "over": over, "asked": self._note["asked"]})
         self._has_said = True
 
     def close(self) -> None:
@@ -202,6 +204,11 @@ def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEn
         yield engine
     finally:
         engine.close()
+    forget_early_results()
+
+
+def forget_early_results() -> None:
+    """Delete what was computed of jobs that have not begun."""
     if early_results().is_dir():
         clear_old(early_results(), all_of_them=True)
 

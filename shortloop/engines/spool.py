@@ -9,7 +9,7 @@ import struct
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 __all__ = ["Batch", "Spool", "clear_old"]
 
@@ -46,8 +46,7 @@ class Spool:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._places = [*_places(file)]
-        self._stream = file.open("ab")
-        self._stream.truncate(self.size)
+        self._stream: BinaryIO | None = None  # as soon as it is written: many may be told of
 
     def __len__(self) -> int:
         return len(self._places)
@@ -74,6 +73,9 @@ class Spool:
         units, data
             As of `Batch`.
         """
+        if self._stream is None:
+            self._stream = self._file.open("ab")
+            self._stream.truncate(self.size)
         said = pickle.dumps([*units])
         start = self.size + HEAD.size + len(said)
         head = HEAD.pack(len(said), len(data), _hash(said, data))
@@ -101,7 +103,8 @@ class Spool:
 
     def close(self) -> None:
         """Delete it: nobody asks for it again."""
-        self._stream.close()
+        if self._stream is not None:
+            self._stream.close()
         self._file.unlink(missing_ok=True)
 
 

@@ -27,6 +27,7 @@ from shortloop.worker.task import Folders
 __all__ = ["Coming", "has_units"]
 
 PARTITION = "partition"
+MOST = 200  # that an engine is told of at a time
 LEAST, SHARE = 1.0, 0.05  # s, and share of the run, that planning anew may take
 
 
@@ -58,7 +59,7 @@ class Coming:
         self._part = part
         self._store = store
         self._slices = slices
-        self._told: set[int] = set()
+        self._told: dict[int, str] = {}  # what it computes, by the number of the job
         self._is_off = False
         self._began, self._planning = time.monotonic(), 0.0
 
@@ -67,7 +68,7 @@ class Coming:
         jobs: Sequence[Built],
         packed: Callable[[JobWork], Work],
         seconds: Callable[[Request], float | None],
-    ) -> list[Later]:
+    ) -> tuple[list[Later], list[str]]:
         """Jobs that the engine was not told of yet, and could begin with.
 
         Parameters
@@ -81,27 +82,34 @@ class Coming:
 
         Returns
         -------
-        list of Later
+        later : list of Later
+        over : list of str
+            What jobs compute that it was told of, and whose turn is over.
         """
         now = len(jobs)
+        passed = [self._told.pop(number) for number in [*self._told] if number < now]
+        over = [what for what in passed if what]
         if self._is_off:
-            return []
-        if now >= len(self._plan.jobs) and self._plan.waits_for is not None:
+            return [], over
+        if self._plan.unread or (now >= len(self._plan.jobs) and self._plan.waits_for is not None):
             self._look_further()
         planned = [(each.stage, each.partition) for each in self._plan.jobs]
         if planned[:now] != [(each.stage, each.partition) for each in jobs]:
             self._is_off = True
-            return []
+            return [], over
         there = {id(each): made for each, made in zip(self._plan.jobs, jobs, strict=False)}
-        found = []
+        found: list[Later] = []
         with at_one_moment():
             for number, wanted in enumerate(self._plan.requests[now + 1 :], now + 1):
+                if len(found) == MOST:
+                    break
                 if self._is_due(number) and (real := _with(wanted, there)) is not None:
-                    self._told.add(number)
-                    with contextlib.suppress(InputError):  # the job will say so
-                        if (work := self._work(real)) is not None:
+                    self._told[number] = ""
+                    with contextlib.suppress(InputError, OSError):  # the job will say so
+                        if (work := self._work(real, number)) is not None:
                             found.append(_later(real, packed(work), seconds(real)))
-        return found
+                            self._told[number] = found[-1].work.what
+        return found, over
 
     def _look_further(self) -> None:
         """Plan anew, unless the pipeline asks for results so often that this takes too long."""
@@ -120,7 +128,7 @@ class Coming:
         is_built = part.is_whole or number in part.chosen
         return is_built and number not in part.forced and number not in self._told
 
-    def _work(self, wanted: Request) -> JobWork | None:
+    def _work(self, wanted: Request, number: int) -> JobWork | None:
         """What workers must know of a job; None if they cannot compute it early, or it is there."""
         stage = signature_of(wanted.stage).stage
         if stage is None or not has_units(wanted.stage) or wanted.files or wanted.paths:
@@ -129,6 +137,8 @@ class Coming:
         base = wanted.base(parts)
         if self._store.find(parts.key()) is not None or (base and self._store.find_alike(base)):
             return None
+        if base and wanted.stage in {each.stage for each in self._plan.requests[:number]}:
+            return None  # it may take over units of that one
         _, method = find_method(wanted.stage)
         fields = fields_of(stage)
         options = {name: each for name, each in wanted.sent.items() if name not in (MODULES, PARTITION)}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from shortloop.engines.running import RunningEngine, running_engine
+from shortloop.engines.running import RunningEngine, forget_early_results, running_engine
 from shortloop.errors import InputError
 from shortloop.jobs.build import Order, make
 from shortloop.jobs.coming import Coming, has_units
@@ -166,8 +166,8 @@ class Executor(Run):
         if engine is not None:
             engine.announce(lambda: self._seconds_here(wanted))
             if self._coming is not None and engine.is_there:
-                later = self._coming.after(self.jobs, engine.packed, self._seconds_here)
-                engine.coming(has_units(wanted.stage), later)
+                later, over = self._coming.after(self.jobs, engine.packed, self._seconds_here)
+                engine.coming(has_units(wanted.stage), later, over)
 
     def _seconds_here(self, wanted: Request) -> float | None:
         """Seconds that this machine would take for a job: by the one in its place before, or by others of
@@ -373,6 +373,8 @@ def _execute(
         again.follow(pipeline)
         return again
 
+    if part.forced:  # they may be asked for as something was wrong with the machine
+        forget_early_results()
     with (
         running_engine(engine, slices_now()) as running,
         Progress(part.plan, store.index.seconds(), meter.fraction) as progress,

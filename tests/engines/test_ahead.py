@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -89,9 +90,9 @@ def begin(tmp_path: Path) -> Iterator[Callable[..., tuple[Ahead, Threads]]]:
 Begin = Callable[..., tuple[Ahead, Threads]]
 
 
-def tell(ahead: Ahead, *names: str, is_next: bool | None = False, **asked: Plain) -> None:
+def tell(ahead: Ahead, *names: str, is_next: bool | None = False, over: str = "", **asked: Plain) -> None:
     later = [Later(job(name), name, Path(), [], None) for name in names]
-    ahead.coming({"is_next": is_next, "coming": later, "asked": asked})
+    ahead.coming({"is_next": is_next, "coming": later, "over": [*over], "asked": asked})
 
 
 def taken(ahead: Ahead, name: str) -> list[int]:
@@ -162,6 +163,37 @@ def test_workers_that_are_busy_get_no_more(begin: Begin) -> None:
     assert len({what for what, units in engine.seen}) <= 4  # a few are begun
     go_on.set()
     assert taken(ahead, "a") == list(range(20))
+
+
+def test_a_job_whose_turn_is_over_is_computed_no_further(begin: Begin, tmp_path: Path) -> None:
+    go_on = threading.Event()
+
+    def compute(what: str, units: list[int]) -> Reply:
+        if units != BEGIN:
+            go_on.wait(10)
+        return answers(units, seconds=0.6)  # each unit is a batch
+
+    ahead, engine = begin(compute)
+    tell(ahead, "a", "b")
+    until(lambda: len([each for each in engine.seen if each[1] != BEGIN]) >= 4)
+    tell(ahead, over="a")
+    go_on.set()
+    until(lambda: ("b", [19]) in engine.seen)
+    assert len([each for each in engine.seen if each[0] == "a"]) <= 6
+    assert taken(ahead, "b") == list(range(20))
+    until(lambda: not [*(tmp_path / "early").iterdir()])
+    assert taken(ahead, "a") == []
+
+
+def test_many_jobs_need_no_open_files(begin: Begin) -> None:
+    ahead, _ = begin(lambda what, units: answers(units))
+    before = len(os.listdir("/proc/self/fd"))
+    with ahead.after(Batches([1.0] * 9, range(9), 2)):  # so that none is begun
+        tell(ahead, *map(str, range(300)))
+        assert len(os.listdir("/proc/self/fd")) < before + 20
+        tell(ahead, over="")
+        for number in range(300):
+            assert taken(ahead, str(number)) == []
 
 
 def test_one_that_raises_ends_it_and_leaves_the_others_alone(begin: Begin) -> None:

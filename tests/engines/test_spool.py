@@ -38,7 +38,7 @@ def test_what_is_added_is_read_also_by_the_next_run(
     again = filled(file, then)
     assert read(again) == [*first, *then]
     assert again.units() == {unit for units, _ in [*first, *then] for unit in units}
-    assert again.size == file.stat().st_size
+    assert again.size == (file.stat().st_size if file.exists() else 0)
     again.close()
     assert not file.exists()
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -122,6 +124,106 @@ def test_what_an_edit_makes_wrong_is_not_used(project: EngineProject) -> None:
     assert {*mixed} == {*alone} == {*PARTITIONS}
     for name, found in alone.items():
         assert mixed[name][:2] == found[:2]
+
+
+@pytest.mark.slow
+def test_what_a_worker_has_loaded_that_failed_is_not_used(project: EngineProject) -> None:
+    """The others are begun early with code that fails, and computed when that is as before."""
+    method = project.folder / "methods/a_factors.py"
+    text = method.read_text(encoding="utf-8")
+    failing = text.replace("return [1.0", "return 1 / 0 or [1.0").replace("scaled(np", "2 * scaled(np")
+    project.fault("factors", 4, "hold")  # of the first job, and the others do not come so far
+    running = project.start("joblib", PAUSE="0.1")
+    try:
+        until(lambda: len(project.computed()) >= 4)  # both workers have loaded what the first job needs
+        method.write_text(failing, encoding="utf-8")
+        until(lambda: len(project.computed()) == count(project))
+        time.sleep(3)  # the others are begun, and fail
+    finally:
+        method.write_text(text, encoding="utf-8")
+        project.mend()
+    said = "".join(running.communicate(timeout=120))
+    assert running.returncode == 0, said
+    mixed = results(project, said)
+    forced = project.shortloop("run", "x", "--force", "factors", SHORTLOOP_ENGINE="slices")
+    alone = results(project, forced.stdout)
+    assert {*mixed} == {*alone} == {*PARTITIONS}
+    for name, found in alone.items():
+        assert mixed[name][:2] == found[:2]
+
+
+READS = """\
+from pathlib import Path
+
+from shortloop import Job, stage
+
+
+def each(numbers: Job, count: int = 0):
+    for number in range(count):
+        yield f"n{number}", number
+
+
+@stage(units=each)
+def reads(number, unit: str, partition_: str = ""):
+    from tools.faults import meet
+
+    meet(f"reads-{partition_}", number)
+    return {"read": float(Path(__file__).with_name("factor.txt").read_text()) * number}
+"""
+
+
+def test_what_was_read_of_a_file_that_changed_is_not_used(project: EngineProject) -> None:
+    """Nobody has declared it, and on slices a warning would be all: but the job would read one of both."""
+    factor = project.folder / "methods/factor.txt"
+    (project.folder / "methods/a_reads.py").write_text(READS, encoding="utf-8")
+    factor.write_text("1", encoding="utf-8")
+    os.utime(factor, (0, 0))
+    script = project.folder / "build_scripts/build_reads.py"
+    script.write_text(
+        "from shortloop import pipeline\n\n\n"
+        "@pipeline\n"
+        "def main(run):\n"
+        "    numbers = run.build('numbers', file=run.file('numbers.txt'))\n"
+        f"    first = run.build('factors', numbers=numbers, count={count(project)})\n"
+        "    return run.build('reads', numbers=numbers, count=8, partition_='late')\n",
+        encoding="utf-8",
+    )
+    time.sleep(2.1)  # so that the time of the file tells it from a later one
+    project.fault("factors", 4, "hold")
+    running = project.start("joblib", "reads")
+    until(lambda: len([each for each in project.computed() if each.startswith("reads")]) == 8)
+    time.sleep(0.5)
+    factor.write_text("2", encoding="utf-8")
+    project.mend()
+    said = "".join(running.communicate(timeout=120))
+    assert running.returncode == 0, said
+    assert "factor.txt, which its key does not see" in said
+    (job,) = re.findall(r"built reads +(main-\d+)", said)
+    shown = project.shell(
+        sys.executable, "-c", f"import shortloop; print(shortloop.load('{job}').frame()['read'].tolist())"
+    )
+    assert shown.stdout.strip() == str([2.0 * number for number in range(8)]), shown.stderr
+    os.unlink(script)
+
+
+def test_jobs_of_a_dataset(project: EngineProject) -> None:
+    """exax calls one of them by the id of its job alone."""
+    script = project.folder / "build_scripts/build_rows.py"
+    script.write_text(
+        "from shortloop import pipeline\n\n\n"
+        "@pipeline\n"
+        "def main(run):\n"
+        "    rows = run.build('rows', rows=1000)\n"
+        "    for name in 'STU':\n"
+        "        job = run.build('sums', partition=name, rows=rows)\n"
+        "    return job\n",
+        encoding="utf-8",
+    )
+    done = project.ax("run", "rows", SHORTLOOP_ENGINE="joblib")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.findall(r"built sums +\w +(main-\d+)", done.stdout)
+    assert all(project.record(job)["engine"].get("early", 0) for job in found[1:])
+    os.unlink(script)
 
 
 @pytest.mark.slow

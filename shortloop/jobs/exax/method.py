@@ -119,8 +119,8 @@ class _Work:
         """Whether it is not worth to share it out."""
         self.taken = 0
         """How many units an earlier job gave."""
-        self.early: Plain = 0
-        """How many units were computed for a run that was cut off before this job began."""
+        self.early: tuple[dict[str, Plain], Pools] = {}, []
+        """What has computed units for a run that was cut off before this job began; its thread pools."""
         self.units: Checkpoint | None = None
         self.engine: dict[str, Plain] | None = None
         """What has computed the units, if they were shared out."""
@@ -189,8 +189,9 @@ class _Work:
         for unit, given in computing.early(self.units.left(), self._for_workers()):
             self._keep(unit, given)
             self.units.mark(unit)
-        if computing.described().get("early"):
-            self.early = computing.described()["early"]
+        described = computing.described()
+        if described.pop("name") and described.get("early"):
+            self.early = described, computing.threads
             self.units.start()
 
     def _keep(self, unit: int, given: Any) -> None:
@@ -218,10 +219,11 @@ class _Work:
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
         """Write what is left; the files beside the arrays."""
-        pools = list(pools)
+        described, early = self.early
         if self.engine is None and not self.at_once:
-            self.engine = {"name": SLICES, "workers": len(pools)}
-            self.engine |= {"early": self.early} if self.early else {}
+            pools = list(pools)
+            self.engine = {"name": SLICES, "workers": len(pools), **described}
+            pools.append(early)
         files = [] if self.units is None else self.units.finish()
         rows = self.units.rows() if self.units is not None and self.stage.collects else []
         threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
@@ -310,7 +312,9 @@ def _folders(jobs: Any) -> Any:
 
 
 def _names(datasets: Any) -> Any:
-    return list(map(str, datasets)) if isinstance(datasets, list) else str(datasets) or None
+    if isinstance(datasets, list):
+        return [_names(each) for each in datasets]
+    return f"{datasets.job}/{datasets.name}" if datasets else None  # exax leaves out the name "default"
 
 
 def _distinct(pools: Pools) -> Pools:

@@ -124,6 +124,7 @@ def test_variables_alone_do_too(new_jobs: EngineProject, cluster: Cluster) -> No
 def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, cluster: Cluster) -> None:
     done = new_jobs.ax("run", "x", **variables(cluster))
     assert done.returncode == 0, done.stdout + done.stderr
+    assert cluster.job_processes()
     until(lambda: not cluster.job_processes(), 60)
 
 

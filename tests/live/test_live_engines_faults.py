@@ -47,20 +47,18 @@ def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
 
 @every_engine
 def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProject, engine: str) -> None:
-    project.fault("factors", 3, "raise")
+    project.fault("factors", 10, "raise")  # it costs least, so others are done when it is handed out
     done = project.go(engine)
     assert done.returncode == 1
     said = done.stdout + done.stderr
     partition = f"P{len(project.first) - 1}"
-    assert f"unit 3 of the stage Factors (factors {partition}) failed in a worker" in said
+    assert f"unit 10 of the stage Factors (factors {partition}) failed in a worker" in said
     assert "tools/faults.py" in said  # the traceback is whole
     assert "ZeroDivisionError: a fault" in said
-    begun = project.computed()
     after = goes_on(project)
-    assert after["factors 3"] == 1
+    assert after["factors 10"] == 1
     assert max(after.values()) == 1
-    kept = 12 - sum(name.startswith("factors") for name in after)
-    assert 0 <= kept <= len(begun)
+    assert sum(name.startswith("factors") for name in after) < 12
 
 
 @every_engine
@@ -142,7 +140,6 @@ def test_the_process_of_the_engine_is_killed(project: EngineProject, engine: str
     project.fault("factors", 11, "hold")
     running = project.start(engine)
     until(lambda: "factors 11" in project.computed())
-    done = Counter(project.computed())
     (host,) = [pid for pid, command in project.processes().items() if "engines.host" in command]
     os.kill(host, signal.SIGKILL)
     said = "".join(running.communicate(timeout=60))
@@ -150,12 +147,16 @@ def test_the_process_of_the_engine_is_killed(project: EngineProject, engine: str
     assert "the process of the engine has ended" in said
     assert "Traceback" not in said.partition("found:")[0]  # what its library has said comes after it
     until(lambda: not project.processes(), 30)
-    assert done
     assert goes_on(project)["factors 11"] == 1
 
 
 @pytest.mark.parametrize(
-    "address", ["dask:tcp://127.0.0.1:{port}", "ray:127.0.0.1:{port}", "dask:tls://127.0.0.1:{port}"]
+    "address",
+    [
+        "dask:tcp://127.0.0.1:{port}",
+        pytest.param("ray:127.0.0.1:{port}", marks=pytest.mark.slow),
+        pytest.param("dask:tls://127.0.0.1:{port}", marks=pytest.mark.slow),
+    ],
 )
 def test_a_scheduler_that_cannot_be_reached_is_named_at_once(project: EngineProject, address: str) -> None:
     with socket.socket() as nobody:
@@ -197,23 +198,20 @@ def test_other_versions_on_a_worker_end_the_run(project: EngineProject) -> None:
 
 @pytest.mark.slow
 def test_edited_code_is_what_runs(project: EngineProject) -> None:
-    assert project.go("dask").returncode == 0
     steps = project.folder / "tools/steps.py"
     before = steps.read_text()
+    sums = []
     try:
-        steps.write_text(before.replace("1.5", "2.5"))
-        done = project.go("dask")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "(tools/steps.py)" in done.stdout
-        newest = max(
-            project.jobs(),
-            key=lambda job: (
-                int(job.partition("-")[2]) * ("factors" in str(project.jobs()[job]["parts"]["method"]))
-            ),
-        )
-        assert project.record(newest)["facts"]["sum"] > 0
+        for factor in ("1.5", "2.5"):
+            steps.write_text(before.replace("1.5", factor))
+            done = project.go("dask")
+            assert done.returncode == 0, done.stdout + done.stderr
+            (job,) = re.findall(r"built factors +\S+ +(main-\d+)", done.stdout)
+            sums.append(project.record(job)["facts"]["sum"])
     finally:
         steps.write_text(before)
+    assert "(tools/steps.py)" in done.stdout
+    assert sums[1] == pytest.approx(sums[0] * 2.5 / 1.5)
 
 
 def test_joblib_goes_by_its_users_configuration(project: EngineProject) -> None:

@@ -32,7 +32,8 @@ pytestmark = [
 KILLS = int(os.environ.get("KILLS", "8"))
 SEED = int(os.environ.get("SEED") or 0)
 PAUSE = 0.05  # s that a unit takes
-COUNT = 40  # units of a job
+COUNT = 14  # units of a job; of all but the first, some are computed early
+PARTITIONS = "PQR"
 GROUPS = 40  # of the first run; each has one more
 LIBRARIES = {"joblib": "joblib", "dask": "distributed", "ray": "ray"}
 ENGINES = [name for name, library in LIBRARIES.items() if find_spec(library)]
@@ -55,7 +56,8 @@ class Attack:
         """Run new jobs, kill something on the way, and run again; what was done."""
         project, rng = self.project, self.rng
         groups = GROUPS + self.runs
-        project.ask(partitions=[f"P{self.runs}"], factors={"count": COUNT}, fit={"groups": groups})
+        partitions = [f"{name}{self.runs}" for name in PARTITIONS]
+        project.ask(partitions=partitions, factors={"count": COUNT}, fit={"groups": groups})
         project.mend()
         self.runs += 1
         engine, victim, after = rng.choice(ENGINES), rng.choice(VICTIMS), rng.uniform(0, 2)
@@ -147,7 +149,7 @@ def served(pause: float = 0.0) -> Iterator[EngineProject]:
 def test_kills_at_random() -> None:
     print(f"SEED={SEED}")
     with served() as reference:
-        reference.ask(partitions=["P"], factors={"count": COUNT}, fit={"groups": GROUPS + 3 * KILLS})
+        reference.ask(partitions=[*PARTITIONS], factors={"count": COUNT}, fit={"groups": GROUPS + 3 * KILLS})
         done = reference.go("slices")
         assert done.returncode == 0, done.stdout + done.stderr
         expected = values_of(reference)

@@ -136,7 +136,7 @@ def refuse_what_is_not_here(mirrored: Mirrored) -> None:
 
 def _refusing(mirrored: Mirrored) -> Callable[[str, tuple[Any, ...]], None]:
     tops = tuple(
-        f"{each}/" for each in (mirrored["project"], f"{mirrored['code']}/in", f"{mirrored['data']}/in")
+        f"{each}/" for each in (f"{mirrored['code']}/in", f"{mirrored['data']}/in", mirrored["project"])
     )
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:

@@ -183,6 +183,14 @@ def test_a_file_that_nobody_declared_is_named(node: Node, unit: int) -> None:
     assert "cache/mirrors" not in failure["traceback"]
 
 
+def test_a_cache_in_the_project_hides_nothing(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    node.cache = NodeCache(node.project / ".node-cache", 1e9)
+    monkeypatch.setattr(mirror, "_caches", [node.cache])
+    failure = node.computed(0, read=str(node.project / "secret.txt"))["failure"]
+    assert failure is not None
+    assert str(node.project / "secret.txt") in failure["traceback"]
+
+
 def test_a_damaged_cache_is_mended(node: Node) -> None:
     assert values(node.computed(1))[0]["x"] == 42.0
     for each in (node.cache._folder / "contents").glob("*/*"):

@@ -44,6 +44,8 @@ class Listing(TypedDict):
         Where each input file is, by its content.
     folders : dict of str to str
         Where folders are that its work names.
+    absent : list of str
+        As of `shortloop.engines.messages.Mirrored`.
     """
 
     project: str
@@ -51,6 +53,7 @@ class Listing(TypedDict):
     data: Files
     inputs: dict[str, str]
     folders: dict[str, str]
+    absent: list[str]
 
 
 def list_needs(work: JobWork, code: Code) -> tuple[bytes, dict[str, tuple[Path | bytes, int]]]:
@@ -111,6 +114,7 @@ class _Needs:
             "data": self.data,
             "inputs": self._inputs,
             "folders": self.folders,
+            "absent": self._absent(),
         }
         return json.dumps(listing, sort_keys=True).encode()
 
@@ -189,6 +193,14 @@ class _Needs:
         if real == self._project or real.startswith(f"{self._project}/"):
             return f"in{real[len(self._project) :]}"
         return "out" if real == "/" else f"out{real}"
+
+    def _absent(self) -> list[str]:
+        inputs = configuration().get("input_directory")
+        found = {self._project, str(project_directory()), *filter(None, [inputs])}
+        shown = os.environ.get("PWD", "")  # shells say there how they came here, be it through links
+        if shown and os.path.realpath(shown) == self._project:
+            found.add(shown)
+        return sorted(found)
 
     def _folder_of(self, job: str, beside: Path | None = None) -> Path:
         workdir = job.rpartition("-")[0]

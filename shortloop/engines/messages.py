@@ -254,6 +254,9 @@ class Mirrored(TypedDict):
         File that is locked while the data is used.
     inputs : dict of str to str
         Where input files are, by their content.
+    absent : list of str
+        Folders that this node has not, whatever there is of their names: the project, by each of its paths,
+        and the folder of inputs.
     """
 
     project: str
@@ -261,6 +264,7 @@ class Mirrored(TypedDict):
     data: str
     lock: str
     inputs: dict[str, str]
+    absent: list[str]
 
 
 class Needs(TypedDict):

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from shortloop.engines.messages import JobWork, Mirrored
-from shortloop.errors import TransientError
 from shortloop.jobs.project import configuration
 from shortloop.jobs.store.lookup import here
 from shortloop.worker.results import Where
 
-__all__ = ["explained", "refuse_what_is_not_here", "translated", "where_of"]
+__all__ = ["ABSENT", "HINT", "explained", "original", "translated", "where_of"]
 
 ABSENT = "the node of this worker has not the project, but only what the job's key knows of"
 HINT = "give the file as an input, as `run.file(…)` does, or declare it in `depend_extra` of the method"
@@ -120,42 +116,3 @@ def explained(traceback: str, error: BaseException, mirrored: Mirrored | None) -
     if not any(isinstance(each, FileNotFoundError) for each in seen):
         return traceback
     return f"{traceback.rstrip()}\n{ABSENT}; {HINT}\n"
-
-
-def refuse_what_is_not_here(mirrored: Mirrored) -> None:
-    """From now on, to read a file of the project fails where it was not sent: whoever would do without it
-    would come to another result than where it is.
-
-    Parameters
-    ----------
-    mirrored : Mirrored
-        Where the mirrors are.
-    """
-    sys.addaudithook(_refusing(mirrored))
-
-
-def _refusing(mirrored: Mirrored) -> Callable[[str, tuple[Any, ...]], None]:
-    tops = tuple(
-        f"{each}/" for each in (f"{mirrored['code']}/in", f"{mirrored['data']}/in", mirrored["project"])
-    )
-
-    def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in ("open", "os.listdir", "os.scandir"):
-            return
-        path = arguments[0]
-        if not isinstance(path, str | bytes) or (
-            event == "open" and (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR)
-        ):
-            return
-        name = os.path.abspath(os.fsdecode(path))
-        above = next((top for top in tops if name.startswith(top)), None)
-        if above is None or "/." in name[len(above) - 1 :] or os.path.exists(name):
-            return
-        raise TransientError(
-            "a unit reads a file that is not on this node",
-            file=original(name, mirrored),
-            found=ABSENT,
-            hint=HINT,
-        )
-
-    return hook

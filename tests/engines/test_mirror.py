@@ -9,6 +9,7 @@ import os
 import pickle
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from shortloop.jobs.keys.code import Code
 from shortloop.jobs.store.inputs import register
 
 STAGE = """\
+import os
 from pathlib import Path
 
 import beside
@@ -34,9 +36,46 @@ from shortloop.worker.inputs import File
 from shortloop.worker.stage import Out, Stage
 
 
+def change_beside(place):
+    Path("mine").touch()
+    os.replace("mine", place)
+
+
+def what_may_be(place):
+    import colorsys, importlib.metadata, inspect, lazy, linecache, pkgutil, sys, tempfile
+    Path("mine").write_text("x")
+    sys.path.append(str(place))  # as hooks do, and archives that may be there
+    Path(tempfile.mkdtemp(), "x").touch()
+    [*pkgutil.iter_modules([str(Path(beside.__file__).parent)])]
+    found = [os.listdir(), [*importlib.metadata.distributions()], inspect.getsource(lazy)]
+    place.parent.joinpath(".cache").mkdir(exist_ok=True)
+    (place.parent / ".cache/x").write_text("x")
+    return place.resolve() and not linecache.getlines("of no file.py") and all(found)
+
+
+DOES = {
+    "read": lambda place: place.read_text(),
+    "open": lambda place: os.close(os.open(place, os.O_RDONLY)) or True,
+    "exists": lambda place: place.exists(),
+    "is a link": lambda place: place.is_symlink(),
+    "list": lambda place: os.listdir(place),
+    "iterate": lambda place: [*place.iterdir()],
+    "walk": lambda place: [*os.walk(place)],
+    "write": lambda place: place.write_text("x"),
+    "add": lambda place: place.open("a"),
+    "make": lambda place: place.mkdir(),
+    "replace": change_beside,
+    "remove": lambda place: place.unlink(),
+    "rename": lambda place: place.rename(f"{place}.old"),
+    "what may be": what_may_be,
+}
+
+
 class Toy(Stage):
     file: File
+    top: str = ""
     read: str = ""
+    does: str = "read"
 
     def units(self):
         return 9
@@ -46,11 +85,12 @@ class Toy(Stage):
 
     def compute(self, unit):
         if self.read:
+            tops = {"here": project_directory(), "input": self.file.path.parent}
+            tops["code"] = Path(beside.__file__).parent
             try:
-                place = Path(self.read) if unit else project_directory() / Path(self.read).name
-                return {"x": len(place.read_text())}
+                return {"x": float(bool(DOES[self.does](tops.get(self.top, Path(self.top)) / self.read)))}
             except FileNotFoundError:  # who does without it would come to another result
-                return {"x": 0.0}
+                return {"x": -1.0}
         return {"x": beside.FACTOR * float(self.file.path.read_text()), "path": str(self.file.path)}
 """
 
@@ -62,7 +102,9 @@ class Node:
         self.project = project
         self.cache = cache
 
-    def work(self, **options: object) -> tuple[Work, dict[str, tuple[Path | bytes, int]]]:
+    def work(
+        self, jobs: Mapping[str, str] = MappingProxyType({}), **options: object
+    ) -> tuple[Work, dict[str, tuple[Path | bytes, int]]]:
         (content,) = register([self.project / "data/in put.txt"])
         said: JobWork = {
             "project": str(self.project),
@@ -79,14 +121,14 @@ class Node:
                 "kind": "Toy",
                 "partition": None,
                 "options": {"file": content, **options},
-                "jobs": {},
+                "jobs": dict(jobs),
                 "before": None,
                 "versions": {},
                 "datasets": {},
             },
             "collects": False,
         }
-        modules = {name: self.project / f"{name}.py" for name in ("toys", "beside")}
+        modules = {name: self.project / f"{name}.py" for name in ("toys", "beside", "lazy")}
         listing, sources = list_needs(said, Code({}, {}, modules, [], []))
         listed = hashlib.sha256(listing).hexdigest()
         here = (str(self.project / "here"), "as the run has it")
@@ -95,9 +137,11 @@ class Node:
             listed: (listing, len(listing)),
         }
 
-    def computed(self, *units: int, **options: object) -> UnitsDone:
+    def computed(
+        self, *units: int, jobs: Mapping[str, str] = MappingProxyType({}), **options: object
+    ) -> UnitsDone:
         """As an engine has it done, which sends what is missing."""
-        work, sources = self.work(**options)
+        work, sources = self.work(jobs, **options)
         for _ in range(3):
             reply: Reply = compute_batch(work, units)
             if reply.missing is None:
@@ -121,6 +165,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Node]:
     (project / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
     (project / "toys.py").write_text(STAGE, encoding="utf-8")
     (project / "beside.py").write_text("FACTOR = 2.0\n", encoding="utf-8")
+    (project / "lazy.py").write_text("NAME = 'lazy'\n", encoding="utf-8")
     (project / "data/in put.txt").write_text("21", encoding="utf-8")
     (project / "secret.txt").write_text("not declared", encoding="utf-8")
     (project / "here").write_text("another project at the same path", encoding="utf-8")
@@ -141,23 +186,23 @@ def notes(done: UnitsDone) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done["notes"].splitlines()]
 
 
-def test_a_unit_is_computed_of_what_was_sent(node: Node, tmp_path: Path) -> None:
+def test_a_unit_is_computed_of_what_was_sent(node: Node) -> None:
     done = node.computed(1)
     (found,) = values(done)
     assert found["x"] == 42.0
-    assert found["path"].startswith(str(tmp_path / "cache/mirrors"))
+    assert found["path"].startswith(str(node.cache._folder / "mirrors"))
     assert found["path"].endswith("/in/data/in put.txt")
     loaded = {name: file for line in notes(done) for name, (file, _) in line.get("loaded", {}).items()}
     assert loaded["toys"] == str(node.project / "toys.py")
     assert loaded["beside"] == str(node.project / "beside.py")
-    assert "cache/mirrors" not in done["notes"].decode()
+    assert "/mirrors/" not in done["notes"].decode()
 
 
-def test_where_the_project_is_nothing_is_copied(node: Node, tmp_path: Path) -> None:
+def test_where_the_project_is_nothing_is_copied(node: Node) -> None:
     (node.project / "here").write_text("as the run has it", encoding="utf-8")
     (found,) = values(node.computed(1))
     assert found["path"] == str(node.project / "data/in put.txt")
-    assert node.cache.size() == 0
+    assert [*(node.cache._folder / "contents").iterdir()] == []
 
 
 def test_an_edit_and_another_input_are_what_is_computed_with(node: Node) -> None:
@@ -171,24 +216,58 @@ def test_an_edit_and_another_input_are_what_is_computed_with(node: Node) -> None
     assert values(node.computed(2))[0]["x"] == 66.0
 
 
-@pytest.mark.parametrize("unit", [0, 1])
-def test_a_file_that_nobody_declared_is_named(node: Node, unit: int) -> None:
-    failure = node.computed(unit, read=str(node.project / "secret.txt"))["failure"]
-    if unit:  # here the project's folder is there after all, as it is the same machine
-        assert failure is None
-        return
+def refused(node: Node, **options: Any) -> str:
+    """What is said of a unit which goes on without what it looked for."""
+    failure = node.computed(1, **options)["failure"]
     assert failure is not None
-    assert str(node.project / "secret.txt") in failure["traceback"]
-    assert "the node of this worker has not the project" in failure["traceback"]
-    assert "cache/mirrors" not in failure["traceback"]
+    assert "/mirrors/" not in failure["traceback"]
+    return failure["traceback"]
 
 
-def test_a_cache_in_the_project_hides_nothing(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("top", ["here", "code", ""])
+@pytest.mark.parametrize("does", ["read", "open"])
+def test_a_file_that_nobody_declared_is_named(node: Node, top: str, does: str) -> None:
+    """Where the project's folder would be, that of another one may be: as in these tests."""
+    said = refused(node, top=top or str(node.project), read="secret.txt", does=does)
+    assert str(node.project / "secret.txt") in said
+    assert "the node of this worker has not the project" in said
+
+
+@pytest.mark.parametrize("does", ["list", "iterate", "walk"])
+def test_a_folder_that_is_not_here_is_named(node: Node, does: str) -> None:
+    (node.project / "data/second.txt").write_text("not declared", encoding="utf-8")
+    said = refused(node, top=str(node.project), read="data", does=does)
+    assert f"{node.project}/data\n" in said
+    assert "is not on this node" in said
+
+
+@pytest.mark.parametrize("top", ["here", ""])
+def test_a_cache_in_the_project_hides_nothing(node: Node, top: str, monkeypatch: pytest.MonkeyPatch) -> None:
     node.cache = NodeCache(node.project / ".node-cache", 1e9)
     monkeypatch.setattr(mirror, "_caches", [node.cache])
-    failure = node.computed(0, read=str(node.project / "secret.txt"))["failure"]
-    assert failure is not None
-    assert str(node.project / "secret.txt") in failure["traceback"]
+    assert str(node.project / "secret.txt") in refused(node, top=top or str(node.project), read="secret.txt")
+    assert values(node.computed(1))[0]["x"] == 42.0
+
+
+def test_a_path_through_a_link_leads_nowhere(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(node.project)
+    monkeypatch.setenv("PWD", str(tmp_path / "link"))
+    assert str(tmp_path / "link/secret.txt") in refused(node, top=str(tmp_path / "link"), read="secret.txt")
+
+
+def test_the_folder_of_inputs_is_that_of_the_run(node: Node, tmp_path: Path) -> None:
+    (tmp_path / "inputs").mkdir()
+    for name in ("declared", "other"):
+        (tmp_path / "inputs" / name).write_text("7", encoding="utf-8")
+    with (node.project / "accelerator.conf").open("a", encoding="utf-8") as stream:
+        stream.write(f"input directory: {tmp_path}/inputs\n")
+    (content,) = register([tmp_path / "inputs/declared"])
+    assert values(node.computed(1, file=content))[0]["x"] == 14.0
+    for top in (str(tmp_path / "inputs"), "input"):
+        said = refused(node, top=top, read="other", file=content)
+        assert str(tmp_path / "inputs/other") in said
 
 
 def test_a_damaged_cache_is_mended(node: Node) -> None:
@@ -204,7 +283,7 @@ def test_a_damaged_cache_is_mended(node: Node) -> None:
 def test_what_a_job_needs_is_listed(node: Node) -> None:
     work, sources = node.work()
     listing = json.loads(sources[work.listed][0])  # type: ignore[arg-type]
-    assert {*listing["code"]} == {"in/accelerator.conf", "in/toys.py", "in/beside.py"}
+    assert {*listing["code"]} == {"in/accelerator.conf", "in/toys.py", "in/beside.py", "in/lazy.py"}
     assert {*listing["data"]} == {"in/accelerator.conf", "in/data/in put.txt"}
     assert work.listed == node.work()[0].listed  # the next one finds it there
     assert "secret" not in str(listing)
@@ -258,7 +337,14 @@ def test_no_list_leads_out(node: Node, part: str, tmp_path: Path) -> None:
 
 
 def test_paths_are_those_of_the_project() -> None:
-    where: Mirrored = {"project": "/p r", "code": "/c/1", "data": "/c/2", "lock": "/c/2.lock", "inputs": {}}
+    where: Mirrored = {
+        "project": "/p r",
+        "code": "/c/1",
+        "data": "/c/2",
+        "lock": "/c/2.lock",
+        "inputs": {},
+        "absent": [],
+    }
     assert original("/c/1/in/a/b.py", where) == "/p r/a/b.py"
     assert original("/c/2/out/data/x", where) == "/data/x"
     assert original("/c/2/in", where) == "/p r"

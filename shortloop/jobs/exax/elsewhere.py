@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from shortloop.engines.messages import JobWork
-from shortloop.engines.mirrored import refuse_what_is_not_here
+from shortloop.engines.refusing import refuse_what_is_not_here
 from shortloop.jobs.exax.datasets import refuse_other_slices
 from shortloop.jobs.exax.loading import forget_modules, loaded_modules
 from shortloop.jobs.exax.watch import watch_units

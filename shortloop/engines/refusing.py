@@ -1,0 +1,114 @@
+"""In a process that computes units in mirrors: what is not on this node is refused, as whoever does without
+it comes to another result."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from types import FrameType
+from typing import Any
+
+from shortloop.engines.messages import Mirrored
+from shortloop.engines.mirrored import ABSENT, HINT, original
+from shortloop.errors import TransientError
+from shortloop.jobs.keys.own_code import PACKAGE, ROOT
+
+__all__ = ["refuse_what_is_not_here"]
+
+READS, LISTS = range(2)
+PROBLEMS = {
+    READS: "a unit reads a file that is not on this node",
+    LISTS: "a unit lists a folder that is not on this node",
+}
+# They look where modules may be, or see to jobs: to find nothing there changes no result.
+MACHINERY = (
+    "_frozen_importlib",
+    "importlib.",
+    "linecache.",
+    "pkg_resources.",
+    "pkgutil.",
+    "zipimport.",
+    f"{PACKAGE}.jobs.",
+    f"{PACKAGE}.worker.",
+)
+# Others ask for files with them.
+BETWEEN = {"genericpath", "os", "pathlib", "posixpath", "tokenize", "zipfile", "zipfile._path"}
+
+_rules: _Rules | None = None
+_is_hooked = False
+
+
+def refuse_what_is_not_here(mirrored: Mirrored) -> None:
+    """From now on, this process refuses what is not here.
+
+    Parameters
+    ----------
+    mirrored : Mirrored
+        Where the mirrors are.
+    """
+    global _rules, _is_hooked
+    _rules = _Rules(mirrored)
+    if not _is_hooked:  # it stays for good
+        _is_hooked = True
+        sys.addaudithook(_hook)
+
+
+class _Rules:
+    def __init__(self, mirrored: Mirrored) -> None:
+        cache = os.path.dirname(os.path.dirname(mirrored["code"]))
+        python = (sys.prefix, sys.base_prefix, f"{ROOT}/{PACKAGE}")
+        self.mirrored = mirrored
+        self._mirrors = _tops(mirrored["code"], mirrored["data"])
+        self._others = _tops(cache, *python, tempfile.gettempdir())
+        self._absent = _tops(*mirrored["absent"])
+
+    def refuses(self, name: str, how: int) -> bool:
+        """Whether a unit may not do that with a path."""
+        top = _above(name, self._mirrors)
+        if top:
+            return not (_is_hidden(name, top) or os.path.exists(name))
+        top = "" if _above(name, self._others) else _above(name, self._absent)
+        return bool(top) and not _is_hidden(name, top)
+
+
+def _tops(*folders: str) -> tuple[str, ...]:
+    return tuple(f"{each}/" for each in folders if each != "/")
+
+
+def _above(name: str, tops: tuple[str, ...]) -> str:
+    return next((top for top in tops if f"{name}/".startswith(top)), "")
+
+
+def _is_hidden(name: str, top: str) -> bool:
+    """Whether that is nothing which results are made of: the same as slices do not look at."""
+    rest = f"{name[len(top) - 1 :]}/"
+    return "/." in rest or "/__pycache__/" in rest
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if _rules is None:
+        return
+    if event == "open":
+        flags = arguments[2] or 0
+        if not flags & (os.O_WRONLY | os.O_RDWR):
+            _check(arguments[0], LISTS if flags & os.O_DIRECTORY else READS, sys._getframe(1))
+    elif event in ("os.listdir", "os.scandir"):
+        _check("." if arguments[0] is None else arguments[0], LISTS, sys._getframe(1))
+
+
+def _check(path: Any, how: int, frame: FrameType) -> None:
+    """Refuse a path if that must be."""
+    if _rules is None or isinstance(path, int):
+        return
+    name = os.path.abspath(os.fsdecode(path))
+    if not _rules.refuses(name, how) or _is_machinery(frame):
+        return
+    raise TransientError(PROBLEMS[how], file=original(name, _rules.mirrored), found=ABSENT, hint=HINT)
+
+
+def _is_machinery(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
+        frame = frame.f_back
+    name = frame.f_globals.get("__name__") if frame is not None else ""
+    return f"{name}.".startswith(MACHINERY)

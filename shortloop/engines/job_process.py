@@ -25,6 +25,7 @@ from shortloop.engines.batches import costliest
 from shortloop.engines.facts import Facts, facts_here
 from shortloop.engines.messages import BEGIN, Failure, JobWork, UnitsDone
 from shortloop.engines.mirrored import explained, translated, where_of
+from shortloop.engines.refusing import check_refused
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.elsewhere import be_of_job
 from shortloop.jobs.store.notes import NOTED
@@ -104,10 +105,13 @@ class _JobProcess:
         started = time.perf_counter()
         try:
             stage = self._opened()
+            check_refused()
             compute = compute_row if self._work["collects"] else compute_unit
             started = time.perf_counter()
             for unit in units:
-                values.append(compute(stage, unit))
+                value = compute(stage, unit)
+                check_refused()  # it may have gone on without
+                values.append(value)
                 done.append(unit)
         except Exception as error:
             said = explained(traceback.format_exc(), error, self._mirrored)

@@ -14,7 +14,7 @@ from shortloop.engines.mirrored import ABSENT, HINT, original
 from shortloop.errors import TransientError
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT
 
-__all__ = ["refuse_what_is_not_here"]
+__all__ = ["check_refused", "refuse_what_is_not_here"]
 
 READS, LISTS = range(2)
 PROBLEMS = {
@@ -36,6 +36,7 @@ MACHINERY = (
 BETWEEN = {"genericpath", "os", "pathlib", "posixpath", "tokenize", "zipfile", "zipfile._path"}
 
 _rules: _Rules | None = None
+_refused: list[TransientError] = []
 _is_hooked = False
 
 
@@ -52,6 +53,18 @@ def refuse_what_is_not_here(mirrored: Mirrored) -> None:
     if not _is_hooked:  # it stays for good
         _is_hooked = True
         sys.addaudithook(_hook)
+
+
+def check_refused() -> None:
+    """See that nothing was refused so far, whatever became of the error.
+
+    Raises
+    ------
+    TransientError
+        The first one.
+    """
+    if _refused:
+        raise _refused[0]
 
 
 class _Rules:
@@ -98,13 +111,15 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _check(path: Any, how: int, frame: FrameType) -> None:
-    """Refuse a path if that must be."""
+    """Refuse a path if that must be; the error is kept, as a unit may go on in spite of it."""
     if _rules is None or isinstance(path, int):
         return
     name = os.path.abspath(os.fsdecode(path))
     if not _rules.refuses(name, how) or _is_machinery(frame):
         return
-    raise TransientError(PROBLEMS[how], file=original(name, _rules.mirrored), found=ABSENT, hint=HINT)
+    error = TransientError(PROBLEMS[how], file=original(name, _rules.mirrored), found=ABSENT, hint=HINT)
+    _refused.append(error)
+    raise error
 
 
 def _is_machinery(frame: FrameType | None) -> bool:

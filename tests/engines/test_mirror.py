@@ -89,7 +89,7 @@ class Toy(Stage):
             tops["code"] = Path(beside.__file__).parent
             try:
                 return {"x": float(bool(DOES[self.does](tops.get(self.top, Path(self.top)) / self.read)))}
-            except FileNotFoundError:  # who does without it would come to another result
+            except Exception:  # who does without it would come to another result
                 return {"x": -1.0}
         return {"x": beside.FACTOR * float(self.file.path.read_text()), "path": str(self.file.path)}
 """

@@ -83,7 +83,10 @@ class After(Stage):
 
     def compute(self, unit):
         if self.secret:
-            return {"sums": float(Path(self.secret).read_text())}
+            try:
+                return {"sums": float(Path(self.secret).read_text())}
+            except Exception:  # what comes of that would be another result
+                return {"sums": 0.0}
         above = self.factors[0].ancestor(self.factors[0].inputs["numbers"])
         names = [each for each in self.factors[0].files.values() if each.read_text()]
         found = (self.fit["line"], self.factors[-1].arrays["values"], self.lines["sums"])[unit]

@@ -33,6 +33,7 @@ set_single_thread()  # before NumPy is loaded
 from shortloop.engines.job_process import serve  # noqa: E402
 from shortloop.engines.messages import FORKED, STALE, JobWork  # noqa: E402
 from shortloop.engines.mirror import hold_mirror  # noqa: E402
+from shortloop.engines.refusing import refusing  # noqa: E402
 from shortloop.jobs.exax.parent_death import ends_with_this  # noqa: E402
 from shortloop.jobs.exax.preload import import_all  # noqa: E402
 from shortloop.jobs.keys.file_state import CHANGED, State, states_of_files  # noqa: E402
@@ -84,7 +85,8 @@ def _forked(asking: Connection, loaded: dict[str, State]) -> bool:
     if not _has_path(work["path"]) or not _is_as_loaded(loaded) or not _are_as_old(libraries):
         asking.send_bytes(STALE)
         return False
-    import_all(work["imports"])
+    with refusing(work.get("mirrored")):
+        import_all(work["imports"])
     follow = ends_with_this()
     if not os.fork():
         follow()

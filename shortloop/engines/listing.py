@@ -44,6 +44,8 @@ class Listing(TypedDict):
         Where each input file is, by its content.
     folders : dict of str to str
         Where folders are that its work names.
+    whole : list of str
+        Where jobs are all of whose files are in ``data``.
     absent : list of str
         As of `shortloop.engines.messages.Mirrored`.
     """
@@ -53,6 +55,7 @@ class Listing(TypedDict):
     data: Files
     inputs: dict[str, str]
     folders: dict[str, str]
+    whole: list[str]
     absent: list[str]
 
 
@@ -103,6 +106,7 @@ class _Needs:
         self.folders: dict[str, str] = {}
         self.sources: dict[str, tuple[Path | bytes, int]] = {}
         self._inputs: dict[str, str] = {}
+        self._whole: set[str] = set()
         self._project = os.path.realpath(project_directory())
         self._where = here()
         self._known = cache_directory("inputs")
@@ -114,6 +118,7 @@ class _Needs:
             "data": self.data,
             "inputs": self._inputs,
             "folders": self.folders,
+            "whole": sorted(self._whole),
             "absent": self._absent(),
         }
         return json.dumps(listing, sort_keys=True).encode()
@@ -211,6 +216,7 @@ class _Needs:
     def _add_job(self, folder: Path) -> None:
         manifest = read_manifest(folder)
         files = hash_files(folder, output_files(folder)) if manifest is None else manifest.files
+        self._whole.add(self.place_of_folder(folder))
         self._add_files(folder, [name for name in files if name != CODE_COPY], files)
         for content in _outside(folder):
             self.add_input(content)

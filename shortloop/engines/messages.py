@@ -254,6 +254,8 @@ class Mirrored(TypedDict):
         File that is locked while the data is used.
     inputs : dict of str to str
         Where input files are, by their content.
+    whole : list of str
+        Folders in them that have all of what a job left.
     absent : list of str
         Folders that this node has not, whatever there is of their names: the project, by each of its paths,
         and the folder of inputs.
@@ -264,6 +266,7 @@ class Mirrored(TypedDict):
     data: str
     lock: str
     inputs: dict[str, str]
+    whole: list[str]
     absent: list[str]
 
 

@@ -179,6 +179,7 @@ def _moved(said: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
         "data": str(data),
         "lock": f"{data}.lock",
         "inputs": {content: str(data / place) for content, place in listing["inputs"].items()},
+        "whole": [str(data / place) for place in listing["whole"]],
         "absent": listing["absent"],
     }
     return {

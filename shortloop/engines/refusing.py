@@ -3,9 +3,12 @@ it comes to another result."""
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -14,12 +17,13 @@ from shortloop.engines.mirrored import ABSENT, HINT, original
 from shortloop.errors import TransientError
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT
 
-__all__ = ["check_refused", "refuse_what_is_not_here"]
+__all__ = ["check_refused", "refuse_what_is_not_here", "refusing"]
 
-READS, LISTS = range(2)
+READS, LOOKS, LISTS = range(3)
 PROBLEMS = {
     READS: "a unit reads a file that is not on this node",
-    LISTS: "a unit lists a folder that is not on this node",
+    LOOKS: "a unit looks for a file that is not on this node",
+    LISTS: "a unit lists a folder of which this node has a part at most",
 }
 # They look where modules may be, or see to jobs: to find nothing there changes no result.
 MACHINERY = (
@@ -34,25 +38,47 @@ MACHINERY = (
 )
 # Others ask for files with them.
 BETWEEN = {"genericpath", "os", "pathlib", "posixpath", "tokenize", "zipfile", "zipfile._path"}
+RESOLVING = {"_joinrealpath", "realpath", "resolve"}
 
+_stat = os.stat
 _rules: _Rules | None = None
 _refused: list[TransientError] = []
 _is_hooked = False
 
 
 def refuse_what_is_not_here(mirrored: Mirrored) -> None:
-    """From now on, this process refuses what is not here.
+    """From now on, this process refuses what is not here, also to say whether it is.
 
     Parameters
     ----------
     mirrored : Mirrored
         Where the mirrors are.
     """
-    global _rules, _is_hooked
-    _rules = _Rules(mirrored)
-    if not _is_hooked:  # it stays for good
-        _is_hooked = True
-        sys.addaudithook(_hook)
+    _begin(mirrored)
+    for name in ("stat", "lstat"):
+        _watch(name)
+
+
+@contextmanager
+def refusing(mirrored: Mirrored | None) -> Iterator[None]:
+    """Refuse what is not here while modules are imported for a job.
+
+    Parameters
+    ----------
+    mirrored : Mirrored or None
+        Where the mirrors are; None: the project is here, and nothing is refused.
+
+    Yields
+    ------
+    None
+    """
+    global _rules
+    if mirrored is not None:
+        _begin(mirrored)
+    try:
+        yield
+    finally:
+        _rules = None
 
 
 def check_refused() -> None:
@@ -67,12 +93,21 @@ def check_refused() -> None:
         raise _refused[0]
 
 
+def _begin(mirrored: Mirrored) -> None:
+    global _rules, _is_hooked
+    _rules = _Rules(mirrored)
+    if not _is_hooked:  # it stays for good
+        _is_hooked = True
+        sys.addaudithook(_hook)
+
+
 class _Rules:
     def __init__(self, mirrored: Mirrored) -> None:
         cache = os.path.dirname(os.path.dirname(mirrored["code"]))
         python = (sys.prefix, sys.base_prefix, f"{ROOT}/{PACKAGE}")
         self.mirrored = mirrored
         self._mirrors = _tops(mirrored["code"], mirrored["data"])
+        self._whole = _tops(*mirrored["whole"])
         self._others = _tops(cache, *python, tempfile.gettempdir())
         self._absent = _tops(*mirrored["absent"])
 
@@ -80,7 +115,9 @@ class _Rules:
         """Whether a unit may not do that with a path."""
         top = _above(name, self._mirrors)
         if top:
-            return not (_is_hidden(name, top) or os.path.exists(name))
+            if _is_hidden(name, top):
+                return False
+            return not _above(name, self._whole) and (how == LISTS or not _exists(name))
         top = "" if _above(name, self._others) else _above(name, self._absent)
         return bool(top) and not _is_hidden(name, top)
 
@@ -97,6 +134,14 @@ def _is_hidden(name: str, top: str) -> bool:
     """Whether that is nothing which results are made of: the same as slices do not look at."""
     rest = f"{name[len(top) - 1 :]}/"
     return "/." in rest or "/__pycache__/" in rest
+
+
+def _exists(name: str) -> bool:
+    try:
+        _stat(name)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -124,6 +169,24 @@ def _check(path: Any, how: int, frame: FrameType) -> None:
 
 def _is_machinery(frame: FrameType | None) -> bool:
     while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
+        if frame.f_code.co_name in RESOLVING:  # only asks for links
+            return True
         frame = frame.f_back
     name = frame.f_globals.get("__name__") if frame is not None else ""
     return f"{name}.".startswith(MACHINERY)
+
+
+def _watch(name: str) -> None:
+    """Look at a function of `os` that Python says nothing of."""
+    asked: Callable[..., os.stat_result] = getattr(os, name)
+
+    @functools.wraps(asked)
+    def watched(path: Any, **named: Any) -> os.stat_result:
+        if named.get("dir_fd") is None:
+            _check(path, LOOKS, sys._getframe(1))
+        return asked(path, **named)
+
+    setattr(os, name, watched)
+    for each in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+        if asked in each:
+            each.add(watched)

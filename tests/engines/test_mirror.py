@@ -225,7 +225,7 @@ def refused(node: Node, **options: Any) -> str:
 
 
 @pytest.mark.parametrize("top", ["here", "code", ""])
-@pytest.mark.parametrize("does", ["read", "open"])
+@pytest.mark.parametrize("does", ["read", "open", "exists", "is a link"])
 def test_a_file_that_nobody_declared_is_named(node: Node, top: str, does: str) -> None:
     """Where the project's folder would be, that of another one may be: as in these tests."""
     said = refused(node, top=top or str(node.project), read="secret.txt", does=does)
@@ -233,12 +233,13 @@ def test_a_file_that_nobody_declared_is_named(node: Node, top: str, does: str) -
     assert "the node of this worker has not the project" in said
 
 
+@pytest.mark.parametrize("top", ["here", "code", ""])
 @pytest.mark.parametrize("does", ["list", "iterate", "walk"])
-def test_a_folder_that_is_not_here_is_named(node: Node, does: str) -> None:
+def test_a_folder_of_which_there_is_a_part_is_named(node: Node, top: str, does: str) -> None:
     (node.project / "data/second.txt").write_text("not declared", encoding="utf-8")
-    said = refused(node, top=str(node.project), read="data", does=does)
+    said = refused(node, top=top or str(node.project), read="data", does=does)
     assert f"{node.project}/data\n" in said
-    assert "is not on this node" in said
+    assert "has a part at most" in said
 
 
 @pytest.mark.parametrize("top", ["here", ""])
@@ -268,6 +269,49 @@ def test_the_folder_of_inputs_is_that_of_the_run(node: Node, tmp_path: Path) -> 
     for top in (str(tmp_path / "inputs"), "input"):
         said = refused(node, top=top, read="other", file=content)
         assert str(tmp_path / "inputs/other") in said
+
+
+def test_what_is_read_while_modules_are_imported(node: Node) -> None:
+    (node.project / "beside.py").write_text(
+        "try:\n"
+        f"    FACTOR = len(open({str(node.project / 'secret.txt')!r}).read())\n"
+        "except Exception:\n"
+        "    FACTOR = 1.0\n",
+        encoding="utf-8",
+    )
+    assert str(node.project / "secret.txt") in refused(node)
+
+
+def test_what_a_unit_may_do(node: Node) -> None:
+    assert values(node.computed(1, top="here", read="x", does="what may be"))[0]["x"] == 1.0
+    assert values(node.computed(1, top="here", read="data/in put.txt", does="exists"))[0]["x"] == 1.0
+
+
+def made_job(project: Path, name: str, made_from: str | None = None) -> Path:
+    folder = project / "workdirs/main" / name
+    folder.mkdir()
+    setup = {"method": "toy", "package": "methods", "options": {}, "jobs": {"above": made_from}}
+    (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
+    (folder / "left.txt").write_text("left", encoding="utf-8")
+    return folder
+
+
+def test_of_a_job_all_is_there_and_of_those_before_it_a_part(node: Node) -> None:
+    made_job(node.project, "main-1")
+    jobs = {"given": str(made_job(node.project, "main-2", "main-1"))}
+
+    def found(read: str, does: str) -> float:
+        (each,) = values(node.computed(1, jobs=jobs, top="here", read=f"workdirs/main/{read}", does=does))
+        return float(each["x"])
+
+    assert found("main-2/left.txt", "read") == 1.0
+    assert found("main-2", "list") == 1.0
+    assert found("main-2/not left.txt", "exists") == 0.0
+    assert found("main-2/not left.txt", "read") == -1.0
+    assert found("main-1/setup.json", "read") == 1.0
+    for read, does in (("main-1/left.txt", "exists"), ("main-1", "list"), ("", "list")):
+        said = refused(node, jobs=jobs, top="here", read=f"workdirs/main/{read}", does=does)
+        assert str(node.project / "workdirs/main" / read) in said
 
 
 def test_a_damaged_cache_is_mended(node: Node) -> None:
@@ -343,6 +387,7 @@ def test_paths_are_those_of_the_project() -> None:
         "data": "/c/2",
         "lock": "/c/2.lock",
         "inputs": {},
+        "whole": [],
         "absent": [],
     }
     assert original("/c/1/in/a/b.py", where) == "/p r/a/b.py"

@@ -1,5 +1,5 @@
 """In a process that computes units in mirrors: what is not on this node is refused, as whoever does without
-it comes to another result."""
+it comes to another result; so is what would stay on this node."""
 
 from __future__ import annotations
 
@@ -19,11 +19,25 @@ from shortloop.jobs.keys.own_code import PACKAGE, ROOT
 
 __all__ = ["check_refused", "refuse_what_is_not_here", "refusing"]
 
-READS, LOOKS, LISTS = range(3)
+READS, LOOKS, LISTS, CHANGES = range(4)
 PROBLEMS = {
     READS: "a unit reads a file that is not on this node",
     LOOKS: "a unit looks for a file that is not on this node",
     LISTS: "a unit lists a folder of which this node has a part at most",
+    CHANGES: "a unit changes a file of the project",
+}
+STAYS = "what is changed on the node of this worker stays there, where other jobs would find it"
+OUTPUTS = "give it as an output of the stage; what only this unit needs, write into a temporary folder"
+# Events of Python, and which of their arguments are paths that change.
+CHANGING = {
+    "os.chmod": (0,),
+    "os.link": (1,),
+    "os.mkdir": (0,),
+    "os.remove": (0,),
+    "os.rename": (0, 1),
+    "os.rmdir": (0,),
+    "os.symlink": (1,),
+    "os.truncate": (0,),
 }
 # They look where modules may be, or see to jobs: to find nothing there changes no result.
 MACHINERY = (
@@ -117,6 +131,8 @@ class _Rules:
         if top:
             if _is_hidden(name, top):
                 return False
+            if how == CHANGES:
+                return True
             return not _above(name, self._whole) and (how == LISTS or not _exists(name))
         top = "" if _above(name, self._others) else _above(name, self._absent)
         return bool(top) and not _is_hidden(name, top)
@@ -149,10 +165,13 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if event == "open":
         flags = arguments[2] or 0
-        if not flags & (os.O_WRONLY | os.O_RDWR):
-            _check(arguments[0], LISTS if flags & os.O_DIRECTORY else READS, sys._getframe(1))
+        how = CHANGES if flags & (os.O_WRONLY | os.O_RDWR) else LISTS if flags & os.O_DIRECTORY else READS
+        _check(arguments[0], how, sys._getframe(1))
     elif event in ("os.listdir", "os.scandir"):
         _check("." if arguments[0] is None else arguments[0], LISTS, sys._getframe(1))
+    else:
+        for number in CHANGING.get(event, ()):
+            _check(arguments[number], CHANGES, sys._getframe(1))
 
 
 def _check(path: Any, how: int, frame: FrameType) -> None:
@@ -162,7 +181,8 @@ def _check(path: Any, how: int, frame: FrameType) -> None:
     name = os.path.abspath(os.fsdecode(path))
     if not _rules.refuses(name, how) or _is_machinery(frame):
         return
-    error = TransientError(PROBLEMS[how], file=original(name, _rules.mirrored), found=ABSENT, hint=HINT)
+    found, hint = (STAYS, OUTPUTS) if how == CHANGES else (ABSENT, HINT)
+    error = TransientError(PROBLEMS[how], file=original(name, _rules.mirrored), found=found, hint=hint)
     _refused.append(error)
     raise error
 

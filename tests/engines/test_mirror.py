@@ -282,6 +282,22 @@ def test_what_is_read_while_modules_are_imported(node: Node) -> None:
     assert str(node.project / "secret.txt") in refused(node)
 
 
+@pytest.mark.parametrize("top", ["here", "code", ""])
+@pytest.mark.parametrize("does", ["write", "add", "make", "replace"])
+def test_what_a_unit_adds_to_the_project_is_refused(node: Node, top: str, does: str) -> None:
+    said = refused(node, top=top or str(node.project), read="new", does=does)
+    assert str(node.project / "new") in said
+    assert "give it as an output of the stage" in said
+
+
+@pytest.mark.parametrize("does", ["write", "add", "remove", "rename"])
+def test_what_was_sent_stays_as_it_is(node: Node, does: str) -> None:
+    said = refused(node, top="here", read="data/in put.txt", does=does)
+    assert str(node.project / "data/in put.txt") in said
+    assert "a unit changes a file of the project" in said
+    assert values(node.computed(1))[0]["x"] == 42.0
+
+
 def test_what_a_unit_may_do(node: Node) -> None:
     assert values(node.computed(1, top="here", read="x", does="what may be"))[0]["x"] == 1.0
     assert values(node.computed(1, top="here", read="data/in put.txt", does="exists"))[0]["x"] == 1.0

@@ -43,13 +43,16 @@ class Placed(NamedTuple):
     work : Work
         It.
     project : str
-        Folder that modules are imported from.
+        The project's folder.
+    path : tuple of str
+        Folders that modules are looked for in.
     holds : tuple of int
-        Open files, to be closed; while the first is open, that folder is kept.
+        Open files, to be closed; while the first is open, the folder with the code is kept.
     """
 
     work: Work
     project: str
+    path: tuple[str, ...]
     holds: tuple[int, ...] = ()
 
 
@@ -72,7 +75,7 @@ def placed(work: Work) -> Placed:
     """
     said: JobWork = pickle.loads(work.data)
     if _is_here(*work.here):
-        return Placed(work, said["project"])
+        return Placed(work, said["project"], tuple(said["path"]))
     cache = node_cache()
     if not work.listed:
         raise NotHere(Missing(cache.name, []))
@@ -82,7 +85,8 @@ def placed(work: Work) -> Placed:
     listing: Listing = json.loads(listed)
     code, data = _mirrors(cache, listing)
     said = _moved(said, listing, code.folder, data.folder)
-    return Placed(work._replace(data=pickle.dumps(said)), said["project"], (code.hold, data.hold))
+    work = work._replace(data=pickle.dumps(said))
+    return Placed(work, said["project"], tuple(said["path"]), (code.hold, data.hold))
 
 
 def node_cache() -> NodeCache:

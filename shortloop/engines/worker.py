@@ -72,7 +72,7 @@ class _Processes:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: dict[str, list[tuple[float, Connection]]] = {}  # since when
-        self._forkservers: dict[str, _Forkserver] = {}
+        self._forkservers: dict[tuple[str, ...], _Forkserver] = {}
         self._is_looking = False
 
     def take(self, work: Work) -> Connection:
@@ -98,8 +98,8 @@ class _Processes:
                 return forkserver.fork(place.work)
             except (OSError, EOFError):
                 with self._lock:
-                    if self._forkservers.get(place.project) is forkserver:
-                        del self._forkservers[place.project]
+                    if self._forkservers.get(_where(place)) is forkserver:
+                        del self._forkservers[_where(place)]
                 said = forkserver.end()
         raise RuntimeError(f"no process could be started that computes units of a job\n{said}")
 
@@ -115,10 +115,10 @@ class _Processes:
                 self._look_later()
 
     def _forkserver(self, place: Placed) -> _Forkserver:
-        """Each project has one of its own: modules of two may have the same names."""
+        """Each project has one of its own, for each path: modules of two may have the same names."""
         with self._lock:
-            found = self._forkservers.pop(place.project, None) or _Forkserver(place)
-            self._forkservers[place.project] = found
+            found = self._forkservers.pop(_where(place), None) or _Forkserver(place)
+            self._forkservers[_where(place)] = found
             while len(self._forkservers) > PROJECTS:
                 self._forkservers.pop(next(iter(self._forkservers))).end()
             return found
@@ -142,6 +142,10 @@ class _Processes:
             self._is_looking = False
             if self._idle:
                 self._look_later()
+
+
+def _where(place: Placed) -> tuple[str, ...]:
+    return place.project, *place.path
 
 
 class _Forkserver:

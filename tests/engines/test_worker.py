@@ -67,10 +67,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         forkserver.end()
 
 
-def work(project: Path, job: str = "main-1", factor: float = 2.0, versions: tuple[str, ...] = ()) -> Work:
+def work(
+    project: Path,
+    job: str = "main-1",
+    factor: float = 2.0,
+    versions: tuple[str, ...] = (),
+    more: tuple[str, ...] = (),
+) -> Work:
     said: JobWork = {
         "project": str(project),
-        "path": [str(project), str(ROOT)],
+        "path": [str(project), str(ROOT), *more],
         "slices": 2,
         "imports": ["toys", "shortloop.worker.output"],
         "closure": ["toys", *closure_of("toys", project / "toys.py")[0]],
@@ -269,3 +275,11 @@ def test_a_process_that_has_ended_while_it_waited_costs_no_unit(project: Path) -
     again = done(compute_batch(asked, [2]))["values"][0]
     assert isinstance(again, dict)
     assert again["process"] != first["process"]
+
+
+def test_jobs_that_look_for_modules_elsewhere_have_forkservers_of_their_own(project: Path) -> None:
+    parents = [
+        values(compute_batch(work(project, f"main-{number}", more=more), [1]))[0]["parent"]
+        for number, more in enumerate([(), ("/elsewhere",), (), ("/elsewhere",)])
+    ]
+    assert parents[0] == parents[2] != parents[1] == parents[3]

@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
+from weakref import WeakSet
 
 from shortloop.engines.messages import BEGIN, STALE, Reply, Work
 from shortloop.engines.mirror import NotHere, Placed, placed
@@ -28,8 +29,8 @@ from shortloop.worker.threads import VARIABLES
 __all__ = ["compute_batch"]
 
 JOBS = 2  # whose processes are kept at a time
-PROJECTS = 6  # whose forkservers are; where a project is not there, each method counts as one
-KEPT = 30.0  # s that a process waits for a batch
+PROJECTS = 6  # whose forkservers are without a fork; where a project is not there, each method counts as one
+KEPT = 30.0  # s that a process waits for a batch, and a forkserver for a job
 STARTS = 5  # of a forkserver, as code may be edited again and again
 SAID = 2000  # characters of what it said
 
@@ -95,12 +96,18 @@ class _Processes:
         for _ in range(STARTS):
             forkserver = self._forkserver(place)
             try:
-                return forkserver.fork(place.work)
+                connection = forkserver.fork(place.work)
+                with self._lock:
+                    forkserver.forks.add(connection)
+                return connection
             except (OSError, EOFError):
                 with self._lock:
                     if self._forkservers.get(_where(place)) is forkserver:
                         del self._forkservers[_where(place)]
                 said = forkserver.end()
+            finally:
+                with self._lock:
+                    forkserver.asked -= 1
         raise RuntimeError(f"no process could be started that computes units of a job\n{said}")
 
     def give_back(self, work: Work, connection: Connection) -> None:
@@ -111,19 +118,24 @@ class _Processes:
             while len(self._idle) > JOBS:
                 for _, each in self._idle.pop(next(iter(self._idle))):
                     each.close()
-            if not self._is_looking:
-                self._look_later()
+            self._look_later()
 
     def _forkserver(self, place: Placed) -> _Forkserver:
         """Each project has one of its own, for each path: modules of two may have the same names."""
         with self._lock:
             found = self._forkservers.pop(_where(place), None) or _Forkserver(place)
-            self._forkservers[_where(place)] = found
-            while len(self._forkservers) > PROJECTS:
-                self._forkservers.pop(next(iter(self._forkservers))).end()
+            found.used = time.monotonic()
+            found.asked += 1
+            self._forkservers[_where(place)] = found  # the one that was used last comes last
+            idle = [where for where, each in self._forkservers.items() if not each.is_used()]
+            for where in idle[:-PROJECTS]:
+                self._forkservers.pop(where).end()
+            self._look_later()
             return found
 
     def _look_later(self) -> None:
+        if self._is_looking:
+            return
         self._is_looking = True
         timer = threading.Timer(KEPT / 2, self._end_idle)
         timer.daemon = True
@@ -131,8 +143,14 @@ class _Processes:
 
     def _end_idle(self) -> None:
         """End processes that wait for long: their job has ended, or has no units left."""
-        since = time.monotonic() - KEPT
+        now = time.monotonic()
+        since = now - KEPT
         with self._lock:
+            for where, forkserver in [*self._forkservers.items()]:
+                if forkserver.is_used():
+                    forkserver.used = now
+                elif forkserver.used < since:
+                    self._forkservers.pop(where).end()
             for key, idle in [*self._idle.items()]:
                 for _, connection in (each for each in idle if each[0] < since):
                     connection.close()
@@ -140,7 +158,7 @@ class _Processes:
                 if not self._idle[key]:
                     del self._idle[key]
             self._is_looking = False
-            if self._idle:
+            if self._idle or self._forkservers:
                 self._look_later()
 
 
@@ -167,6 +185,8 @@ class _Forkserver:
         )
         assert self._process.stdout is not None
         self._process.stdout.readline()  # it is ready, or has ended
+        self.used, self.asked = 0.0, 0  # when it was last, and how many wait for a fork
+        self.forks: WeakSet[Connection] = WeakSet()  # to processes that compute, or wait for a batch
         atexit.register(self.end)
 
     def fork(self, work: Work) -> Connection:
@@ -183,6 +203,10 @@ class _Forkserver:
             connection.close()
             raise EOFError
         return connection
+
+    def is_used(self) -> bool:
+        """Whether it has a fork, or is asked for one; with it, its forks end."""
+        return self.asked > 0 or any(not each.closed for each in self.forks)
 
     def end(self) -> str:
         """End it; the last that it said."""

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -47,6 +47,9 @@ class Toy(Stage):
             os.kill(os.getpid(), signal.SIGKILL)
         if unit == 55:
             raise KeyError("a fault")
+        if unit == 77:
+            os.mkfifo("waits")
+            open("waits").read()
         if unit == 44:
             return {"x": lambda: None}
         print("unit", unit)
@@ -252,8 +255,12 @@ def test_all_ends_with_the_worker(project: Path) -> None:
 
 
 def _until_ended(processes: list[int]) -> None:
+    _until(lambda: not any(map(_runs, processes)))
+
+
+def _until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10
-    while any(map(_runs, processes)):
+    while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -283,3 +290,34 @@ def test_jobs_that_look_for_modules_elsewhere_have_forkservers_of_their_own(proj
         for number, more in enumerate([(), ("/elsewhere",), (), ("/elsewhere",)])
     ]
     assert parents[0] == parents[2] != parents[1] == parents[3]
+
+
+def test_no_forkserver_is_ended_while_its_fork_computes(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "PROJECTS", 1)
+    monkeypatch.setattr(worker, "KEPT", 0.5)
+    with ThreadPoolExecutor(1) as pool:
+        (first,) = values(compute_batch(work(project), [1]))
+        held = pool.submit(compute_batch, work(project), [77])
+        waits = Path(f"/proc/{first['process']}/cwd/waits")
+        _until(waits.exists)
+        others = []
+        for number in range(3):
+            sent = work(project, f"main-{number + 2}", more=(f"/elsewhere/{number}",))
+            others.append(int(values(compute_batch(sent, [1]))[0]["parent"]))
+            worker._processes._idle.clear()
+        _until_ended(others)  # as nobody asks them for anything
+        waits.write_text("done")
+        assert values(held.result())[0]["x"] == 154.0
+    assert values(compute_batch(work(project), [1]))[0]["parent"] == first["parent"]
+
+
+def test_forkservers_without_forks_are_few(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "PROJECTS", 2)
+    parents = []
+    for number in range(4):
+        sent = work(project, f"main-{number}", more=(f"/elsewhere/{number}",))
+        parents.append(int(values(compute_batch(sent, [1]))[0]["parent"]))
+        worker._processes._idle.clear()
+    assert [*map(_runs, parents)] == [False, True, True, True]

@@ -199,15 +199,6 @@ class NodeCache:
                 _touch(self._place(content))
         return Mirror(folder, hold)
 
-    def size(self) -> int:
-        """Bytes of all contents.
-
-        Returns
-        -------
-        int
-        """
-        return sum(state.st_size for _, state in self._contents())
-
     def _place(self, content: str) -> Path:
         return self._folder / "contents" / _hash(content)[:2] / content
 

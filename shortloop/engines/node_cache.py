@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from shortloop.engines.node_folder import folder_of_node, limit_of_node, name_of_node
+from shortloop.engines.node_folder import folder_of_node, limit_of_node, machine, name_of_node
 from shortloop.jobs.keys.hashing import hash_file
 
 __all__ = ["DAMAGED", "GAP", "Files", "Mirror", "NodeCache", "Piece", "check_place"]
@@ -89,7 +89,8 @@ class NodeCache:
     """
 
     def __init__(self, folder: Path | None = None, limit: float | None = None) -> None:
-        self._folder = folder_of_node(folder)
+        self._folder = folder_of_node(folder) / machine()
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         for name in ("contents", "parts", "mirrors"):
             (self._folder / name).mkdir(mode=0o700, exist_ok=True)
         self._limit = limit_of_node(self._folder) if limit is None else limit

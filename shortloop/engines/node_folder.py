@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import tempfile
 from pathlib import Path
 
-__all__ = ["FOLDER_VARIABLE", "LIMIT_VARIABLE", "folder_of_node", "limit_of_node", "name_of_node"]
+__all__ = ["FOLDER_VARIABLE", "LIMIT_VARIABLE", "folder_of_node", "limit_of_node", "machine", "name_of_node"]
 
 FOLDER_VARIABLE = "SHORTLOOP_NODE_CACHE"
 """Variable that says where a node keeps what it was sent."""
@@ -76,13 +77,23 @@ def limit_of_node(folder: Path) -> float:
     return min(USUAL, shutil.disk_usage(folder).total / 2)
 
 
+def machine() -> str:
+    """What the folder of this machine is called: a home that machines share is the same folder for all.
+
+    Returns
+    -------
+    str
+    """
+    return "of-" + re.sub(r"[^\w.-]", "_", os.uname().nodename)
+
+
 def name_of_node(folder: Path) -> str:
     """A random name, by whoever comes first.
 
     Parameters
     ----------
     folder : Path
-        As of `folder_of_node`.
+        That of this machine.
 
     Returns
     -------

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from house import ROOT
@@ -84,6 +85,17 @@ def test_damage_is_seen_and_mended(cache: NodeCache, damage: str) -> None:
     assert after is not None
     assert after.folder == before.folder
     assert (after.folder / "in/a").read_bytes() == data
+
+
+def test_machines_that_share_a_home_share_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    caches = []
+    for name in ("a", "b/../c", "a"):
+        monkeypatch.setattr(os, "uname", lambda name=name: SimpleNamespace(nodename=name))
+        caches.append(NodeCache(tmp_path / "home", 1e9))
+    (content,) = put(caches[0], b"one")
+    assert [each.lacking({content: 3}) for each in caches] == [[], [content], []]
+    assert len({each.name for each in caches}) == 2
+    assert len([*(tmp_path / "home").iterdir()]) == 2
 
 
 def test_a_mirror_that_was_damaged_is_made_again(cache: NodeCache) -> None:

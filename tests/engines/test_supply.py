@@ -65,6 +65,9 @@ class Cluster:
     def size(self) -> int:
         return 2 + sum(size for _, size in self.sources.values())
 
+    def contents(self, node: int) -> Path:
+        return self.caches[node]._folder / "contents"
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +146,7 @@ def test_a_damaged_cache_is_sent_again_and_only_that(tmp_path: Path) -> None:
     cluster.ask(job, 0)
     cluster.ask(job, 0)
     cluster.deliver(job)
-    (file,) = (tmp_path / "node0/contents").glob(f"*/{hash_of(b'A' * 1000)}")
+    (file,) = cluster.contents(0).glob(f"*/{hash_of(b'A' * 1000)}")
     file.unlink()
     assert cluster.ask(job, 0)
     cluster.deliver(job)
@@ -173,7 +176,7 @@ def test_a_node_that_keeps_nothing_is_named(tmp_path: Path) -> None:
         for _ in range(10):
             cluster.ask(job, 0)
             cluster.deliver(job)
-            for each in (tmp_path / "node0/contents").glob("*/*"):
+            for each in cluster.contents(0).glob("*/*"):
                 each.unlink()
 
     with pytest.raises(TransientError, match="does not keep what it is sent"):

@@ -18,6 +18,8 @@ from deploy_compose import Machines, free_port, listens, machines
 from engine_project import EngineProject
 from live_project import ROOT
 
+from shortloop.engines.node_folder import machine
+
 HOST = "127.0.0.1"
 LINES = '''\
 """Lines of files, one in the project and one that is not; a unit is a line."""
@@ -217,11 +219,11 @@ class Nodes:
     def environment(self, node: str) -> dict[str, str]:
         faults = self.folder / "faults"
         faults.mkdir(exist_ok=True)
-        own = {"SHORTLOOP_NODE_CACHE": str(self.cache(node)), "FAULTS": str(faults)}
+        own = {"SHORTLOOP_NODE_CACHE": str(self.cache(node).parent), "FAULTS": str(faults)}
         return {"PYTHONPATH": str(ROOT), "HOME": str(self.folder), **own}
 
     def cache(self, node: str) -> Path:
-        return self.folder / f"cache of {node.partition('.')[0]}"
+        return self.folder / f"cache of {node.partition('.')[0]}" / machine()
 
     def hidden(self, command: list[str]) -> list[str]:
         """A command for which the project's folder is empty."""

@@ -160,11 +160,7 @@ class NodeCache:
                     part.unlink()
                     return f"{piece.content} {DAMAGED}"
                 part.chmod(0o400)  # jobs only read it
-                with self._locked():
-                    place = self._place(piece.content)
-                    place.parent.mkdir(mode=0o700, exist_ok=True)
-                    part.replace(place)
-                    self._note_whole(place)
+                self._keep(part, self._place(piece.content), piece.size)
         return ""
 
     def mirror(self, files: Files) -> Mirror | None:
@@ -200,6 +196,16 @@ class NodeCache:
                 _touch(self._place(content))
         return Mirror(folder, hold)
 
+    def _keep(self, part: Path, place: Path, size: int) -> None:
+        with self._locked():
+            if _is_known(place, size):  # mirrors in use are made of it
+                part.unlink()
+                _touch(place)
+                return
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+            part.replace(place)
+            self._note_whole(place)
+
     def _place(self, content: str) -> Path:
         return self._folder / "contents" / _hash(content)[:2] / content
 
@@ -209,13 +215,12 @@ class NodeCache:
         place = self._place(content)
         try:
             found = place.stat()
-            if found.st_size == size:
-                if _seen(place) == _state(place):
-                    _touch(place)
-                    return True
-                if hash_file(place) == content:
-                    self._note_whole(place)
-                    return True
+            if _is_known(place, size):
+                _touch(place)
+                return True
+            if found.st_size == size and hash_file(place) == content:
+                self._note_whole(place)
+                return True
             with self._locked():
                 if place.stat().st_ino == found.st_ino:
                     place.unlink()
@@ -365,6 +370,14 @@ def _seen(place: Path) -> str:
         return _seen_file(place).read_text(encoding="ascii", errors="replace")
     except FileNotFoundError:
         return ""
+
+
+def _is_known(place: Path, size: int) -> bool:
+    """Whether a content is there, and as it was when it was last read."""
+    try:
+        return place.stat().st_size == size and _seen(place) == _state(place)
+    except FileNotFoundError:
+        return False
 
 
 def _touch(place: Path) -> None:

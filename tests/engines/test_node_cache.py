@@ -87,6 +87,19 @@ def test_damage_is_seen_and_mended(cache: NodeCache, damage: str) -> None:
     assert (after.folder / "in/a").read_bytes() == data
 
 
+def test_what_comes_again_changes_no_mirror_in_use(cache: NodeCache) -> None:
+    (content,) = put(cache, b"one")
+    files: Files = {"in/a": (content, 3)}
+    made = cache.mirror(files)
+    assert made is not None
+    before = (made.folder / "in/a").stat().st_ino, made.folder.stat().st_ino
+    put(cache, b"one")
+    again = cache.mirror(files)
+    assert again is not None
+    assert ((made.folder / "in/a").stat().st_ino, again.folder.stat().st_ino) == before
+    assert [*(cache._folder / "parts").iterdir()] == []
+
+
 def test_machines_that_share_a_home_share_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     caches = []
     for name in ("a", "b/../c", "a"):

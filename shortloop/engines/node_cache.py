@@ -26,8 +26,9 @@ from shortloop.jobs.keys.hashing import hash_file
 __all__ = ["DAMAGED", "GAP", "Files", "Mirror", "NodeCache", "Piece", "check_place"]
 
 GRACE = 600.0  # s that what was sent or used is kept in any case: its job may be about to begin
-MOST_MIRRORS = 1000  # they take names, if no bytes
-TOPS = ("in", "out")
+MOST_MIRRORS = 100  # they take names, and what runs keep beside code
+INSIDE, OUTSIDE = TOPS = ("in", "out")
+"""What a mirror holds at its top: what lies in the project, and the rest of the file system."""
 DAMAGED, GAP = "came damaged", "lacks a part"
 """What may have happened to a content that was sent."""
 
@@ -285,10 +286,7 @@ class NodeCache:
     def _make_room(self, more: int) -> None:
         """Remove what was not used for longest, until there is room for more; never what a job uses."""
         before = time.time() - GRACE
-        for part in (self._folder / "parts").iterdir():  # of workers that were killed
-            with contextlib.suppress(FileNotFoundError):
-                if part.stat().st_mtime < before:
-                    shutil.rmtree(part) if part.is_dir() else part.unlink()
+        more += self._clear_parts(before)
         mirrors = sorted(
             (each for each in (self._folder / "mirrors").iterdir() if each.is_dir()), key=_last_used
         )
@@ -296,6 +294,17 @@ class NodeCache:
             self._remove(mirrors.pop(0))
         while self._remove_loose(more, before) and mirrors:
             self._remove(mirrors.pop(0))
+
+    def _clear_parts(self, before: float) -> int:
+        """Remove what workers left that were killed; bytes of what is still under way."""
+        size = 0
+        for part in (*(self._folder / "parts").iterdir(), *(self._folder / "contents").glob("*/.*")):
+            with contextlib.suppress(FileNotFoundError):
+                if (state := part.stat()).st_mtime >= before:
+                    size += state.st_size
+                else:
+                    shutil.rmtree(part) if part.is_dir() else part.unlink()
+        return size
 
     def _remove_loose(self, more: int, before: float) -> bool:
         """Remove contents that no mirror has; whether it is still too much."""

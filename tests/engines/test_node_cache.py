@@ -283,6 +283,27 @@ def test_what_came_a_moment_ago_stays(tmp_path: Path) -> None:
     assert cache.lacking(dict.fromkeys(sent, 8)) == []
 
 
+def test_what_is_under_way_counts(tmp_path: Path) -> None:
+    cache = NodeCache(tmp_path / "cache", 1000)
+    (old,) = put(cache, b"u" * 400, size=400)
+    os.utime(place_of(cache, old), (1, place_of(cache, old).stat().st_mtime))
+    for start in (0, 300, 600):
+        assert place_of(cache, old).exists()
+        assert cache.put([Piece(hash_of(b"v" * 1000), 1000, start, b"v" * 300)], SENDER) == ""
+    assert not place_of(cache, old).exists()
+
+
+def test_what_workers_left_that_were_killed_goes(cache: NodeCache) -> None:
+    (content,) = put(cache, b"one")
+    left = place_of(cache, content).with_name(f".{content}.abcd")
+    left.touch()
+    put(cache, b"two")
+    assert left.exists()
+    os.utime(left, (1, 1))
+    put(cache, b"three")
+    assert not left.exists()
+
+
 def test_nobody_else_may_look_into_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "open"
     folder.mkdir(mode=0o777)

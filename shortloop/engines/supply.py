@@ -104,6 +104,7 @@ class Supplies:
         self._nodes: dict[str, _Node] = {}
         self._tries: Counter[tuple[str, str]] = Counter()
         self._from = math.inf  # when sending contents begins
+        self._listed = math.inf  # since when it is known what the listing is called
         self._has_said = False
 
     @property
@@ -159,7 +160,10 @@ class Supplies:
             listed = hashlib.sha256(listing).hexdigest()
             self._sources = {**self._needs["sources"], listed: (listing, len(listing))}
             self.work = self.work._replace(listed=listed)
+            self._listed = time.monotonic()
         if not contents:  # it has not known what the listing is called, and may have it
+            if since > self._listed:
+                self._count(cache, self.work.listed)
             return
         node = self._nodes.setdefault(cache, _Node())
         node.workers.add(reply.worker)

@@ -183,6 +183,19 @@ def test_a_node_that_keeps_nothing_is_named(tmp_path: Path) -> None:
         ask_again()
 
 
+def test_a_node_that_never_says_what_it_lacks_is_named(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    before = time.monotonic()
+    missing = Reply(0.0, b"", missing=Missing(cluster.caches[0].name, []), worker="w")
+    for _ in range(10):
+        job.lacks(missing, before)  # handed out before it was known what the listing is called
+    for _ in range(3):
+        job.lacks(missing, time.monotonic())
+    with pytest.raises(TransientError, match="does not keep what it is sent"):
+        job.lacks(missing, time.monotonic())
+
+
 def test_a_node_without_room_is_named(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     job = cluster.job()

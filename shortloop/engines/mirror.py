@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -83,9 +84,11 @@ def placed(work: Work) -> Placed:
     if listed is None:
         raise NotHere(Missing(cache.name, [work.listed]))
     listing: Listing = json.loads(listed)
-    code, data = _mirrors(cache, listing)
-    said = _moved(said, listing, code.folder, data.folder)
-    work = work._replace(data=pickle.dumps(said))
+    with ExitStack() as fails:
+        code, data = _mirrors(cache, listing, fails)
+        said = _moved(said, listing, code.folder, data.folder)
+        work = work._replace(data=pickle.dumps(said))
+        fails.pop_all()
     return Placed(work, said["project"], tuple(said["path"]), (code.hold, data.hold))
 
 
@@ -147,7 +150,7 @@ def _is_here(file: str, said: str) -> bool:
         return False
 
 
-def _mirrors(cache: NodeCache, listing: Listing) -> tuple[Mirror, Mirror]:
+def _mirrors(cache: NodeCache, listing: Listing, fails: ExitStack) -> tuple[Mirror, Mirror]:
     wanted = {content: size for part in (listing["code"], listing["data"]) for content, size in part.values()}
     lacking = cache.lacking(wanted)
     if lacking:
@@ -156,9 +159,8 @@ def _mirrors(cache: NodeCache, listing: Listing) -> tuple[Mirror, Mirror]:
     for files in (listing["code"], listing["data"]):
         mirror = cache.mirror(files)
         if mirror is None:  # another worker has just removed something
-            for each in found:
-                os.close(each.hold)
             raise NotHere(Missing(cache.name, cache.lacking(wanted)))
+        fails.callback(os.close, mirror.hold)
         found.append(mirror)
     return found[0], found[1]
 

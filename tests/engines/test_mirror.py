@@ -20,7 +20,7 @@ from shortloop.engines import mirror, worker
 from shortloop.engines.listing import list_needs
 from shortloop.engines.messages import JobWork, Mirrored, Parcel, Reply, UnitsDone, Work
 from shortloop.engines.mirrored import original, translated
-from shortloop.engines.node_cache import NodeCache, Piece
+from shortloop.engines.node_cache import Files, Mirror, NodeCache, Piece
 from shortloop.engines.worker import compute_batch
 from shortloop.jobs.keys.closure import closure_of
 from shortloop.jobs.keys.code import Code
@@ -328,6 +328,27 @@ def test_of_a_job_all_is_there_and_of_those_before_it_a_part(node: Node) -> None
     for read, does in (("main-1/left.txt", "exists"), ("main-1", "list"), ("", "list")):
         said = refused(node, jobs=jobs, top="here", read=f"workdirs/main/{read}", does=does)
         assert str(node.project / "workdirs/main" / read) in said
+
+
+def test_nothing_stays_open_where_a_mirror_cannot_be_made(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.computed(1)
+    worker._processes._idle.clear()
+    work, _ = node.work()
+    made, calls = node.cache.mirror, []
+
+    def second_fails(files: Files) -> Mirror | None:
+        calls.append(files)
+        if len(calls) == 2:
+            raise OSError("the disk is full")
+        return made(files)
+
+    monkeypatch.setattr(node.cache, "mirror", second_fails)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(OSError, match="the disk is full"):
+        mirror.placed(work)
+    assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
 def test_a_damaged_cache_is_mended(node: Node) -> None:

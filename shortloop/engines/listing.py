@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from shortloop.engines.messages import JobWork
-from shortloop.engines.node_cache import Files
+from shortloop.engines.node_cache import INSIDE, OUTSIDE, Files
 from shortloop.errors import TransientError
 from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.hashing import hash_file
@@ -186,7 +186,7 @@ class _Needs:
         said = "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
         content = hashlib.sha256(said).hexdigest()
         for files in (self.code, self.data):
-            files[f"in/{CONFIGURATION}"] = content, len(said)
+            files[f"{INSIDE}/{CONFIGURATION}"] = content, len(said)
         self.sources[content] = said, len(said)
 
     def place(self, file: Path) -> str:
@@ -196,8 +196,8 @@ class _Needs:
     def place_of_folder(self, folder: Path) -> str:
         real = os.path.realpath(folder)
         if real == self._project or real.startswith(f"{self._project}/"):
-            return f"in{real[len(self._project) :]}"
-        return "out" if real == "/" else f"out{real}"
+            return f"{INSIDE}{real[len(self._project) :]}"
+        return OUTSIDE if real == "/" else f"{OUTSIDE}{real}"
 
     def _absent(self) -> list[str]:
         inputs = configuration().get("input_directory")

@@ -12,11 +12,9 @@ from typing import NamedTuple, cast
 
 from shortloop.engines.listing import Listing
 from shortloop.engines.messages import JobWork, Mirrored, Missing, Parcel, Work
-from shortloop.engines.node_cache import Mirror, NodeCache, check_place
+from shortloop.engines.node_cache import INSIDE, Mirror, NodeCache, check_place
 
 __all__ = ["NotHere", "Placed", "hold_mirror", "keep_parcel", "placed"]
-
-IN, OUT = "in", "out"
 
 _lock = threading.Lock()
 _caches: list[NodeCache] = []
@@ -190,7 +188,7 @@ def _moved(said: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
     }
     return {
         **said,
-        "project": str(code / IN),
+        "project": str(code / INSIDE),
         "path": [str(code / folders[each]) if each in folders else each for each in said["path"]],
         "task": {
             **task,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.engines.messages import JobWork, Mirrored
+from shortloop.engines.node_cache import INSIDE, OUTSIDE
 from shortloop.jobs.project import configuration
 from shortloop.jobs.store.lookup import here
 from shortloop.worker.results import Where
@@ -81,7 +82,7 @@ def original(path: str, mirrored: Mirrored) -> str:
         The path itself, if it is in no mirror.
     """
     for folder in (mirrored["code"], mirrored["data"]):
-        for top, there in (("in", mirrored["project"]), ("out", "")):
+        for top, there in ((INSIDE, mirrored["project"]), (OUTSIDE, "")):
             above = f"{folder}/{top}"
             if path == above or path.startswith(f"{above}/"):
                 return there + path[len(above) :]
@@ -108,7 +109,8 @@ def explained(traceback: str, error: BaseException, mirrored: Mirrored | None) -
     if mirrored is None:
         return traceback
     for folder in (mirrored["code"], mirrored["data"]):
-        traceback = traceback.replace(f"{folder}/in", mirrored["project"]).replace(f"{folder}/out/", "/")
+        traceback = traceback.replace(f"{folder}/{INSIDE}", mirrored["project"])
+        traceback = traceback.replace(f"{folder}/{OUTSIDE}/", "/")
     seen: list[BaseException] = []
     while error not in seen:
         seen.append(error)

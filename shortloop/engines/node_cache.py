@@ -23,7 +23,7 @@ from typing import NamedTuple
 from shortloop.engines.node_folder import folder_of_node, limit_of_node, machine, name_of_node
 from shortloop.jobs.keys.hashing import hash_file
 
-__all__ = ["DAMAGED", "GAP", "Files", "Mirror", "NodeCache", "Piece", "check_place"]
+__all__ = ["DAMAGED", "GAP", "INSIDE", "OUTSIDE", "Files", "Mirror", "NodeCache", "Piece", "check_place"]
 
 GRACE = 600.0  # s that what was sent or used is kept in any case: its job may be about to begin
 MOST_MIRRORS = 100  # they take names, and what runs keep beside code
@@ -33,8 +33,7 @@ DAMAGED, GAP = "came damaged", "lacks a part"
 """What may have happened to a content that was sent."""
 
 Files = Mapping[str, tuple[str, int]]
-"""What a mirror holds: hash and bytes of each file, by its path. That begins with ``in/`` for what lies in
-the project, with ``out/`` for the rest."""
+"""What a mirror holds: hash and bytes of each file, by its path, which begins with `INSIDE` or `OUTSIDE`."""
 
 
 class Piece(NamedTuple):

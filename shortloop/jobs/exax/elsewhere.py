@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from shortloop.engines.messages import JobWork
+from shortloop.engines.node_cache import INSIDE
 from shortloop.engines.refusing import refuse_what_is_not_here
 from shortloop.jobs.exax.datasets import refuse_other_slices
 from shortloop.jobs.exax.loading import forget_modules, loaded_modules
@@ -34,7 +35,7 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     os.chdir(folder)
     mirrored = work.get("mirrored")
     if mirrored is not None:  # jobs and inputs lie in a folder of their own, which is the project from now on
-        sys.path.insert(0, f"{mirrored['data']}/in")
+        sys.path.insert(0, f"{mirrored['data']}/{INSIDE}")
     g.running, g.slices = "analysis", work["slices"]
     # Where exax's parts say what they do; nobody listens, which is not wrong.
     os.environ["BD_STATUS_FD"] = str(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).detach())

@@ -14,6 +14,7 @@ from pathlib import Path
 from shortloop.engines.messages import Needs, Parcel, Reply, Work
 from shortloop.engines.node_cache import DAMAGED, GAP, Piece
 from shortloop.errors import TransientError
+from shortloop.jobs.store.manifest import MANIFEST
 
 __all__ = ["ASSUMED_RATE", "PARCEL", "Sent", "Supplies"]
 
@@ -24,6 +25,7 @@ ASSUMED_RATE = 100e6
 WORTH_MEASURING = 1_000_000  # bytes: less takes as long as a message does
 GATHER = 0.3  # s in which other nodes are waited for, before anything is sent
 TRIES = 3  # to send a content to a node
+SETUP = "setup.json"  # exax writes it into the folder of each job
 AGAIN = "run again: units that are done are kept"
 
 
@@ -266,8 +268,7 @@ class Supplies:
         """A node says that something went wrong."""
         content = wrong.partition(" ")[0]
         if wrong.endswith(DAMAGED):
-            source = self._sources[content][0]
-            raise TransientError("a file changed while a run went on", file=source, hint="run again")
+            raise _other(self._sources[content][0])
         if not wrong.endswith(GAP):
             raise TransientError(
                 "a node of the cluster cannot keep what it is sent",
@@ -330,8 +331,18 @@ def _read(source: Path | bytes, start: int, size: int) -> bytes:
             f"a file that a job needs cannot be read ({error.strerror})", file=source, hint="run again"
         ) from None
     if len(data) != size:
-        raise TransientError("a file changed while a run went on", file=source, hint="run again")
+        raise _other(source)
     return data
+
+
+def _other(source: Path | bytes) -> TransientError:
+    """What to say of a file whose content is not the one that was to be sent."""
+    folders = source.parents if isinstance(source, Path) else []
+    if any((folder / MANIFEST).is_file() and (folder / SETUP).is_file() for folder in folders):
+        said = "a file of a job is not what the job left there"
+        hint = "`shortloop verify --set-aside`, then run again: the job is built again"
+        return TransientError(said, file=source, hint=hint)
+    return TransientError("a file changed while a run went on", file=source, hint="run again")
 
 
 def _in_words(seconds: float) -> str:

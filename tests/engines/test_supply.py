@@ -221,6 +221,20 @@ def test_a_file_that_changes_is_not_sent(tmp_path: Path, change: str) -> None:
         cluster.deliver(job)
 
 
+@pytest.mark.parametrize("of_a_job", [True, False])
+def test_what_is_not_as_it_was_is_said(tmp_path: Path, of_a_job: bool) -> None:
+    for name in ("setup.json", "manifest.json") if of_a_job else ():
+        (tmp_path / name).touch()
+    cluster = Cluster(tmp_path)
+    job = cluster.job()
+    cluster.ask(job, 0)
+    cluster.ask(job, 0)
+    (tmp_path / "file1").write_bytes(b"Z" * 70_000)
+    said = "not what the job left there" if of_a_job else "changed while a run went on"
+    with pytest.raises(TransientError, match=said):
+        cluster.deliver(job)
+
+
 @pytest.mark.parametrize(("seconds", "says"), [(1e-5, True), (1e5, False), (None, False)])
 def test_what_it_costs_is_said_where_it_does_not_pay(
     tmp_path: Path, seconds: float | None, says: bool

@@ -12,6 +12,8 @@ RUNS ?= 3
 KILLS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
+# Tests wait for processes and disks for a third of their time.
+TESTERS ?= $(shell expr $$(nproc) + 1)
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .PHONY: setup run test test-slow soak check bench clean
@@ -33,7 +35,7 @@ check: $(READY)
 	$(BIN)/mypy
 
 test: $(READY) check
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses=$(TESTERS) --dist=loadfile --no-loadscope-reorder
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow

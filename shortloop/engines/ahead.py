@@ -20,7 +20,8 @@ from typing import NamedTuple
 from shortloop.engines.batches import Batches, costliest
 from shortloop.engines.engine import Engine
 from shortloop.engines.listing import list_needs
-from shortloop.engines.messages import BEGIN, Coming, Later, Needs, Reply, Work
+from shortloop.engines.messages import BEGIN, Coming, Later, Reply, Work
+from shortloop.engines.node_messages import Needs
 from shortloop.engines.spool import Batch, Spool, clear_old
 from shortloop.engines.supply import Sent, Supplies
 from shortloop.jobs.keys.code import code_state

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from shortloop.engines.calling import called, gone, hint_of, packed
 from shortloop.engines.facts import Facts, check_alike, facts_here
-from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, Needs, UnitsDone
+from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, UnitsDone
+from shortloop.engines.node_messages import Needs
 from shortloop.engines.note import early_results
 from shortloop.engines.received import Received, has_read_what_is_there
 from shortloop.engines.spool import Spool

@@ -15,8 +15,9 @@ from distributed.security import Security
 from shortloop.engines.batches import Batches
 from shortloop.engines.connecting import CONNECT, connected
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import HERE, Parcel, Reply, Work
+from shortloop.engines.messages import HERE, Reply, Work
 from shortloop.engines.mirror import keep_parcel
+from shortloop.engines.node_messages import Parcel
 from shortloop.engines.supply import Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError

@@ -23,7 +23,8 @@ from typing import Any, NoReturn, cast
 from shortloop.engines.ahead import Ahead
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Engine
-from shortloop.engines.messages import Asked, Coming, Needs, Order
+from shortloop.engines.messages import Asked, Coming, Order
+from shortloop.engines.node_messages import Needs
 from shortloop.engines.registry import open_engine
 from shortloop.engines.supply import Sent, Supplies
 from shortloop.errors import InputError

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from shortloop.engines.listing import Listing
-from shortloop.engines.messages import JobWork, Mirrored, Missing, Parcel, Work
+from shortloop.engines.messages import JobWork, Work
 from shortloop.engines.node_cache import INSIDE, Mirror, NodeCache, check_place
+from shortloop.engines.node_messages import Mirrored, Missing, Parcel
 
 __all__ = ["NotHere", "Placed", "hold_mirror", "keep_parcel", "placed"]
 

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from shortloop.engines.messages import JobWork, Mirrored
+from shortloop.engines.messages import JobWork
 from shortloop.engines.node_cache import INSIDE, OUTSIDE
+from shortloop.engines.node_messages import Mirrored
 from shortloop.jobs.project import configuration
 from shortloop.jobs.store.lookup import here
 from shortloop.worker.results import Where

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from shortloop.engines.messages import Mirrored
 from shortloop.engines.mirrored import ABSENT, HINT, original
+from shortloop.engines.node_messages import Mirrored
 from shortloop.errors import TransientError
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT
 

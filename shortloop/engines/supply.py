@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from shortloop.engines.messages import Needs, Parcel, Reply, Work
+from shortloop.engines.messages import Reply, Work
 from shortloop.engines.node_cache import DAMAGED, GAP, Piece
+from shortloop.engines.node_messages import Needs, Parcel
 from shortloop.errors import TransientError
 from shortloop.jobs.store.manifest import MANIFEST
 

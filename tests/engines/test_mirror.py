@@ -18,9 +18,10 @@ from jobs_project import CONFIGURATION
 
 from shortloop.engines import mirror, worker
 from shortloop.engines.listing import list_needs
-from shortloop.engines.messages import JobWork, Mirrored, Parcel, Reply, UnitsDone, Work
+from shortloop.engines.messages import JobWork, Reply, UnitsDone, Work
 from shortloop.engines.mirrored import original, translated
 from shortloop.engines.node_cache import Files, Mirror, NodeCache, Piece
+from shortloop.engines.node_messages import Mirrored, Parcel
 from shortloop.engines.worker import compute_batch
 from shortloop.jobs.keys.closure import closure_of
 from shortloop.jobs.keys.code import Code

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from shortloop.engines import supply
-from shortloop.engines.messages import Missing, Needs, Reply, Work
+from shortloop.engines.messages import Reply, Work
 from shortloop.engines.node_cache import NodeCache
+from shortloop.engines.node_messages import Missing, Needs
 from shortloop.engines.supply import Sent, Supplies
 from shortloop.errors import TransientError
 

@@ -23,7 +23,8 @@ setup: $(READY)
 $(READY): requirements.txt setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement requirements.txt
+	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >$(VENV)/compiled 2>&1
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -34,8 +35,12 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test: $(READY) check
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses=$(TESTERS) --dist=loadfile --no-loadscope-reorder
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/mypy & types=$$!; \
+	env -u PYTHONDONTWRITEBYTECODE \
+		$(BIN)/python -m pytest --numprocesses=$(TESTERS) --dist=loadfile --no-loadscope-reorder; \
+	tests=$$?; wait $$types || { echo "mypy: see above"; exit 1; }; exit $$tests
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow

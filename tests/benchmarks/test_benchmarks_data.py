@@ -60,6 +60,7 @@ def test_a_full_disk_is_noticed_before(tmp_path: Path) -> None:
         write_study(tmp_path, 10**5, THESIS)
 
 
+@pytest.mark.slow
 def test_classes_can_be_told_apart_in_the_window_only() -> None:
     person = simulate(1, Size(bins=4, amplitude_bins=4))
     for data in (person.amplitude, person.study):

@@ -174,6 +174,7 @@ def test_table_of_speed_up_has_a_row_for_each_number_of_workers() -> None:
     assert {len(row) for row in table["rows"]} == {len(table["columns"])}
 
 
+@pytest.mark.slow
 def test_units_are_those_of_the_stages(tmp_path: Path) -> None:
     decoding = Decoding(tmp_path, 2, QUICK, blocks=2, labellings=3)
     assert decoding.units == {"train": 2 * QUICK.bins, "permute": 4, "retrain": 3}

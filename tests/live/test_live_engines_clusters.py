@@ -113,6 +113,7 @@ def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
         assert "] built" not in again.stdout
 
 
+@pytest.mark.slow
 def test_variables_alone_do_too(new_jobs: EngineProject, cluster: Cluster) -> None:
     done = new_jobs.ax("run", "x", **variables(cluster))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -206,6 +207,7 @@ def sum_of_factors(project: EngineProject) -> float:
     return found
 
 
+@pytest.mark.slow
 def test_a_worker_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
     new_jobs.fault("factors", 2, "hold")
     running = new_jobs.start(variables(own_cluster)["SHORTLOOP_ENGINE"], **without_engine(own_cluster))

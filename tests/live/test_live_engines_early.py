@@ -253,6 +253,7 @@ def test_a_worker_that_is_killed_early_disturbs_nothing(project: EngineProject) 
     assert computed["factors 3"] == 4
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_asks_for_results_is_looked_at_again(project: EngineProject) -> None:
     """Only then is it known which jobs come later. To look costs no line of what it prints."""
     script = project.folder / "build_scripts/build_asks.py"

@@ -18,6 +18,11 @@ from live_project import served
 
 pytestmark = pytest.mark.live
 every_engine = pytest.mark.parametrize("engine", ENGINES)
+one_engine = pytest.mark.parametrize(
+    "engine",
+    ["joblib", *(pytest.param(name, marks=pytest.mark.slow) for name in ("joblib:threading", "dask", "ray"))],
+)
+"""What engines share: with one of them, and with the others in the slow tests."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +50,7 @@ def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
     return Counter(project.computed())
 
 
-@every_engine
+@one_engine
 def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProject, engine: str) -> None:
     project.fault("factors", 10, "raise")  # it costs least, so others are done when it is handed out
     done = project.go(engine)
@@ -61,7 +66,7 @@ def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProj
     assert sum(name.startswith("factors") for name in after) < 12
 
 
-@every_engine
+@one_engine
 @pytest.mark.parametrize("how", ["kill", pytest.param("exit", marks=pytest.mark.slow)])
 def test_a_unit_that_ends_its_process_once_is_computed_again(
     project: EngineProject, engine: str, how: str
@@ -75,7 +80,7 @@ def test_a_unit_that_ends_its_process_once_is_computed_again(
     assert max(computed.values()) == 2
 
 
-@every_engine
+@one_engine
 def test_a_unit_that_always_does_is_named(project: EngineProject, engine: str) -> None:
     project.fault("factors", 5, "exit")
     done = project.go(engine)
@@ -135,7 +140,7 @@ def test_a_run_that_is_ended_leaves_nothing_running(
     assert goes_on(project)["factors 11"] == 1
 
 
-@every_engine
+@one_engine
 def test_the_process_of_the_engine_is_killed(project: EngineProject, engine: str) -> None:
     project.fault("factors", 11, "hold")
     running = project.start(engine)

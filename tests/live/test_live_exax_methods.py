@@ -43,27 +43,30 @@ def test_each_is_built_once(project: ExaxProject) -> None:
             "x9",
             [*STEPS[1:6], "totals"],
             "file new.csv was changed",
-            marks=pytest.mark.slow,
+            marks=SLOW,
         ),
         ("theirs/methods/steps.py", "x * by", "by * x", STEPS[5:6], "scaled"),
-        pytest.param(
-            "theirs/methods/words.txt", "one", "two", STEPS[5:6], "words.txt", marks=pytest.mark.slow
-        ),
+        pytest.param("theirs/methods/words.txt", "one", "two", STEPS[5:6], "words.txt", marks=SLOW),
         pytest.param("theirs/more.txt", "one", "two", STEPS[5:6], "more.txt", marks=SLOW),
         ("theirs/methods/a_odd.py", "found = sum", "found = 0 + sum", STEPS[5:6], "synthesis"),
-        ("theirs/methods/steps.py", "def", "# a remark\ndef", [], ""),
+        pytest.param("theirs/methods/steps.py", "def", "# a remark\ndef", [], "", marks=SLOW),
         pytest.param(
             "theirs/methods/a_odd.py",
             "import os\n",
             "import os  # a remark\n",
             [],
             "",
-            marks=pytest.mark.slow,
+            marks=SLOW,
         ),
-        ("build_scripts/build_rows.py", '"factor": 2', '"factor": 3', STEPS[5:7], "option factor: 2 → 3"),
         pytest.param(
-            "build_scripts/build_rows.py", '{"b", "a"}', '["a", "b"]', [], "", marks=pytest.mark.slow
+            "build_scripts/build_rows.py",
+            '"factor": 2',
+            '"factor": 3',
+            STEPS[5:7],
+            "option factor: 2 → 3",
+            marks=SLOW,
         ),
+        pytest.param("build_scripts/build_rows.py", '{"b", "a"}', '["a", "b"]', [], "", marks=SLOW),
     ],
 )
 def test_what_a_change_touches_is_built_again(

@@ -236,6 +236,7 @@ def test_only_units_that_read_something_else_are_computed(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imported", "named"),
     [

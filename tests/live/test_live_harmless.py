@@ -21,6 +21,7 @@ def project() -> Iterator[BootstrapProject]:
         yield made
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(project: BootstrapProject) -> None:
     project.edit("rng = np", "random = np")
     project.edit("rng.choice", "random.choice")
@@ -71,6 +72,7 @@ def test_the_next_edit_is_one(project: BootstrapProject) -> None:
     assert project.in_places()["bootstrap A"] == old
 
 
+@pytest.mark.slow
 def test_what_is_no_change_of_code_is_refused(project: BootstrapProject) -> None:
     with (project.folder / "data" / "A.txt").open("a", encoding="utf-8") as file:
         file.write("1\n")

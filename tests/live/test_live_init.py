@@ -154,6 +154,7 @@ def test_a_study_runs_with_the_methods_of_the_package(above: Path, environment: 
     assert "shortloop.eeg.methods.a_train" in environment.works(project, "shortloop", "show", "main-6")
 
 
+@pytest.mark.slow
 def test_an_archive_of_sources_installs_the_same(above: Path, environment: Environment) -> None:
     (above / "for-sdist").mkdir()
     archive = built(sources(above / "for-sdist"), "sdist")

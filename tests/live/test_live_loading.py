@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import subprocess
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from live_one import OneProject, unseen_edit
@@ -29,6 +30,11 @@ class Outside(OneProject):
 def one() -> Iterator[Outside]:
     with served(Outside) as made:
         yield made
+
+
+def some_of(names: Iterable[str], *first: str) -> list[Any]:
+    """All of them; those that are not among the first with the slow tests."""
+    return [name if name in first else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def test_an_edit_that_leaves_size_and_time_runs(one: Outside) -> None:
@@ -167,7 +173,7 @@ SEEN = {
 }
 
 
-@pytest.mark.parametrize("name", SEEN)
+@pytest.mark.parametrize("name", some_of(SEEN, "star", "by_name", "installed_in_place"))
 def test_code_of_ones_own_counts_wherever_it_is(one: Outside, name: str) -> None:
     body, file = SEEN[name]
     above = "from methods.pack import *" if name == "star" else ""
@@ -232,7 +238,7 @@ UNSEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", UNSEEN)
+@pytest.mark.parametrize("name", some_of(UNSEEN, "computed", "in_a_program"))
 def test_code_that_a_key_cannot_see_is_refused(one: Outside, name: str) -> None:
     one.write("methods/hidden.py", "K = 1\n")
     one.write("methods/topmost.py", "K = 1\n")

@@ -61,6 +61,7 @@ def test_only_needs_what_is_above(project: BootstrapProject) -> None:
     assert "missing: bootstrap A\n" in project.refused("run", "bootstrap", "--only", "intervals")
 
 
+@pytest.mark.slow
 def test_a_job_that_is_built_once_more(project: BootstrapProject) -> None:
     said = project.go("plan", "bootstrap", "--all", "--until", "bootstrap", "--partition", "B").stdout
     assert "intervals" not in said
@@ -80,6 +81,7 @@ def test_a_job_that_is_built_once_more(project: BootstrapProject) -> None:
     assert "all are as they were recorded" in project.go("verify").stdout
 
 
+@pytest.mark.slow
 def test_a_stage_that_is_not_deterministic_is_found_out(project: BootstrapProject) -> None:
     project.edit('seed_for(self.seed, "bootstrap", str(self.partition), unit)', "None")
     project.built()
@@ -90,6 +92,7 @@ def test_a_stage_that_is_not_deterministic_is_found_out(project: BootstrapProjec
     assert project.built() == {}
 
 
+@pytest.mark.slow
 def test_what_there_is_not_is_named(project: BootstrapProject) -> None:
     project.built()
     job = project.in_places()["intervals"]

@@ -59,6 +59,7 @@ def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
     assert "0 jobs built, 1 reused" in run(toy, SHORTLOOP_TAKE_OVER="1").stdout
 
 
+@pytest.mark.slow
 def test_a_file_that_was_moved_takes_over_with_a_word(toy: ToyProject) -> None:
     run(toy, SHORTLOOP_TAKE_OVER="1")
     moved = (toy.folder / "study.toml").rename(toy.folder / "moved.toml")

@@ -30,6 +30,7 @@ PATHS = ["sklearn.naive_bayes.GaussianNB", "sklearn.linear_model.LogisticRegress
 SETTINGS = [{"kind": kind} for kind in RECORDS if kind != "sklearn"]
 SETTINGS += [{"kind": "sklearn", "path": path} for path in PATHS]
 NAMES = [each.get("path", each["kind"]) for each in SETTINGS]
+FEW = ("linear-svm", "sklearn.linear_model.LogisticRegression")
 every = pytest.mark.parametrize("settings", SETTINGS, ids=NAMES)
 
 # Says what is imported by training and predicting after all is warmed up.
@@ -134,7 +135,14 @@ def test_it_is_trained_on_many_labellings_if_it_says_so(settings: dict[str, str]
             batched_scores(x, labellings, None, None, within=False, decoding=decoding, estimator=estimator)
 
 
-@every
+@pytest.mark.parametrize(
+    "settings",
+    [
+        each if name in FEW else pytest.param(each, marks=pytest.mark.slow)
+        for each, name in zip(SETTINGS, NAMES)
+    ],
+    ids=NAMES,
+)
 def test_processes_that_are_forked_find_all_loaded(settings: dict[str, str]) -> None:
     assert in_a_new_process(AFTER_WARMING_UP, json.dumps(settings)) == []
 

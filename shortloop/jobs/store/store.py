@@ -84,6 +84,7 @@ class Store:
         self.slices = Slices(slices)
         self._rests = Rests(self.folder, self._by_id)
         self._whole: dict[str, StoredJob] = {}
+        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that the index does not have yet
         self._waiting: queue.Queue[tuple[Path, Manifest, Future[None]] | None] = queue.Queue()
         self._failed: list[Exception] = []
         self._disk = ThreadPoolExecutor(WRITERS)  # which starts its threads when they are needed
@@ -161,7 +162,13 @@ class Store:
         -------
         list of StoredJob
         """
-        return [found for row in self.index.by_base(base) if (found := self._check(row)) is not None]
+        added = [job for of, job in reversed([*self._added]) if base and of == base]
+        rows = self.index.by_base(base)
+        known = {row.job for row in rows}
+        return [
+            *(job for job in added if job.job not in known),
+            *(job for row in rows if (job := self._check(row)) is not None),
+        ]
 
     def add(self, folder: Path, manifest: Manifest) -> StoredJob:
         """Record a job of this project, in the background, and find it from now on.
@@ -182,8 +189,9 @@ class Store:
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, daemon=True)
             self._writer.start()
-        self._waiting.put((folder, manifest, self._disk.submit(write_manifest, folder, manifest)))
         found = StoredJob.from_manifest(folder, manifest)
+        self._added.append((manifest.base, found))
+        self._waiting.put((folder, manifest, self._disk.submit(write_manifest, folder, manifest)))
         self._whole[manifest.key] = found
         self._rests.note(found.job, found.content)
         return found
@@ -389,6 +397,7 @@ class Store:
                 if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
                     (folder / FINISHED).replace(folder / SET_ASIDE)
             finally:
+                del self._added[0]
                 self._waiting.task_done()
 
 

@@ -254,6 +254,26 @@ def test_jobs_alike_but_for_one_option(project: Path) -> None:
         assert [each.job for each in store.find_alike(base)] == ["main-2", "main-0"]
 
 
+def test_jobs_alike_are_found_before_they_are_on_disk(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def write(folder: Path, manifest: Manifest) -> None:
+        assert go_on.wait(10)
+        write_manifest(folder, manifest)
+
+    monkeypatch.setattr(room, "write_manifest", write)
+    base = ONE.key(without="number")
+    with Store() as store:
+        for name, parts in (("main-1", ONE), ("main-2", TWO), ("main-3", parts_with())):
+            folder = finished_job(project, name)
+            store.add(folder, manifest_for(folder, parts, base if name != "main-3" else ""))
+        assert [each.job for each in store.find_alike(base)] == ["main-2", "main-1"]
+        assert store.find_alike("") == []
+        go_on.set()
+        store.written()
+        assert [each.job for each in store.find_alike(base)] == ["main-2", "main-1"]
+
+
 def test_jobs_of_every_workdir_are_found(project: Path) -> None:
     recorded_job(project, "other-4", ONE)
     assert find() == "other-4"

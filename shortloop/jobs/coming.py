@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -60,6 +61,7 @@ class Coming:
         self._store = store
         self._slices = slices
         self._told: dict[int, str] = {}  # what it computes, by the number of the job
+        self._bases: dict[int, str | None] = {}  # of jobs whose inputs are there, by their number
         self._is_off = False
         self._began, self._planning = time.monotonic(), 0.0
 
@@ -100,16 +102,31 @@ class Coming:
         there = {id(each): made for each, made in zip(self._plan.jobs, jobs, strict=False)}
         found: list[Later] = []
         with at_one_moment():
-            for number, wanted in enumerate(self._plan.requests[now + 1 :], now + 1):
+            for number, wanted, base in self._ready(now, there):
                 if len(found) == MOST:
                     break
-                if self._is_due(number) and (real := _with(wanted, there)) is not None:
-                    self._told[number] = ""
-                    with contextlib.suppress(InputError, OSError):  # the job will say so
-                        if (work := self._work(real, number)) is not None:
-                            found.append(_later(real, packed(work), seconds(real)))
-                            self._told[number] = found[-1].work.what
+                self._told[number] = ""
+                with contextlib.suppress(InputError, OSError):  # the job will say so
+                    if (work := self._work(wanted, base)) is not None:
+                        found.append(_later(wanted, packed(work), seconds(wanted)))
+                        self._told[number] = found[-1].work.what
         return found, over
+
+    def _ready(self, now: int, there: Mapping[int, Built]) -> Iterator[tuple[int, Request, str]]:
+        """Due jobs after the one that begins now, of which all inputs are there, and that can take over no
+        units of an earlier job of this run; their numbers and bases.
+        """
+        bases: dict[str, set[str | None]] = defaultdict(set)  # of the jobs before, by stage
+        for number, wanted in enumerate(self._plan.requests):
+            if self._bases.get(number) is None and (real := _with(wanted, there)) is not None:
+                self._bases[number] = _base(real)
+            base = self._bases.get(number)
+            takes_over = base != "" and not bases[wanted.stage].isdisjoint((base, None))
+            bases[wanted.stage].add(base)
+            if number > now and base is not None and not takes_over and self._is_due(number):
+                ready = _with(wanted, there)
+                assert ready is not None
+                yield number, ready, base
 
     def _look_further(self) -> None:
         """Plan anew, unless the pipeline asks for results so often that this takes too long."""
@@ -119,6 +136,7 @@ class Coming:
         try:
             with contextlib.redirect_stdout(io.StringIO()):  # it has said it already
                 self._plan = self._plan_again()
+            self._bases.clear()
         except Exception:  # which the run itself will meet
             self._is_off = True
         self._planning += time.monotonic() - began
@@ -128,17 +146,13 @@ class Coming:
         is_built = part.is_whole or number in part.chosen
         return is_built and number not in part.forced and number not in self._told
 
-    def _work(self, wanted: Request, number: int) -> JobWork | None:
+    def _work(self, wanted: Request, base: str) -> JobWork | None:
         """What workers must know of a job; None if they cannot compute it early, or it is there."""
         stage = signature_of(wanted.stage).stage
         if stage is None or not has_units(wanted.stage) or wanted.files or wanted.paths:
             return None
-        parts = wanted.parts()
-        base = wanted.base(parts)
-        if self._store.find(parts.key()) is not None or (base and self._store.find_alike(base)):
+        if self._store.find(wanted.parts().key()) is not None or (base and self._store.find_alike(base)):
             return None
-        if base and wanted.stage in {each.stage for each in self._plan.requests[:number]}:
-            return None  # it may take over units of that one
         _, method = find_method(wanted.stage)
         fields = fields_of(stage)
         options = {name: each for name, each in wanted.sent.items() if name not in (MODULES, PARTITION)}
@@ -172,6 +186,15 @@ def has_units(stage: str) -> bool:
     """
     kind = signature_of(stage).stage
     return kind is not None and kind.units is not Stage.units
+
+
+def _base(wanted: Request) -> str | None:
+    """What it has in common with jobs that it can take units over from; empty: with none, None: not known."""
+    if not wanted.grows and wanted.units is None:
+        return ""
+    with contextlib.suppress(InputError, OSError):
+        return wanted.base(wanted.parts())
+    return None
 
 
 def _later(wanted: Request, work: Work, seconds: float | None) -> Later:

@@ -7,9 +7,11 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from engine_project import EngineProject, end, until
@@ -37,13 +39,33 @@ def project(shared: EngineProject) -> Iterator[EngineProject]:
     until(lambda: not shared.processes(), 30)
 
 
+Script = Callable[[str, str], None]
+
+
+@pytest.fixture
+def script(project: EngineProject) -> Iterator[Script]:
+    """Writes a build script of a name, of the lines of its function."""
+    written: list[Path] = []
+
+    def write(name: str, lines: str) -> None:
+        written.append(project.folder / f"build_scripts/build_{name}.py")
+        head = "from shortloop import pipeline\n\nCALLS = []\n\n\n@pipeline\ndef main(run):\n"
+        written[-1].write_text(head + textwrap.indent(textwrap.dedent(lines), "    "), encoding="utf-8")
+
+    yield write
+    for file in written:
+        file.unlink()
+
+
 def count(project: EngineProject) -> int:
     return 11 + len(project.first)
 
 
-def results(project: EngineProject, said: str) -> dict[str, tuple[str, dict[str, bytes], int]]:
+def results(
+    project: EngineProject, said: str, stage: str = "factors"
+) -> dict[str, tuple[str, dict[str, bytes], int]]:
     """Key, files and number of units that were computed early, of each job that a run has built."""
-    found = re.findall(r"built factors +(\w) +(main-\d+)", said)
+    found = re.findall(rf"built {stage} +(\w) +(main-\d+)", said)
     jobs = project.jobs()
     return {
         name: (jobs[job]["key"], project.files(job), project.record(job).get("engine", {}).get("early", 0))
@@ -172,21 +194,19 @@ def reads(number, unit: str, partition_: str = ""):
 """
 
 
-def test_what_was_read_of_a_file_that_changed_is_not_used(project: EngineProject) -> None:
+def test_what_was_read_of_a_file_that_changed_is_not_used(project: EngineProject, script: Script) -> None:
     """Nobody has declared it, and on slices a warning would be all: but the job would read one of both."""
     factor = project.folder / "methods/factor.txt"
     (project.folder / "methods/a_reads.py").write_text(READS, encoding="utf-8")
     factor.write_text("1", encoding="utf-8")
     os.utime(factor, (0, 0))
-    script = project.folder / "build_scripts/build_reads.py"
-    script.write_text(
-        "from shortloop import pipeline\n\n\n"
-        "@pipeline\n"
-        "def main(run):\n"
-        "    numbers = run.build('numbers', file=run.file('numbers.txt'))\n"
-        f"    first = run.build('factors', numbers=numbers, count={count(project)})\n"
-        "    return run.build('reads', numbers=numbers, count=8, partition_='late')\n",
-        encoding="utf-8",
+    script(
+        "reads",
+        f"""
+        numbers = run.build("numbers", file=run.file("numbers.txt"))
+        run.build("factors", numbers=numbers, count={count(project)})
+        return run.build("reads", numbers=numbers, count=8, partition_="late")
+        """,
     )
     time.sleep(2.1)  # so that the time of the file tells it from a later one
     project.fault("factors", 4, "hold")
@@ -203,27 +223,21 @@ def test_what_was_read_of_a_file_that_changed_is_not_used(project: EngineProject
         sys.executable, "-c", f"import shortloop; print(shortloop.load('{job}').frame()['read'].tolist())"
     )
     assert shown.stdout.strip() == str([2.0 * number for number in range(8)]), shown.stderr
-    os.unlink(script)
 
 
-def test_jobs_of_a_dataset(project: EngineProject) -> None:
+def test_jobs_of_a_dataset(project: EngineProject, script: Script) -> None:
     """exax calls one of them by the id of its job alone."""
-    script = project.folder / "build_scripts/build_rows.py"
-    script.write_text(
-        "from shortloop import pipeline\n\n\n"
-        "@pipeline\n"
-        "def main(run):\n"
-        "    rows = run.build('rows', rows=1000)\n"
-        "    for name in 'STU':\n"
-        "        job = run.build('sums', partition=name, rows=rows)\n"
-        "    return job\n",
-        encoding="utf-8",
+    script(
+        "rows",
+        """
+        rows = run.build("rows", rows=1000)
+        return [run.build("sums", partition=name, rows=rows) for name in "STU"][-1]
+        """,
     )
     done = project.ax("run", "rows", SHORTLOOP_ENGINE="joblib")
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.findall(r"built sums +\w +(main-\d+)", done.stdout)
     assert all(project.record(job)["engine"].get("early", 0) for job in found[1:])
-    os.unlink(script)
 
 
 @pytest.mark.slow
@@ -254,20 +268,17 @@ def test_a_worker_that_is_killed_early_disturbs_nothing(project: EngineProject) 
 
 
 @pytest.mark.slow
-def test_a_pipeline_that_asks_for_results_is_looked_at_again(project: EngineProject) -> None:
+def test_a_pipeline_that_asks_for_results_is_looked_at_again(project: EngineProject, script: Script) -> None:
     """Only then is it known which jobs come later. To look costs no line of what it prints."""
-    script = project.folder / "build_scripts/build_asks.py"
-    script.write_text(
-        "from shortloop import pipeline\n\n\n"
-        "@pipeline\n"
-        "def main(run):\n"
-        "    numbers = run.build('numbers', file=run.file('numbers.txt'), partition='asks')\n"
-        "    assert len(numbers.result().arrays['numbers'])\n"
-        "    print('there are numbers')\n"
-        f"    for name in 'KLM':\n"
-        f"        job = run.build('factors', partition=name, numbers=numbers, count={count(project)})\n"
-        "    return job\n",
-        encoding="utf-8",
+    script(
+        "asks",
+        f"""
+        numbers = run.build("numbers", file=run.file("numbers.txt"), partition="asks")
+        assert len(numbers.result().arrays["numbers"])
+        print("there are numbers")
+        count = {count(project)}
+        return [run.build("factors", partition=name, numbers=numbers, count=count) for name in "KLM"][-1]
+        """,
     )
     done = project.ax("run", "asks", SHORTLOOP_ENGINE="joblib")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -276,28 +287,52 @@ def test_a_pipeline_that_asks_for_results_is_looked_at_again(project: EngineProj
     assert first == 0
     assert all(others)
     assert done.stdout.count("there are numbers") == 1  # the first plan ends before it
-    os.unlink(script)
 
 
-def test_a_pipeline_that_goes_another_way_than_planned(project: EngineProject) -> None:
+def test_a_pipeline_that_goes_another_way_than_planned(project: EngineProject, script: Script) -> None:
     """What was computed in vain is not used, and nobody misses it."""
-    script = project.folder / "build_scripts/build_way.py"
-    script.write_text(
-        "from pathlib import Path\n\n"
-        "from shortloop import pipeline\n\n"
-        "CALLS = []\n\n\n"
-        "@pipeline\n"
-        "def main(run):\n"
-        "    CALLS.append(1)\n"
-        "    numbers = run.build('numbers', file=run.file('numbers.txt'))\n"
-        f"    first = run.build('factors', partition='A', numbers=numbers, count={count(project)})\n"
-        f"    more = {count(project)} + 100 * (len(CALLS) > 1)\n"
-        "    return run.build('factors', partition='B', numbers=numbers, count=more)\n",
-        encoding="utf-8",
+    script(
+        "way",
+        f"""
+        CALLS.append(1)
+        numbers = run.build("numbers", file=run.file("numbers.txt"))
+        run.build("factors", partition="A", numbers=numbers, count={count(project)})
+        more = {count(project)} + 100 * (len(CALLS) > 1)
+        return run.build("factors", partition="B", numbers=numbers, count=more)
+        """,
     )
     done = project.ax("run", "way", SHORTLOOP_ENGINE="joblib")
     assert done.returncode == 0, done.stdout + done.stderr
     found = results(project, done.stdout)
     assert found["B"][2] == 0
     assert len(found["B"][1]) > 100  # its pages
-    os.unlink(script)
+
+
+def test_jobs_that_take_over_rows_of_others_are_left_to_their_turn(
+    project: EngineProject, script: Script
+) -> None:
+    """Of lines of other degrees there is none to take over; U has all units of T."""
+    groups = 20 + count(project)
+    script(
+        "lines",
+        f"""
+        numbers = run.build("numbers", file=run.file("numbers.txt"))
+        jobs = [("S", 4, 0), ("T", 2, 0), ("U", 2, 5), ("V", 3, 0)]
+        return [
+            run.build("fit", partition=name, numbers=numbers, degree=degree, groups={groups} + more)
+            for name, degree, more in jobs
+        ][-1]
+        """,
+    )
+    project.fault("fit", 0, "hold")
+    running = project.start("joblib", "lines")
+    until(lambda: "fit 0" in project.computed())
+    time.sleep(0.5)
+    (project.faults / "fit-0").unlink()
+    said = "".join(running.communicate(timeout=120))
+    assert running.returncode == 0, said
+    early = {name: each[2] for name, each in results(project, said, "fit").items()}
+    assert early["T"]
+    assert early["V"]
+    assert early["S"] == early["U"] == 0
+    assert Counter(project.computed()) == {f"fit {n}": 3 if n < groups else 1 for n in range(groups + 5)}

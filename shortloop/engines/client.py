@@ -113,20 +113,7 @@ class Computing:
         vain = 0
         while left:
             before = len(left)
-            with called(engine) as host:
-                sent = packed(work, engine["here"])
-                asked: Asked = {
-                    "work": sent,
-                    "costs": costs,
-                    "units": sorted(left),
-                    "asked": engine["asked"],
-                }
-                host.send_bytes(pickle.dumps(asked))
-                while (said := self._heard(host, engine)) is not None:
-                    if "needs" in said:
-                        host.send_bytes(pickle.dumps(self._needs(work, engine)))
-                    if "computed" in said:
-                        yield from self._taken(_bytes(host, engine), left, said["early"], work)
+            yield from self._asked(engine, costs, left, work)
             vain = vain + 1 if len(left) == before else 0  # once, if all that was there was of no use
             if vain == 2:
                 raise TransientError("the engine has left out units", hint=hint_of(engine))
@@ -155,7 +142,25 @@ class Computing:
             left, spool = {*units}, Spool(file)
             with contextlib.closing(spool):
                 for number in range(len(spool)):
-                    yield from self._taken(spool.read(number).data, left, True, work)
+                    try:
+                        batch = spool.read(number)
+                    except FileNotFoundError:  # deleted by the engine of the earlier run, which ends
+                        return
+                    yield from self._taken(batch.data, left, True, work)
+
+    def _asked(
+        self, engine: EngineNote, costs: Sequence[float], left: set[int], work: JobWork
+    ) -> Iterator[tuple[int, object]]:
+        """The engine is asked once for all units that are left; those that it gives are taken out of them."""
+        with called(engine) as host:
+            sent = packed(work, engine["here"])
+            asked: Asked = {"work": sent, "costs": costs, "units": sorted(left), "asked": engine["asked"]}
+            host.send_bytes(pickle.dumps(asked))
+            while (said := self._heard(host, engine)) is not None:
+                if "needs" in said:
+                    host.send_bytes(pickle.dumps(self._needs(work, engine)))
+                if "computed" in said:
+                    yield from self._taken(_bytes(host, engine), left, said["early"], work)
 
     def _taken(self, data: bytes, left: set[int], early: bool, work: JobWork) -> Iterator[tuple[int, object]]:
         """Those units of a batch that are left: the job may have others from elsewhere."""

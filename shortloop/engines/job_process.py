@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from shortloop.engines.batches import costliest
-from shortloop.engines.facts import Facts, facts_here
+from shortloop.engines.facts import facts_here
 from shortloop.engines.messages import BEGIN, Failure, JobWork, UnitsDone
 from shortloop.engines.mirrored import explained, translated, where_of
 from shortloop.engines.refusing import check_refused
@@ -81,7 +81,6 @@ class _JobProcess:
         self._notes = (folder / NOTED).open("rb")
         self._printed = (folder / "printed").open("rb")
         self._cpu = _cpu_seconds()
-        self._facts: Facts | None = None
         self._name = secrets.token_hex(8)
         self._said_before = 0
         self._stage: Stage | None = None

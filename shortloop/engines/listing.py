@@ -25,9 +25,9 @@ from shortloop.plain import Plain
 from shortloop.worker.records import RECORD
 from shortloop.worker.results import bare_result
 
-__all__ = ["Listing", "list_needs"]
+__all__ = ["SETUP", "Listing", "list_needs"]
 
-SETUP, CODE_COPY = "setup.json", "method.tar.gz"
+SETUP, CODE_COPY = "setup.json", "method.tar.gz"  # exax writes them into the folder of each job
 HASH = 64  # digits of one
 
 
@@ -47,7 +47,7 @@ class Listing(TypedDict):
     whole : list of str
         Where jobs are all of whose files are in ``data``.
     absent : list of str
-        As of `shortloop.engines.messages.Mirrored`.
+        As of `shortloop.engines.node_messages.Mirrored`.
     """
 
     project: str

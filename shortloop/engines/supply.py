@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from shortloop.engines.listing import SETUP
 from shortloop.engines.messages import Reply, Work
 from shortloop.engines.node_cache import DAMAGED, GAP, Piece
 from shortloop.engines.node_messages import Needs, Parcel
@@ -26,7 +27,6 @@ ASSUMED_RATE = 100e6
 WORTH_MEASURING = 1_000_000  # bytes: less takes as long as a message does
 GATHER = 0.3  # s in which other nodes are waited for, before anything is sent
 TRIES = 3  # to send a content to a node
-SETUP = "setup.json"  # exax writes it into the folder of each job
 AGAIN = "run again: units that are done are kept"
 
 

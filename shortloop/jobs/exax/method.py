@@ -190,8 +190,8 @@ class _Work:
             self._keep(unit, given)
             self.units.mark(unit)
         described = computing.described()
-        if described.pop("name") and described.get("early"):
-            self.early = described, computing.threads
+        if "early" in described:
+            self.early = {name: each for name, each in described.items() if name != "name"}, computing.threads
             self.units.start()
 
     def _keep(self, unit: int, given: Any) -> None:

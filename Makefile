@@ -24,6 +24,7 @@ $(READY): requirements.txt setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement requirements.txt
+	@# Some libraries bring files for other versions of Python: what does not compile is not imported.
 	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >$(VENV)/compiled 2>&1
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@

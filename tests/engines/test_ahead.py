@@ -67,6 +67,17 @@ def answers(units: list[int], seconds: float = 0.001, count: int = 20) -> Reply:
     return Reply(seconds * len(units), ",".join(map(str, units)).encode())
 
 
+def held(go_on: threading.Event, first: int = 0) -> Compute:
+    """Computes units from the first on as soon as they may. Each is a batch, as it takes long."""
+
+    def compute(what: str, units: list[int]) -> Reply:
+        if units != BEGIN and units[0] >= first:
+            go_on.wait(10)
+        return answers(units, seconds=0.6)
+
+    return compute
+
+
 def until(true: Callable[[], object]) -> None:
     deadline = time.monotonic() + 10
     while not true():
@@ -149,13 +160,7 @@ def test_the_job_that_begins_now_is_waited_for(begin: Begin) -> None:
 
 def test_workers_that_are_busy_get_no_more(begin: Begin) -> None:
     go_on = threading.Event()
-
-    def compute(what: str, units: list[int]) -> Reply:
-        if units != BEGIN:
-            go_on.wait(10)
-        return answers(units, seconds=0.6)  # each unit is a batch
-
-    ahead, engine = begin(compute)
+    ahead, engine = begin(held(go_on))
     tell(ahead, *"abcdef")
     until(lambda: len([each for each in engine.seen if each[1] != BEGIN]) >= 4)
     time.sleep(0.2)
@@ -167,13 +172,7 @@ def test_workers_that_are_busy_get_no_more(begin: Begin) -> None:
 
 def test_a_job_whose_turn_is_over_is_computed_no_further(begin: Begin, tmp_path: Path) -> None:
     go_on = threading.Event()
-
-    def compute(what: str, units: list[int]) -> Reply:
-        if units != BEGIN:
-            go_on.wait(10)
-        return answers(units, seconds=0.6)  # each unit is a batch
-
-    ahead, engine = begin(compute)
+    ahead, engine = begin(held(go_on))
     tell(ahead, "a", "b")
     until(lambda: len([each for each in engine.seen if each[1] != BEGIN]) >= 4)
     tell(ahead, over="a")
@@ -240,13 +239,7 @@ def test_a_worker_that_is_lost(begin: Begin, always: bool) -> None:
 
 def test_what_a_run_that_was_cut_off_has_left_is_not_computed_again(begin: Begin) -> None:
     go_on = threading.Event()
-
-    def slow(what: str, units: list[int]) -> Reply:
-        if units != BEGIN and units[0] > 9:
-            go_on.wait(10)
-        return answers(units, seconds=0.6)
-
-    ahead, engine = begin(slow)
+    ahead, engine = begin(held(go_on, first=10))
     tell(ahead, "a")
     until(lambda: len(engine.seen) > 12)
     time.sleep(0.1)

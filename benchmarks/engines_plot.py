@@ -54,7 +54,7 @@ def draw_engines(content: dict[str, Any], note: str) -> Figure:
         axes.set_title(title.replace(", ", ",\n").replace("bin of", "bin\nof").replace("ions of", "ions\nof"))
         axes.set_xlabel("workers (processes)")
     panels[0].set_ylabel("speed-up (1 = one slice)")
-    panels[0].set_ylim(0, 1.25 * max(speedup["ladder"]))  # an interval over few runs may be wider
+    panels[0].set_ylim(0, 1.5 * max(speedup["ladder"]))  # an interval over few runs may be wider
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
     return figure
 

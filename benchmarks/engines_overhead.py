@@ -15,6 +15,7 @@ from benchmarks.engines_project import ENGINES, EngineProject, Job
 from benchmarks.engines_spin import bytes_for, spin
 from benchmarks.measure import interleaved, spread
 from benchmarks.options import Options, cores
+from shortloop.engines.messages import SLICES
 
 __all__ = ["COUNTERPARTS", "TARGETS", "floor_seconds", "measure_overhead", "overhead"]
 
@@ -162,13 +163,16 @@ def floor_seconds(workers: int, units: int, work: Callable[[int], Any]) -> float
 def _ours(
     project: EngineProject, workers: int, fits: int, engine: str, units: int, size: int
 ) -> dict[str, float]:
-    """A small job that starts the engine, the same once more, and the units."""
+    """A small job that starts the engine, the same once more, and the units; of slices also units that do
+    nothing. Other engines would compute some of those early, while the job before them runs.
+    """
     small = ("fit", {"count": fits})
-    first, again, job = project.build(
-        engine, workers, [small, small, ("spin", {"count": units, "size": size})]
-    )
-    _check(engine, _content(job), units)
-    return {"seconds": job.seconds, "start": first.seconds - again.seconds, "fits": again.seconds}
+    spins = [("spin", {"count": units, "size": each}) for each in ([size, 0] if engine == SLICES else [size])]
+    first, again, job, *idle = project.build(engine, workers, [small, small, *spins])
+    for each in (job, *idle):
+        _check(engine, _content(each), units)
+    found = {"seconds": job.seconds, "start": first.seconds - again.seconds, "fits": again.seconds}
+    return {**found, "idle": 1e6 * idle[0].seconds / units} if idle else found
 
 
 def _plain(workers: int, peer: str, units: int, size: int) -> dict[str, float]:

@@ -86,7 +86,6 @@ class Decoding:
         count = self.units[work] if units is None else units
         return {"work": work, "count": count, "shape": self.shapes[work], "file": str(self.files[work])}
 
-
     def read(self) -> None:
         """Have the files in memory, for everybody alike: systems forget what nobody has read for minutes."""
         for file in self.files.values():

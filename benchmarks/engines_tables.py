@@ -78,9 +78,11 @@ def _of_engines(result: Mapping[str, Any]) -> dict[str, Any]:
         "note": f"Units of {number(result['unit_ms']['median'])} ms of one core (sha256 of a buffer), "
         f"{result['workers']} workers. Overhead: seconds a unit, less those of plain forks that do the same "
         "work and nothing else, measured right before and after; on a machine that others use it can be less "
-        "than nothing. Start-up: a small first job less the same once more. Plain use is that of the next "
-        "table: for slices a Pool with large chunks, for threads of joblib loky. ours ÷ plain: of the "
-        "seconds a unit with its work.",
+        "than nothing. As many units that do nothing take slices "
+        f"{figures(result['engines']['slices']['idle'], 'µs')} each. "
+        "Start-up: a small first job less the same once more. Plain use is that of the next table: for "
+        "slices a Pool with large chunks, for threads of joblib loky. ours ÷ plain: of the seconds a unit "
+        "with its work.",
     }
 
 

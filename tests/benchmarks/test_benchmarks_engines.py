@@ -111,7 +111,7 @@ def test_tables_compare_runs_with_each_other_and_say_what_is_left_out() -> None:
         "unit_ms": spread([1.0]),
         "left_out": {"ray": "ray is not installed", "Ray: a task a unit, ray.get": "ray is not installed"},
         "engines": {
-            "slices": found(1000, [510.0, 1020.0], [9.0, 11.0]),
+            "slices": {**found(1000, [510.0, 1020.0], [9.0, 11.0]), "idle": spread([5.0])},
             "joblib": found(1000, [530.0, 530.0], [30.0, 30.0]),
         },
         "plain": {COUNTERPARTS["slices"]: found(1000, [1020.0, 2040.0], [20.0, 20.0])},
@@ -119,6 +119,7 @@ def test_tables_compare_runs_with_each_other_and_say_what_is_left_out() -> None:
     engines, peers, fits = tables_of_overhead(result)
     slices, joblib, ray = engines["rows"]
     assert slices[3:] == ["10.0 µs (9.00–11.0)", "10 µs", "yes", "20.0 µs (20.0–20.0)", "0.500 (0.500–0.500)"]
+    assert "do nothing take slices 5.00 µs (5.00–5.00) each" in engines["note"]
     assert joblib[4:] == ["20 µs", "no", "–", "–"]
     assert ray[:2] == ["ray", "left out: ray is not installed"]
     assert peers["rows"][1][:2] == ["Ray: a task a unit, ray.get", "left out: ray is not installed"]

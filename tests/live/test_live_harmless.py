@@ -53,6 +53,7 @@ def test_it_is_said_wherever_one_asks(project: BootstrapProject) -> None:
     assert "made of the same" in project.go("compare", before["bootstrap A"], before["bootstrap A"]).stdout
 
 
+@pytest.mark.slow
 def test_the_next_edit_is_one(project: BootstrapProject) -> None:
     old = project.in_places()["bootstrap A"]
     project.edit("rng = np", "random = np")

@@ -143,6 +143,7 @@ def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, n
     assert len(project.keepers()) == (number != signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_another_one_comes_with_the_methods_and_none_is_left(project: LoudProject) -> None:
     method = project.folder / "methods" / "a_silent.py"
     method.write_text(f"{SILENT}\n\nx = 1\n", encoding="utf-8")

@@ -18,6 +18,7 @@ def project() -> Iterator[BootstrapProject]:
         yield made
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(project: BootstrapProject) -> None:
     commands = documented_commands("A part of a pipeline")
     assert len(commands) >= 4

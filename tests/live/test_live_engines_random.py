@@ -124,15 +124,9 @@ class Attack:
 
 def values_of(project: EngineProject) -> Values:
     """What the last job of the last run left."""
-    folder = max(
-        (project.folder / "workdirs/main" / job for job in project.jobs() if is_page(project, job)),
-        key=lambda folder: int(folder.name.rpartition("-")[2]),
-    )
+    pages = [job for job, said in project.jobs().items() if said["parts"]["method"] == "methods.page"]
+    folder = project.folder / "workdirs/main" / max(pages, key=lambda job: int(job.rpartition("-")[2]))
     return {name: np.load(folder / f"{name}.npy") for name in ("lines", "values", "sums")}
-
-
-def is_page(project: EngineProject, job: str) -> bool:
-    return bool(project.jobs()[job]["parts"]["method"] == "methods.page")
 
 
 @contextmanager

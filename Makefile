@@ -14,7 +14,7 @@ KILLS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
 # Tests wait for processes and disks for a third of their time.
-TESTERS ?= $(shell expr $$(nproc) + 2)
+TESTERS ?= $(shell expr $$(nproc) + 1)
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .PHONY: setup run test test-slow soak check bench clean
@@ -27,7 +27,9 @@ $(READY): requirements.txt setup.cfg pyproject.toml
 	@# uv needs a tenth of the time of pip, which knows mirrors that nobody has told uv of.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(UV) && \
 		$(BIN)/uv pip install --quiet --python $(BIN)/python --requirement requirements.txt || \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement requirements.txt
+	@# Some libraries bring files for other versions of Python: what does not compile is not imported.
+	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >$(VENV)/compiled 2>&1
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 

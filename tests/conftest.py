@@ -16,7 +16,6 @@ from shortloop.errors import InputError
 
 # Machine code of numba is kept by the code that it is made of, so copies of the project may share it.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
-COMPILES = "test_stages.py"  # most of it
 
 # The same examples at every `make test`; `make soak` draws others, from a seed that it prints.
 settings.register_profile("fixed", derandomize=True)
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take long come first: else one process has some of them left when the others are done.
-
-    Before them comes what compiles machine code for all others, which would compile it at the same time.
-    """
-    items.sort(key=lambda item: (item.path.name != COMPILES, item.get_closest_marker("live") is None))
+    """Files that take long come first: else one process has some of them left when the others are done."""
+    items.sort(key=lambda item: item.get_closest_marker("live") is None)
 
 
 JARGON = ("tuple", "Tuple", "dict", "tag", "discriminator", "pydantic", "NoneType", "Value error")

@@ -33,11 +33,7 @@ not recorded: its manifest is not on disk  left; run ends          the next run 
 
 from __future__ import annotations
 
-import queue
-import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,22 +45,19 @@ from shortloop.jobs.store.leftovers import tidy
 from shortloop.jobs.store.manifest import (
     MANIFEST,
     Manifest,
-    NotOnDisk,
     manifest_problem,
     read_manifest,
     states_of,
-    write_manifest,
 )
 from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.rests import Rests
 from shortloop.jobs.store.slices import Slices, slices_configured
 from shortloop.jobs.store.stored_job import StoredJob
+from shortloop.jobs.store.writer import Writer
 from shortloop.jobs.system_errors import if_writable
 from shortloop.worker.tables import is_table_file
 
 __all__ = ["Store"]
-
-WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
 
 
 class Store:
@@ -84,12 +77,8 @@ class Store:
         self.slices = Slices(slices)
         self._rests = Rests(self.folder, self._by_id)
         self._whole: dict[str, StoredJob] = {}
-        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that the index does not have yet
-        self._waiting: queue.Queue[tuple[Path, Manifest, Future[None]] | None] = queue.Queue()
-        self._failed: list[Exception] = []
-        self._disk = ThreadPoolExecutor(WRITERS)  # which starts its threads when they are needed
-        self._writer: threading.Thread | None = None
         self.index = Index(self._workdirs, self._manifests)
+        self._writer = Writer(self.index)
 
     def __enter__(self) -> Store:
         return self
@@ -105,14 +94,9 @@ class Store:
         OSError
             If one could not be, e.g. as the disk is full.
         """
-        if self._writer is not None:
-            self._waiting.put(None)
-            self._writer.join()
-            self._writer = None
-        self._disk.shutdown()
+        self._writer.close()
         self.index.close()
-        if self._failed:
-            raise self._failed[0]
+        self._writer.check()
 
     def tidy(self) -> list[str]:
         """Clean up after jobs that did not finish; see `shortloop.jobs.store.leftovers.tidy`.
@@ -162,7 +146,7 @@ class Store:
         -------
         list of StoredJob
         """
-        added = [job for of, job in reversed([*self._added]) if base and of == base]
+        added = self._writer.added(base)
         rows = self.index.by_base(base)
         known = {row.job for row in rows}
         return [
@@ -186,19 +170,15 @@ class Store:
         """
         settings = self.index.settings_names().get(Purpose(manifest.pipeline), "")
         manifest = replace(manifest, project=self.index.name_for(manifest.job), settings=settings)
-        if self._writer is None:
-            self._writer = threading.Thread(target=self._write, daemon=True)
-            self._writer.start()
         found = StoredJob.from_manifest(folder, manifest)
-        self._added.append((manifest.base, found))
-        self._waiting.put((folder, manifest, self._disk.submit(write_manifest, folder, manifest)))
+        self._writer.add(folder, manifest, found)
         self._whole[manifest.key] = found
         self._rests.note(found.job, found.content)
         return found
 
     def written(self) -> None:
         """Wait until the manifests of all jobs that were added are written."""
-        self._waiting.join()
+        self._writer.wait()
 
     def note(self, folder: Path, manifest: Manifest) -> StoredJob:
         """Find a job that is recorded, and known to be whole, from now on.
@@ -385,20 +365,6 @@ class Store:
         with if_writable():
             self.set_aside(folder, row.key, str(what))
         return None
-
-    def _write(self) -> None:
-        while (item := self._waiting.get()) is not None:
-            folder, manifest, written = item
-            try:
-                written.result()  # the index has jobs in their order
-                self.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
-            except (OSError, sqlite3.Error) as error:
-                self._failed.append(error)
-                if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
-                    (folder / FINISHED).replace(folder / SET_ASIDE)
-            finally:
-                del self._added[0]
-                self._waiting.task_done()
 
 
 def _is_same_job(folder: Path, row: Row) -> bool:

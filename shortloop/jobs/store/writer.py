@@ -1,0 +1,106 @@
+"""Manifests are put on disk in the background, several at a time, and into the index in order of the jobs."""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from shortloop.jobs.project import FINISHED, SET_ASIDE
+from shortloop.jobs.store.index import Index
+from shortloop.jobs.store.manifest import MANIFEST, Manifest, NotOnDisk, states_of, write_manifest
+from shortloop.jobs.store.stored_job import StoredJob
+
+__all__ = ["Writer"]
+
+WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
+
+
+class Writer:
+    """Writes manifests, and knows the jobs that the index does not know yet.
+
+    Parameters
+    ----------
+    index : Index
+        What is to know them.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._waiting: queue.Queue[tuple[Path, Manifest, Future[None]] | None] = queue.Queue()
+        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that wait
+        self._failed: list[Exception] = []
+        self._disk = ThreadPoolExecutor(WRITERS)  # which starts its threads when they are needed
+        self._thread: threading.Thread | None = None
+
+    def add(self, folder: Path, manifest: Manifest, job: StoredJob) -> None:
+        """Write the manifest of a job.
+
+        Parameters
+        ----------
+        folder : Path
+            The job's folder.
+        manifest : Manifest
+            Its manifest.
+        job : StoredJob
+            The job.
+        """
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write, daemon=True)
+            self._thread.start()
+        self._added.append((manifest.base, job))
+        self._waiting.put((folder, manifest, self._disk.submit(write_manifest, folder, manifest)))
+
+    def added(self, base: str) -> list[StoredJob]:
+        """Jobs that wait.
+
+        Parameters
+        ----------
+        base : str
+            As of their manifests.
+
+        Returns
+        -------
+        list of StoredJob
+            The newest first.
+        """
+        return [job for of, job in reversed([*self._added]) if base and of == base]
+
+    def wait(self) -> None:
+        """Wait until all manifests are written."""
+        self._waiting.join()
+
+    def close(self) -> None:
+        """Wait until all manifests are written, and end."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
+        self._disk.shutdown()
+
+    def check(self) -> None:
+        """See that all could be written.
+
+        Raises
+        ------
+        OSError
+            If one could not be, e.g. as the disk is full.
+        """
+        if self._failed:
+            raise self._failed[0]
+
+    def _write(self) -> None:
+        while (item := self._waiting.get()) is not None:
+            folder, manifest, written = item
+            try:
+                written.result()  # the index has jobs in their order
+                self._index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+            except (OSError, sqlite3.Error) as error:
+                self._failed.append(error)
+                if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                    (folder / FINISHED).replace(folder / SET_ASIDE)
+            finally:
+                del self._added[0]
+                self._waiting.task_done()

@@ -94,9 +94,10 @@ class Store:
         OSError
             If one could not be, e.g. as the disk is full.
         """
-        self._writer.close()
-        self.index.close()
-        self._writer.check()
+        try:
+            self._writer.close()
+        finally:
+            self.index.close()
 
     def tidy(self) -> list[str]:
         """Clean up after jobs that did not finish; see `shortloop.jobs.store.leftovers.tidy`.

@@ -40,18 +40,17 @@ class Writer:
 
         Parameters
         ----------
-        folder : Path
-            The job's folder.
-        manifest : Manifest
-            Its manifest.
+        folder, manifest
+            As of `shortloop.jobs.store.manifest.write_manifest`.
         job : StoredJob
-            The job.
+            What is found of it until the index has it.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, daemon=True)
             self._thread.start()
+        written = self._disk.submit(write_manifest, folder, manifest)
         self._added.append((manifest.base, job))
-        self._waiting.put((folder, manifest, self._disk.submit(write_manifest, folder, manifest)))
+        self._waiting.put((folder, manifest, written))
 
     def added(self, base: str) -> list[StoredJob]:
         """Jobs that wait.
@@ -73,21 +72,18 @@ class Writer:
         self._waiting.join()
 
     def close(self) -> None:
-        """Wait until all manifests are written, and end."""
-        if self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join()
-            self._thread = None
-        self._disk.shutdown()
-
-    def check(self) -> None:
-        """See that all could be written.
+        """Wait until all manifests are written, and end.
 
         Raises
         ------
         OSError
             If one could not be, e.g. as the disk is full.
         """
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
+        self._disk.shutdown()
         if self._failed:
             raise self._failed[0]
 

@@ -41,7 +41,7 @@ from shortloop.jobs.exax import client
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.request import Request
-from shortloop.jobs.store import store
+from shortloop.jobs.store import writer
 from shortloop.jobs.store.index import Index
 
 spent = defaultdict(float)
@@ -75,7 +75,7 @@ timed(Lookup, "reason", "look-up")
 timed(client, "build", "fork")
 timed(build, "evidence_of", "evidence")
 timed(build, "_manifest", "seal")
-timed(store, "write_manifest", "manifest, in the background")
+timed(writer, "write_manifest", "manifest, in the background")
 timed(os, "fsync", "fsync, in the background")
 timed(Index, "insert", "index, in the background")
 

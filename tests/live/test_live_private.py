@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 import tempfile
-import time
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -125,16 +125,24 @@ def test_the_server_refuses_another_user_who_reaches_it(toy: DagProject) -> None
     folder = toy.folder / ".socket.dir"
     assert toy.server is not None
     place = folder / "server"
-    try:
-        for _ in range(20):  # it may be being closed
+    over = threading.Event()
+
+    def keep_open() -> None:
+        while not over.wait(0.001):  # it is closed again and again
             folder.chmod(0o755)
             place.chmod(0o777)
+
+    opening = threading.Thread(target=keep_open)
+    opening.start()
+    try:
+        for _ in range(20):  # it may be closed in that moment
             found = of_another(lambda: reached(place))
             if found != "PermissionError":
                 break
-            time.sleep(0.2)
         assert found in ("b''", "ConnectionResetError", "BrokenPipeError")
     finally:
+        over.set()
+        opening.join()
         folder.chmod(0o700)
         place.chmod(0o600)
     assert toy.ax("status").returncode == 0

@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from engine_node import work_of_toy
 from house import ROOT
 from jobs_project import CONFIGURATION
 
 from shortloop.engines import worker
-from shortloop.engines.messages import JobWork, Reply, UnitsDone, Work
+from shortloop.engines.messages import Reply, UnitsDone, Work
 from shortloop.engines.worker import compute_batch
-from shortloop.jobs.keys.closure import closure_of
 
 STAGE = """\
 import os
@@ -77,28 +77,7 @@ def work(
     versions: tuple[str, ...] = (),
     more: tuple[str, ...] = (),
 ) -> Work:
-    said: JobWork = {
-        "project": str(project),
-        "path": [str(project), str(ROOT), *more],
-        "slices": 2,
-        "imports": ["toys", "shortloop.worker.output"],
-        "closure": ["toys", *closure_of("toys", project / "toys.py")[0]],
-        "code": "",
-        "above": [],
-        "package": "methods",
-        "task": {
-            "name": "toy",
-            "module": "toys",
-            "kind": "Toy",
-            "partition": None,
-            "options": {"factor": factor},
-            "jobs": {},
-            "before": None,
-            "versions": dict.fromkeys(versions, ""),
-            "datasets": {},
-        },
-        "collects": False,
-    }
+    said = work_of_toy(project, {"factor": factor}, versions=versions, more=more)
     return Work(f"{job} {factor}", pickle.dumps(said))
 
 

@@ -93,6 +93,38 @@ class Toy(Stage):
 """
 
 
+def work_of_toy(
+    project: Path,
+    options: dict[str, object],
+    jobs: Mapping[str, str] = MappingProxyType({}),
+    versions: tuple[str, ...] = (),
+    more: tuple[str, ...] = (),
+) -> JobWork:
+    """What a worker must know of a job of the stage `Toy` in a project's `toys.py`."""
+    return {
+        "project": str(project),
+        "path": [str(project), str(ROOT), *more],
+        "slices": 2,
+        "imports": ["toys", "shortloop.worker.output"],
+        "closure": ["toys", *closure_of("toys", project / "toys.py")[0]],
+        "code": "",
+        "above": [],
+        "package": "methods",
+        "task": {
+            "name": "toy",
+            "module": "toys",
+            "kind": "Toy",
+            "partition": None,
+            "options": options,
+            "jobs": dict(jobs),
+            "before": None,
+            "versions": dict.fromkeys(versions, ""),
+            "datasets": {},
+        },
+        "collects": False,
+    }
+
+
 class Node:
     """A node, and what a run has to tell it."""
 
@@ -104,28 +136,7 @@ class Node:
         self, jobs: Mapping[str, str] = MappingProxyType({}), **options: object
     ) -> tuple[Work, dict[str, tuple[Path | bytes, int]]]:
         (content,) = register([self.project / "data/in put.txt"])
-        said: JobWork = {
-            "project": str(self.project),
-            "path": [str(self.project), str(ROOT)],
-            "slices": 2,
-            "imports": ["toys", "shortloop.worker.output"],
-            "closure": ["toys", *closure_of("toys", self.project / "toys.py")[0]],
-            "code": "",
-            "above": [],
-            "package": "methods",
-            "task": {
-                "name": "toy",
-                "module": "toys",
-                "kind": "Toy",
-                "partition": None,
-                "options": {"file": content, **options},
-                "jobs": dict(jobs),
-                "before": None,
-                "versions": {},
-                "datasets": {},
-            },
-            "collects": False,
-        }
+        said = work_of_toy(self.project, {"file": content, **options}, jobs)
         modules = {name: self.project / f"{name}.py" for name in ("toys", "beside", "lazy")}
         listing, sources = list_needs(said, Code({}, {}, modules, [], []))
         listed = hashlib.sha256(listing).hexdigest()

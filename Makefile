@@ -24,7 +24,7 @@ setup: $(READY)
 $(READY): requirements.txt setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	@# uv needs a tenth of the time of pip, which knows mirrors that nobody has told uv of.
+	@# uv is faster than pip, which knows mirrors that nobody has told uv of.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(UV) && \
 		$(BIN)/uv pip install --quiet --python $(BIN)/python --requirement requirements.txt || \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement requirements.txt

@@ -9,9 +9,7 @@ import os
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast, overload
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.client import Urd
@@ -21,15 +19,17 @@ from shortloop.jobs.project import configuration, project_directory, user_direct
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.termination import say_why
 from shortloop.report.deliver import copy_files, results_folder, run_summary, write_summary
-from shortloop.settings.read import read_settings, settings_path
 from shortloop.settings.variable import SETTINGS_VARIABLE
 from shortloop.text import one_line
 from shortloop.worker.results import Result
 
+if TYPE_CHECKING:  # most scripts have no settings
+    from pydantic import BaseModel
+
 __all__ = ["pipeline"]
 
 SUMMARY = "summary.json"
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound="BaseModel")
 Plain = Callable[[Run], Built]
 WithSettings = Callable[[Run, M], Built]
 Main = Callable[[Urd], int]
@@ -100,6 +100,10 @@ def _script(function: Callable[..., Built], prepared: Callable[[], Prepared]) ->
 
 
 def _with_settings(function: WithSettings[M], file: str) -> Prepared:
+    from pydantic import BaseModel
+
+    from shortloop.settings.read import read_settings, settings_path
+
     parameters = [*inspect.signature(function).parameters]
     record = typing.get_type_hints(function).get(parameters[1]) if len(parameters) == 2 else None
     if not (inspect.isclass(record) and issubclass(record, BaseModel)):

@@ -113,7 +113,7 @@ class _Host:
 
         Libraries end what they have started with the thread that has started it: so that is the main one.
         """
-        settings = EngineSettings.model_validate(self._order["settings"])
+        settings = EngineSettings.validated(self._order["settings"])
         try:
             self._opened = open_engine(settings, self._order["workers"])
         except BaseException as error:

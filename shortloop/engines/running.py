@@ -137,7 +137,7 @@ class RunningEngine:
         self._here.write_text(text := secrets.token_hex(), encoding="ascii")
         heard, say = os.pipe()
         order: Order = {
-            "settings": self._settings.model_dump(mode="json"),
+            "settings": self._settings.plain(),
             "workers": self._workers,
             "address": f"{self._folder}/engine",
             "secret": secrets.token_hex(),

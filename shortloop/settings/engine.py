@@ -1,16 +1,20 @@
-"""Who computes the units of jobs, as settings say it; in no key, as results do not depend on it."""
+"""Who computes the units of jobs, as settings say it; in no key, as results do not depend on it.
+
+Every run asks, and most say nothing of it: pydantic is imported where something is said.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Literal, get_args
-
-from pydantic import Field, ValidationError
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from shortloop.errors import InputError
-from shortloop.settings.base import Settings
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 __all__ = ["ENGINE_TABLE", "ENGINE_VARIABLE", "EngineSettings", "engine_settings"]
 
@@ -20,9 +24,11 @@ ENGINE_TABLE = "engine"
 """Table of a settings file that says the same, and more."""
 Name = Literal["slices", "joblib", "dask", "ray"]
 Backend = Literal["loky", "threading"]
+WORKERS = "a number of workers, from 1"
 
 
-class EngineSettings(Settings):
+@dataclass(frozen=True)
+class EngineSettings:
     """Table ``[engine]`` of a settings file.
 
     Parameters
@@ -44,14 +50,47 @@ class EngineSettings(Settings):
         for their last digits.
     """
 
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
     name: Name = "slices"
     address: str | None = None
     backend: Backend | None = None
-    workers: int | None = Field(None, ge=1)
+    workers: int | None = None
     ca: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
     other_kernels: bool = False
+
+    @classmethod
+    def validated(cls, said: Mapping[str, object]) -> EngineSettings:
+        """What a table says.
+
+        Parameters
+        ----------
+        said : mapping
+            Fields by name, plain data.
+
+        Returns
+        -------
+        EngineSettings
+
+        Raises
+        ------
+        pydantic.ValidationError
+            If there is no such field, or a value is of another type.
+        """
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(cls).validate_python(dict(said))
+
+    def plain(self) -> dict[str, object]:
+        """The same as a table, of which `validated` makes it again.
+
+        Returns
+        -------
+        dict
+        """
+        return {name: str(each) if isinstance(each, Path) else each for name, each in asdict(self).items()}
 
 
 def engine_settings(
@@ -89,15 +128,19 @@ def engine_settings(
         if where:
             said["backend" if name == "joblib" else "address"] = where
         source = f"the variable {ENGINE_VARIABLE}"
+    if not said:
+        return EngineSettings()
+    from pydantic import ValidationError
+
     try:
-        found = EngineSettings.model_validate(said)
+        found = EngineSettings.validated(said)
     except ValidationError as error:
         raise _wrong(error, source) from None
     _check(found, source)
     folder = file.parent if file else Path.cwd()
     files = {each: getattr(found, each) for each in ("ca", "certificate", "key")}
     absolute = {name: (folder / path.expanduser()).resolve() for name, path in files.items() if path}
-    return found.model_copy(update=absolute)
+    return replace(found, **absolute)
 
 
 def _wrong(error: ValidationError, source: str | None) -> InputError:
@@ -106,14 +149,14 @@ def _wrong(error: ValidationError, source: str | None) -> InputError:
     expected = {
         "name": " or ".join(get_args(Name)),
         "backend": " or ".join(get_args(Backend)),
-        "workers": "a number of workers, from 1",
+        "workers": WORKERS,
     }
-    if first["type"] == "extra_forbidden":
+    if first["type"] == "unexpected_keyword_argument":
         return InputError(
             "settings of the engine have a field that is not known",
             file=source,
             field=f"{ENGINE_TABLE}.{field}",
-            expected="one of " + ", ".join(EngineSettings.model_fields),
+            expected="one of " + ", ".join(each.name for each in fields(EngineSettings)),
         )
     return InputError(
         "settings of the engine cannot be used",
@@ -125,7 +168,15 @@ def _wrong(error: ValidationError, source: str | None) -> InputError:
 
 
 def _check(settings: EngineSettings, source: str | None) -> None:
-    """Refuse what an engine would not look at."""
+    """Refuse what cannot be, and what an engine would not look at."""
+    if settings.workers is not None and settings.workers < 1:
+        raise InputError(
+            "settings of the engine cannot be used",
+            file=source,
+            field=f"{ENGINE_TABLE}.workers",
+            found=settings.workers,
+            expected=WORKERS,
+        )
     meant = {
         "address": ("dask", "ray"),
         "backend": ("joblib",),

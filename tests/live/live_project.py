@@ -77,10 +77,14 @@ def write_recording(file: Path, seed: int, trials: int = 16, **changes: Any) -> 
 class LiveProject:
     """The project's files, a small study of two participants, and the commands as a user runs them."""
 
+    edits_package = False
+    """Whether it has a copy of the package; else it uses the one that is tested, as a user's project does."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         compile_package()
-        shutil.copytree(ROOT / "shortloop", folder / "shortloop")  # with times, which bytecode goes by
+        if self.edits_package:
+            shutil.copytree(ROOT / "shortloop", folder / "shortloop")  # with times, which bytecode goes by
         for name in ("methods", "build_scripts", "dev"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "accelerator.conf", folder)
@@ -173,6 +177,12 @@ class LiveProject:
 
     def result(self, stage: str, participant: str | None = None) -> Path:
         return self.folder / "workdirs" / "main" / self.job(stage, participant)
+
+
+class EditedProject(LiveProject):
+    """The same, with a copy of the package."""
+
+    edits_package = True
 
 
 class EmptyProject(LiveProject):

@@ -116,6 +116,8 @@ def pipeline(run):
 class BareProject(EmptyProject):
     """The frame alone."""
 
+    edits_package = True
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         shutil.rmtree(folder / "shortloop" / "eeg")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from live_project import LiveProject, write_recording
+from live_project import EditedProject, LiveProject, served, write_recording
 
 pytestmark = pytest.mark.live
 
@@ -30,6 +30,12 @@ STAGES = ("import_epochs", "amplitude", "train", "apply", "permute")
 
 def jobs_of(*participants: str, stages: tuple[str, ...] = STAGES) -> set[tuple[str, str | None]]:
     return {(stage, participant) for stage in stages for participant in participants}
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[LiveProject]:
+    with served(EditedProject) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

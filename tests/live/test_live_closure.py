@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
-from live_project import LiveProject
+from live_project import EditedProject, LiveProject, served
 
 from shortloop.jobs.exax.evidence import watchers
 from shortloop.jobs.keys.closure import closure
@@ -27,6 +29,12 @@ def note(event, arguments):
 
 sys.addaudithook(note)
 """
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[LiveProject]:
+    with served(EditedProject) as made:
+        yield made
 
 
 @pytest.mark.slow

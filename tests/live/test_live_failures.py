@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import LiveProject
+from live_project import EditedProject, LiveProject
 
 pytestmark = pytest.mark.live
 
@@ -20,7 +20,7 @@ def apart() -> Iterator[LiveProject]:
     """One participant; jobs are kept outside the project, in a workdir that was there before another."""
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
         (Path(folder) / "p").mkdir()
-        made = LiveProject(Path(folder) / "p")
+        made = EditedProject(Path(folder) / "p")
         made.edit_study('["A", "B"]', '["A"]')
         file = made.folder / "accelerator.conf"
         text = file.read_text(encoding="utf-8")

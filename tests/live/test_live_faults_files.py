@@ -5,13 +5,24 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from live_project import served
 from toy_project import DagProject, before_the_cut, expected
 
 pytestmark = pytest.mark.live
+
+
+class Edited(DagProject):
+    edits_package = True
+
+
+@pytest.fixture(scope="module")
+def toy_server() -> Iterator[DagProject]:
+    with served(Edited) as made:
+        yield made
 
 
 def deleted(file: Path) -> None:
@@ -51,7 +62,7 @@ def test_a_result_that_is_damaged(toy: DagProject, damage: Callable[[Path], None
     assert toy.go().reused == set(ran.jobs)
 
 
-@pytest.mark.parametrize("what", ["a job that runs", "between jobs"])
+@pytest.mark.parametrize("what", [pytest.param("a job that runs", marks=pytest.mark.slow), "between jobs"])
 def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
     nodes = toy.new_chains()
     before = toy.finished()
@@ -69,7 +80,7 @@ def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
     assert ran.reused >= kept  # and what was built before the run has noticed
 
 
-@pytest.mark.parametrize("damage", [empty, zeros])
+@pytest.mark.parametrize("damage", [empty, pytest.param(zeros, marks=pytest.mark.slow)])
 def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
     """Manifests are on disk before anybody relies on them; what has none may be of any length."""
     nodes = toy.new_chains()

@@ -21,6 +21,8 @@ OUTSIDE = "outside"  # a folder on PYTHONPATH
 class Outside(OneProject):
     """With a folder of its own on PYTHONPATH."""
 
+    edits_package = True
+
     def environment(self, **more: str) -> dict[str, str]:
         path = str(self.folder / OUTSIDE)
         return {**super().environment(**more), "PYTHONPATH": path}

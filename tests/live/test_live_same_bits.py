@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from live_project import STUDY, LiveProject
+from live_project import STUDY, EditedProject, LiveProject
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -62,7 +62,7 @@ CAPPED = "return min(setting, cores) if setting > 0 else cores"
 def with_slices(slices: str) -> Iterator[LiveProject]:
     """A project whose jobs have so many slices, also on a machine with fewer cores than that."""
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        project = LiveProject(Path(folder))
+        project = EditedProject(Path(folder))
         (project.folder / "dev" / "build_core.py").write_text(CORE, encoding="utf-8")
         slices_file = project.folder / "shortloop" / "jobs" / "store" / "slices.py"
         text = slices_file.read_text(encoding="utf-8")

@@ -125,7 +125,7 @@ def test_a_server_that_cannot_start_says_why(stopped: DagProject) -> None:
 def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> None:
     deep = stopped.folder.joinpath(*["a-long-folder-name"] * 6)
     deep.mkdir(parents=True)
-    for name in ("shortloop", "methods", "build_scripts", "dev", "accelerator.conf"):
+    for name in ("methods", "build_scripts", "dev", "accelerator.conf"):
         (deep / name).symlink_to(stopped.folder / name)
     done = subprocess.run(
         [sys.executable, "-m", "shortloop", "run", "dag"],

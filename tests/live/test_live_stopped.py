@@ -21,9 +21,13 @@ from toy_project import DagProject, expected, wait_for
 pytestmark = pytest.mark.live
 
 
+class Edited(DagProject):
+    edits_package = True
+
+
 @pytest.fixture(scope="module")
 def toy() -> Iterator[DagProject]:
-    with served(DagProject) as made:
+    with served(Edited) as made:
         yield made
 
 

@@ -19,9 +19,13 @@ from live_toy import METHOD, STEPS, ToyProject
 pytestmark = pytest.mark.live
 
 
+class Edited(ToyProject):
+    edits_package = True
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[ToyProject]:
-    with served(ToyProject) as made:
+    with served(Edited) as made:
         yield made
 
 

@@ -95,7 +95,14 @@ def test_all_that_looks_works(closed: Path) -> None:
     assert state_of(closed) == before
 
 
-@pytest.mark.parametrize("state", ["no cache", "cut off", "damaged", "not for all"])
+@pytest.mark.parametrize(
+    "state",
+    [
+        "no cache",
+        "damaged",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("cut off", "not for all")),
+    ],
+)
 def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
     cache = folder / "workdirs/.cache"
     index = folder / "workdirs/main/.shortloop/main.sqlite"
@@ -182,7 +189,14 @@ def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
     assert len(list((folder / "workdirs/main").glob("main-*"))) == 2
 
 
-@pytest.mark.parametrize("name", ["record.json", "setup.json", "manifest.json", "post.json", "scores.npy"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "manifest.json",
+        "scores.npy",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("record.json", "setup.json", "post.json")),
+    ],
+)
 def test_a_file_of_a_job_that_may_not_be_read(folder: Path, name: str) -> None:
     file = folder / "workdirs/main/main-1" / name
     file.chmod(0)

@@ -45,7 +45,7 @@ def test_each_is_built_once(project: ExaxProject) -> None:
             "file new.csv was changed",
             marks=SLOW,
         ),
-        ("theirs/methods/steps.py", "x * by", "by * x", STEPS[5:6], "scaled"),
+        pytest.param("theirs/methods/steps.py", "x * by", "by * x", STEPS[5:6], "scaled", marks=SLOW),
         pytest.param("theirs/methods/words.txt", "one", "two", STEPS[5:6], "words.txt", marks=SLOW),
         pytest.param("theirs/more.txt", "one", "two", STEPS[5:6], "more.txt", marks=SLOW),
         ("theirs/methods/a_odd.py", "found = sum", "found = 0 + sum", STEPS[5:6], "synthesis"),
@@ -117,7 +117,7 @@ def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: Ex
     assert contents[0] == contents[1]
 
 
-@pytest.mark.parametrize("how", ["damaged", "gone"])
+@pytest.mark.parametrize("how", ["damaged", pytest.param("gone", marks=SLOW)])
 def test_datasets_that_lie_in_a_job_that_is_not_whole_are_written_again(
     project: ExaxProject, how: str
 ) -> None:

@@ -73,7 +73,7 @@ def test_kill_9(toy: DagProject, what: str) -> None:
     goes_on(toy, nodes, kept)
 
 
-@pytest.mark.parametrize("command", ["ax run", "shortloop run"])
+@pytest.mark.parametrize("command", [pytest.param("ax run", marks=pytest.mark.slow), "shortloop run"])
 def test_ctrl_c_ends_the_job_too(toy: DagProject, command: str) -> None:
     nodes = toy.new_chains()
     before = toy.finished()

@@ -71,7 +71,7 @@ def test_a_run_and_all_that_looks_at_it(project: LiveProject) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"ch": [f"{ESCAPE}Pz", *CHANNELS[1:]]}, r"\x1b[31mPz"),
+        pytest.param({"ch": [f"{ESCAPE}Pz", *CHANNELS[1:]]}, r"\x1b[31mPz", marks=pytest.mark.slow),
         ({"ch": [f"{ESCAPE}Pz", f"{ESCAPE}Pz", "c"]}, r"\x1b[31mPz"),
         ({"y": np.array([f"{ESCAPE}left", "right"])[np.arange(32) % 2]}, r"\x1b[31mleft"),
     ],

@@ -50,6 +50,7 @@ def project() -> Iterator[LiveProject]:
             made.stop_server()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "helper", "where", "words"),
     [

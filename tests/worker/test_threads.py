@@ -33,7 +33,14 @@ def pools(code: str, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("package", ["shortloop.prepare", "build_scripts", "dev", None])
+@pytest.mark.parametrize(
+    "package",
+    [
+        "shortloop.prepare",
+        None,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("build_scripts", "dev")),
+    ],
+)
 def test_libraries_that_are_loaded_later_use_one_thread(tmp_path: Path, package: str | None) -> None:
     """Setting it is what the first package of methods does first of all."""
     how = (

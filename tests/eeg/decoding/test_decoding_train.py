@@ -67,7 +67,10 @@ def the_long_way(
 
 
 @pytest.mark.parametrize("scaling", ["separate", "training"])
-@pytest.mark.parametrize(("n_classes", "dtype"), [(2, np.float64), (3, np.float32), (4, np.float64)])
+@pytest.mark.parametrize(
+    ("n_classes", "dtype"),
+    [(2, np.float64), (3, np.float32), pytest.param(4, np.float64, marks=pytest.mark.slow)],
+)
 def test_equal_to_the_long_way(scaling: str, n_classes: int, dtype: type[np.floating]) -> None:
     for seed in range(3):
         x, labels = problem(seed, n_classes, dtype)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from house import ROOT
 
 SCRIPT = """
@@ -20,6 +21,7 @@ write_report(report_content(kind_result(participants=2)), Path(sys.argv[2]))
 """
 
 
+@pytest.mark.slow
 def test_other_processes_write_the_same_bytes(tmp_path: Path) -> None:
     digests = []
     for seed, epoch in (("1", "0"), ("2", "1500000000")):

@@ -70,7 +70,7 @@ def at_once(
     ("within", "scaling"), [(False, "separate"), (False, "training"), (True, "separate")]
 )
 @pytest.mark.parametrize("n_features", [6, 30, pytest.param(70, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("estimator", [LDA, RIDGE, SVM, GRID], ids=["lda", "ridge", "svm", "grid"])
 def test_same_as_one_after_the_other(
     estimator: Any, n_classes: int, n_features: int, scaling: str, within: bool

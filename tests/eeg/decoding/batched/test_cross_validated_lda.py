@@ -51,8 +51,8 @@ def theirs(
 
 
 @pytest.mark.parametrize("scaling", ["training", "separate"])
-@pytest.mark.parametrize("n_features", [7, 30, 90])
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("n_features", [7, pytest.param(30, marks=pytest.mark.slow), 90])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow), 4])
 def test_predictions_and_decisions(n_classes: int, n_features: int, scaling: str) -> None:
     data, labels, folds = recordings(n_classes, n_features)
     expected, decisions = theirs(data, labels, folds, scaling, 0.1)

@@ -61,7 +61,7 @@ def check(x: np.ndarray, labels: np.ndarray, test: np.ndarray, n_classes: int, s
 
 @pytest.mark.parametrize("shrinkage", SHRINKAGE)
 @pytest.mark.parametrize(("n_trials", "n_features"), [(60, 8), (60, 60), (60, 61), (30, 150)])
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow), 5])
 def test_decisions(n_classes: int, n_trials: int, n_features: int, shrinkage: float) -> None:
     rng = np.random.default_rng(n_features)
     x = rng.standard_normal((n_trials, n_features)) @ rng.standard_normal((n_features, n_features))
@@ -85,7 +85,7 @@ def test_within_1e_10_at_the_default(n_classes: int, n_trials: int, n_features: 
 
 
 @pytest.mark.parametrize("shrinkage", [1e-3, 0.1, 1.0])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("n_features", [5, 70])
 @pytest.mark.filterwarnings("ignore:Only one sample")
 @pytest.mark.parametrize("nasty", ["repeated", "shifted", "constant", "unequal", "separate", "lone"])

@@ -13,6 +13,8 @@ RUNS ?= 3
 KILLS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
+# They come first, as they have most kernels compiled, which the others use too.
+FIRST := tests/test_stages.py tests/eeg
 # Tests wait for processes and disks for a third of their time.
 TESTERS ?= $(shell expr $$(nproc) + 1)
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -28,8 +30,6 @@ $(READY): requirements.txt setup.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(UV) && \
 		$(BIN)/uv pip install --quiet --python $(BIN)/python --requirement requirements.txt || \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement requirements.txt
-	@# Some libraries bring files for other versions of Python: what does not compile is not imported.
-	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >$(VENV)/compiled 2>&1
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -43,9 +43,10 @@ check: $(READY)
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy & types=$$!; \
-	env -u PYTHONDONTWRITEBYTECODE \
-		$(BIN)/python -m pytest --numprocesses=$(TESTERS) --dist=loadfile --no-loadscope-reorder; \
-	tests=$$?; wait $$types || { echo "mypy: see above"; exit 1; }; exit $$tests
+	unset PYTHONDONTWRITEBYTECODE; \
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(FIRST); first=$$?; \
+	$(BIN)/python -m pytest --numprocesses=$(TESTERS) --dist=loadfile --no-loadscope-reorder $(FIRST:%=--ignore=%); \
+	others=$$?; wait $$types || { echo "mypy: see above"; exit 1; }; [ $$first = 0 ] && [ $$others = 0 ]
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow

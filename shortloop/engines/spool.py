@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import pickle
 import struct
 import time
@@ -135,10 +136,13 @@ class _Place(NamedTuple):
 def _places(file: Path) -> Iterator[_Place]:
     """Those of whole batches."""
     with contextlib.suppress(FileNotFoundError), file.open("rb") as stream:
+        whole = os.fstat(stream.fileno()).st_size
         while len(head := stream.read(HEAD.size)) == HEAD.size:
             *sizes, hashed = HEAD.unpack(head)
+            if sum(sizes) > whole - stream.tell():  # damaged: there may not be memory for as much
+                return
             said, data = (stream.read(size) for size in sizes)
-            if [len(said), len(data)] != sizes or _hash(said, data) != hashed:
+            if _hash(said, data) != hashed:
                 return
             end = stream.tell()
             yield _Place(pickle.loads(said), end - len(data), end)

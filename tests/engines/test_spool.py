@@ -65,6 +65,16 @@ def test_nothing_damaged_is_read(
     assert read(Spool(file)) == [*found, ([7], b"more")]
 
 
+@pytest.mark.parametrize("byte", range(16))
+def test_sizes_that_no_memory_has_room_for(tmp_path: Path, byte: int) -> None:
+    file = tmp_path / "job"
+    filled(file, [([1], b"x")])
+    whole = bytearray(file.read_bytes())
+    whole[byte] ^= 0x7F
+    file.write_bytes(whole)
+    assert read(Spool(file)) == []
+
+
 def test_old_ones_are_deleted(tmp_path: Path) -> None:
     for name, days in {"new": 0, "old": 8}.items():
         filled(tmp_path / name, [([1], b"x")])

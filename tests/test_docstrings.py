@@ -74,7 +74,7 @@ def missing_sections(node: ast.FunctionDef) -> list[str]:
 
 def is_command(node: ast.FunctionDef) -> bool:
     # Their docstrings are what `shortloop --help` shows; arguments carry their help themselves.
-    return any(ast.unparse(decorator).startswith("app.command") for decorator in node.decorator_list)
+    return any(re.match(r"\w+\.command\b", ast.unparse(each)) for each in node.decorator_list)
 
 
 def test_functions_document_their_parameters_and_results() -> None:

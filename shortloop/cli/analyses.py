@@ -11,17 +11,18 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shortloop.extras import is_installed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pydantic import BaseModel
     from typer import Typer
 
     from shortloop.worker.results import Result
 
-__all__ = ["Analysis", "Compared", "Comparison", "Template", "find_analyses"]
+__all__ = ["Analysis", "Compared", "Comparison", "SettingsKind", "Template", "find_analyses"]
 
 PACKAGE = "shortloop"
 MODULE = "analysis"
@@ -102,6 +103,25 @@ class Template:
 
 
 @dataclass(frozen=True)
+class SettingsKind:
+    """The settings file of an analysis, for ``shortloop study``.
+
+    Parameters
+    ----------
+    record : callable
+        Gives the record of the file.
+    read : callable
+        Reads a file.
+    says : callable
+        What a file asks for that was read, in a line.
+    """
+
+    record: Callable[[], type[BaseModel]]
+    read: Callable[[Path], Any]
+    says: Callable[[Any], str]
+
+
+@dataclass(frozen=True)
 class Analysis:
     """What an analysis adds to the command. To list commands, its module is imported: it loads nothing heavy.
 
@@ -113,11 +133,14 @@ class Analysis:
         Takes two jobs of one stage, and says what to show of them; None if it knows no way to.
     template : Template, optional
         What a new project of it begins with.
+    settings : SettingsKind, optional
+        Its settings file.
     """
 
     commands: Typer
     compare: Callable[[Result, Result], Comparison | None]
     template: Template | None = None
+    settings: SettingsKind | None = None
 
 
 def find_analyses() -> dict[str, Analysis]:

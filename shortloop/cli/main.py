@@ -29,6 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+with_settings = typer.Typer()
+"""What there is if an analysis has a settings file."""
 FEWEST_FILES = 16  # open at once, that exax needs to begin a run
 
 Script = Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")]
@@ -102,8 +104,35 @@ def _own_commands() -> set[str]:
 def _add_commands_of_analyses() -> None:
     from shortloop.cli.analyses import find_analyses
 
-    for analysis in find_analyses().values():
+    analyses = find_analyses().values()
+    for analysis in analyses:
         app.registered_commands += analysis.commands.registered_commands
+    if any(analysis.settings is not None for analysis in analyses):
+        app.registered_commands += with_settings.registered_commands
+
+
+@with_settings.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def study(
+    context: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(readable=False, help="Settings file to check; default: none.")
+    ] = None,
+) -> None:
+    """Check a study file; without one, list all fields with units and defaults: of an analysis, as --NAME."""
+    from shortloop.cli.analyses import find_analyses
+    from shortloop.cli.study import check_file, kind_of, list_fields
+
+    options = list(context.args)
+    if file is not None and str(file).startswith("--"):
+        options, file = [str(file), *options], None
+    if file is None and options and not options[-1].startswith("--"):
+        file = Path(options.pop())
+    kinds = {name: each.settings for name, each in find_analyses().items() if each.settings is not None}
+    kind = kind_of(kinds, options, file)
+    if file is None:
+        list_fields(kind)
+    else:
+        check_file(kind, file)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -3,35 +3,70 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from shortloop.cli.analyses import Analysis, Comparison, Template
+from shortloop.cli.analyses import Analysis, Comparison, SettingsKind, Template
 
 if TYPE_CHECKING:
+    from shortloop.eeg.study.schema import Study
     from shortloop.worker.results import Result
 
 __all__ = ["ANALYSIS"]
 
 app = typer.Typer()
-SCRIPTS = ("build_scripts", "dev")
-"""Folders of the repository that a package of this library holds too, for new projects."""
+OWN = ("build_scripts/build_pipeline.py", "dev/a_ridge.py", "dev/build_ridge.py")
+"""Files of the repository that new projects begin with; a package of this library holds them, too."""
 
 
-@app.command()
-def study(
-    file: Annotated[
-        Path | None, typer.Argument(readable=False, help="Study file to check; default: none.")
-    ] = None,
-) -> None:
-    """Check a study file; without one, list all fields with units and defaults."""
-    from shortloop.eeg.study.command import check_file, list_fields
+def says(study: Study) -> str:
+    """What a study asks for.
 
-    if file is None:
-        list_fields()
-    else:
-        check_file(file)
+    Parameters
+    ----------
+    study : Study
+        The study.
+
+    Returns
+    -------
+    str
+        A line.
+    """
+    return (
+        f"study {study.name}, {len(study.participants)} participants, {len(study.classes)} classes, "
+        f"{study.phases.train} trains, {study.phases.decoded} is decoded, "
+        f"{' and '.join(study.features.kinds)} features"
+    )
+
+
+def record() -> type[Study]:
+    """The record of a study file.
+
+    Returns
+    -------
+    type
+    """
+    from shortloop.eeg.study.schema import Study
+
+    return Study
+
+
+def read(file: Path) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+
+    Returns
+    -------
+    Study
+    """
+    from shortloop.eeg.study.load import read_study
+
+    return read_study(file)
 
 
 def compare(first: Result, second: Result) -> Comparison | None:
@@ -63,13 +98,8 @@ def project_files() -> dict[str, Path]:
     here = Path(__file__).parent
     own = here.parent / "templates" / here.name
     found = {str(file.relative_to(own)): file for file in own.rglob("*.*") if "__pycache__" not in file.parts}
-    installed, repository = (
-        (here / "build_scripts", here / "dev"),
-        [here.parents[1] / name for name in SCRIPTS],
-    )
-    for room, folder in zip(SCRIPTS, installed if installed[0].is_dir() else repository):
-        found |= {f"{room}/{file.name}": file for file in folder.glob("[ab]*_*.py")}
-    return {**found, "study.toml": here / "study" / "default.toml"}
+    rooms = here if (here / "build_scripts").is_dir() else here.parents[1]
+    return {**found, **{name: rooms / name for name in OWN}, "study.toml": here / "study" / "default.toml"}
 
 
 TEMPLATE = Template(
@@ -79,4 +109,6 @@ TEMPLATE = Template(
     needs="eeg",
     libraries=("matplotlib", "mne", "numba", "pandas", "scipy", "sklearn"),
 )
-ANALYSIS = Analysis(commands=app, compare=compare, template=TEMPLATE)
+ANALYSIS = Analysis(
+    commands=app, compare=compare, template=TEMPLATE, settings=SettingsKind(record, read, says)
+)

@@ -35,7 +35,7 @@ ANALYSIS = Analysis(app, compare)
 def library(tmp_path: Path) -> Path:
     """A copy of the frame, without any analysis."""
     copy = tmp_path / "library"
-    leave = shutil.ignore_patterns("__pycache__", "eeg")
+    leave = shutil.ignore_patterns("__pycache__", "eeg", "panel")
     shutil.copytree(ROOT / "shortloop", copy / "shortloop", ignore=leave)
     return copy
 

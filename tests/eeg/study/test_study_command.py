@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from command_line import ROOT, assert_one_message, shortloop
 
-from shortloop.eeg.study.command import check_file
+from shortloop.cli.study import check_file
+from shortloop.eeg.analysis import ANALYSIS
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
 from shortloop.settings.fields import documented_fields
@@ -76,7 +77,8 @@ def test_it_explains_a_missing_file(tmp_path: Path) -> None:
 def test_the_name_of_a_study_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / os.fsdecode(b"\x1b[2J\n" + b"\xff.toml")
     file.write_bytes(DEFAULT_STUDY.read_bytes())
-    check_file(file)
+    assert ANALYSIS.settings is not None
+    check_file(ANALYSIS.settings, file)
     assert r"\x1b[2J\n\udcff.toml is fine" in capsys.readouterr().out
 
 

@@ -1,0 +1,100 @@
+"""``shortloop study``: the fields of an analysis's settings file, and checking one."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shortloop.cli.tables import print_lines
+from shortloop.errors import InputError
+from shortloop.text import one_line
+
+if TYPE_CHECKING:
+    from shortloop.cli.analyses import SettingsKind
+
+__all__ = ["check_file", "kind_of", "list_fields"]
+
+
+def kind_of(
+    kinds: Mapping[str, SettingsKind], options: Sequence[str], file: Path | None = None
+) -> SettingsKind:
+    """Of which analysis the settings are.
+
+    Parameters
+    ----------
+    kinds : mapping of str to SettingsKind
+        By the name of the analysis.
+    options : sequence of str
+        What was given beside the file, e.g. ``["--NAME"]``.
+    file : Path, optional
+        The file.
+
+    Returns
+    -------
+    SettingsKind
+        The one that is named; else the one that knows most tables and keys of the file; else the first.
+
+    Raises
+    ------
+    InputError
+        If there is no such analysis, or several were given.
+    """
+    if not options:
+        known = {name: len(_keys(file) & set(kind.record().model_fields)) for name, kind in kinds.items()}
+        return kinds[max(known, key=lambda name: known[name])]
+    names = [each.removeprefix("--") for each in options]
+    if len(names) > 1 or names[0] not in kinds or not options[0].startswith("--"):
+        raise InputError(
+            "a file is of one analysis",
+            found=" ".join(options),
+            expected=f"nothing, or one of {', '.join(f'--{name}' for name in sorted(kinds))}",
+        )
+    return kinds[names[0]]
+
+
+def _keys(file: Path | None) -> set[str]:
+    try:
+        return set() if file is None else set(tomllib.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError):  # what reads it says what is wrong
+        return set()
+
+
+def list_fields(kind: SettingsKind) -> None:
+    """Print every field of a file with its description.
+
+    Parameters
+    ----------
+    kind : SettingsKind
+        Of which analysis.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from shortloop.settings.fields import documented_fields
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("field", style="bold", no_wrap=True)
+    table.add_column("what, unit, default", overflow="fold")
+    for name, description in documented_fields(kind.record()):
+        table.add_row(name.replace("[", "\\["), description.replace("[", "\\["))
+    Console(highlight=False).print(table)
+
+
+def check_file(kind: SettingsKind, file: Path) -> None:
+    """Read a file and say what it asks for.
+
+    Parameters
+    ----------
+    kind : SettingsKind
+        Of which analysis.
+    file : Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If it is missing or wrong.
+    """
+    print_lines(f"{one_line(file)} is fine: {kind.says(kind.read(file))}")

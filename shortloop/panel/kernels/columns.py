@@ -1,0 +1,121 @@
+"""The rows of one group, as columns that a fit may overwrite; their constant, as statsmodels finds it."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from shortloop.panel.kernels.triangles import cholesky, dot
+from shortloop.types import FloatArray
+
+__all__ = ["IMPLICIT", "NO_CONSTANT", "UNCLEAR", "constant_of", "implicit_constant", "orthogonalise"]
+
+NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
+"""Where a constant is, if it is no column: nowhere; in a sum of columns; rounding decides."""
+SURELY_THERE, SURELY_NOT = 1e-12, 1e-6
+
+
+@numba.njit(cache=True, nogil=True)
+def constant_of(columns: FloatArray) -> int:
+    """Which column is the constant, by the rule of statsmodels (``ModelData._handle_constant``).
+
+    Parameters
+    ----------
+    columns : array, shape (p, n)
+
+    Returns
+    -------
+    int
+        The first column of ones; else the first that is constant and not zero; `NO_CONSTANT` if there is
+        none: then it may be implicit.
+    """
+    found = NO_CONSTANT
+    number = 0
+    for j in range(columns.shape[0]):
+        first = columns[j, 0]
+        i = 1
+        while i < columns.shape[1] and columns[j, i] == first:
+            i += 1
+        if i == columns.shape[1]:
+            number += 1
+            if first == 1.0:
+                return j
+            if first != 0.0 and found == NO_CONSTANT:
+                found = j
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobenius: float) -> int:
+    """Whether a sum of columns is constant.
+
+    statsmodels compares the ranks of the columns with and without a column of ones. That is the same where
+    the distance of the ones from all sums is far from rounding; else it is `UNCLEAR`.
+
+    Parameters
+    ----------
+    q : array, shape (p, n)
+        Orthonormal basis of the (weighted) columns.
+    ones : array, shape (n,)
+        Ones, weighted as the columns are. Becomes what no sum of the columns can be.
+    smallest : float
+        Smallest singular value of the columns.
+    frobenius : float
+        Root of the sum of their squares.
+
+    Returns
+    -------
+    int
+        `IMPLICIT`, `NO_CONSTANT` or `UNCLEAR`.
+    """
+    rows = ones.shape[0]
+    length = math.sqrt(dot(ones, ones))
+    for _ in range(2):
+        for j in range(q.shape[0]):
+            factor = dot(q[j], ones)
+            for i in range(rows):
+                ones[i] -= factor * q[j, i]
+    distance = math.sqrt(dot(ones, ones)) / length
+    if distance < SURELY_THERE:
+        return IMPLICIT
+    tolerance = rows * np.finfo(np.float64).eps * max(frobenius, length) / smallest
+    return NO_CONSTANT if distance > max(SURELY_NOT, 100.0 * tolerance) else UNCLEAR
+
+
+@numba.njit(cache=True, nogil=True)
+def orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
+    """One pass of CholeskyQR; two make the columns orthonormal to rounding up to a condition of about 1e7.
+
+    Yamamoto et al. 2015 (Roundoff error analysis of the CholeskyQR2 algorithm), section 2.
+
+    Parameters
+    ----------
+    q : array, shape (p, n)
+        Columns; become ``L⁻¹ q``.
+    gram : array, shape (p, p)
+        Is written to.
+    lower : array, shape (p, p)
+        Its lower triangle becomes L with ``L L' = q q'``.
+
+    Returns
+    -------
+    bool
+        False if some column is a sum of the others, or not finite.
+    """
+    size = q.shape[0]
+    for i in range(size):
+        for j in range(i + 1):
+            gram[i, j] = dot(q[i], q[j])
+    if not cholesky(gram, lower):
+        return False
+    for j in range(size):
+        for k in range(j):
+            factor = lower[j, k]
+            for i in range(q.shape[1]):
+                q[j, i] -= factor * q[k, i]
+        scale = 1.0 / lower[j, j]
+        for i in range(q.shape[1]):
+            q[j, i] *= scale
+    return True

@@ -1,0 +1,167 @@
+"""Covariances of least-squares coefficients that do not take all errors for alike."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from shortloop.panel.kernels.triangles import cholesky, dot
+from shortloop.types import FloatArray, IntArray
+
+__all__ = [
+    "CLUSTER",
+    "HC0",
+    "HC1",
+    "HC2",
+    "HC3",
+    "NONROBUST",
+    "UNCLEAR_TEST",
+    "middle_of_clusters",
+    "middle_of_rows",
+    "wald",
+]
+
+NONROBUST, HC0, HC1, HC2, HC3, CLUSTER = range(6)
+"""Kinds of covariances: MacKinnon and White 1985, section 2; clusters: Cameron and Miller 2015, section 2."""
+UNCLEAR_TEST = -1.0
+FREE = 1e-8  # least share of a row that others do not decide, over the square of the condition
+SMALL = (
+    1e-9  # share of the largest variance; of less, the rank that statsmodels finds is a matter of rounding
+)
+
+
+@numba.njit(cache=True, nogil=True)
+def middle_of_rows(
+    kind: int, q: FloatArray, residuals: FloatArray, condition: float, middle: FloatArray
+) -> bool:
+    """The middle of a sandwich where each row has an error of its own size.
+
+    Parameters
+    ----------
+    kind : int
+        `HC0` to `HC3`.
+    q : array, shape (p, n)
+        Orthonormal basis of the columns. Is written to.
+    residuals : array, shape (n,)
+        Is written to.
+    condition : float
+        Of the columns.
+    middle : array, shape (p, p)
+        Its lower triangle becomes ``q diag(e²) q'`` with the errors e of this kind.
+
+    Returns
+    -------
+    bool
+        False if a row nearly alone decides its own fit, so that HC2 and HC3 divide by what may be rounding:
+        statsmodels has leverages from an inverse, with the square of the condition.
+    """
+    size, rows = q.shape
+    if kind >= HC2:
+        for i in range(rows):
+            leverage = 0.0
+            for j in range(size):
+                leverage += q[j, i] * q[j, i]
+            if 1.0 - leverage < FREE * condition**2:
+                return False
+            residuals[i] /= (1.0 - leverage) if kind == HC3 else np.sqrt(1.0 - leverage)
+    for j in range(size):
+        for i in range(rows):
+            q[j, i] *= residuals[i]
+    factor = rows / (rows - size) if kind == HC1 else 1.0
+    for j in range(size):
+        for k in range(j + 1):
+            middle[j, k] = factor * dot(q[j], q[k])
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def middle_of_clusters(
+    q: FloatArray, residuals: FloatArray, clusters: IntArray, sums: FloatArray, middle: FloatArray
+) -> int:
+    """The middle of a sandwich where errors of one cluster hang together.
+
+    Parameters
+    ----------
+    q : array, shape (p, n)
+        Orthonormal basis of the columns.
+    residuals : array, shape (n,)
+    clusters : array of int, shape (n,)
+        Cluster of each row, from 0, below the number of rows.
+    sums : array, shape (n, p)
+        Is written to.
+    middle : array, shape (p, p)
+        Its lower triangle becomes the sum over clusters, with statsmodels' correction of small samples.
+
+    Returns
+    -------
+    int
+        How many clusters there are. With one, nothing is said of ``middle``.
+    """
+    size, rows = q.shape
+    number = 0
+    for i in range(rows):
+        number = max(number, clusters[i] + 1)
+    sums[:number] = 0.0
+    for i in range(rows):
+        for j in range(size):
+            sums[clusters[i], j] += q[j, i] * residuals[i]
+    if number > 1:
+        factor = number / (number - 1.0) * ((rows - 1.0) / (rows - size))
+        for j in range(size):
+            for k in range(j + 1):
+                total = 0.0
+                for c in range(number):
+                    total += sums[c, j] * sums[c, k]
+                middle[j, k] = factor * total
+    return number
+
+
+@numba.njit(cache=True, nogil=True)
+def wald(
+    beta: FloatArray, covariance: FloatArray, constant: int, work: FloatArray, lower: FloatArray
+) -> float:
+    """The F statistic of the hypothesis that all coefficients but the constant are zero.
+
+    Parameters
+    ----------
+    beta : array, shape (p,)
+    covariance : array, shape (p, p)
+    constant : int
+        Which one is left out; negative: none.
+    work, lower : array, shape (p, p)
+        Are written to.
+
+    Returns
+    -------
+    float
+        NaN if no coefficient is left; `UNCLEAR_TEST` if their covariance is nearly singular.
+    """
+    size, largest = 0, 0.0
+    for i in range(beta.shape[0]):
+        if i == constant:
+            continue
+        largest = max(largest, covariance[i, i])
+        column = 0
+        for j in range(beta.shape[0]):
+            if j != constant:
+                work[size, column] = covariance[i, j]
+                column += 1
+        size += 1
+    if size == 0:
+        return np.nan
+    if not cholesky(work[:size, :size], lower):
+        return UNCLEAR_TEST
+    for i in range(size):
+        if lower[i, i] ** 2 < SMALL * largest:
+            return UNCLEAR_TEST
+    total, i = 0.0, 0
+    for each in range(beta.shape[0]):
+        if each == constant:
+            continue
+        rest = beta[each]
+        for k in range(i):
+            rest -= lower[i, k] * work[0, k]
+        work[0, i] = rest / lower[i, i]  # of which nothing is needed any more
+        total += work[0, i] * work[0, i]
+        i += 1
+    return total / size

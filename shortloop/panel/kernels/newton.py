@@ -1,0 +1,202 @@
+"""Logistic regressions of all groups, one after the other, along the path that statsmodels goes."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from shortloop.panel.kernels.reasons import (
+    ILL_CONDITIONED,
+    NOT_BINARY,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SEPARATED,
+    SINGULAR,
+    TOO_FEW_ROWS,
+    VOUCHED,
+)
+from shortloop.panel.kernels.triangles import cholesky, dot, inverse_of, singular_values
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["MAX_ITERATIONS", "NUMBERS", "fit_groups"]
+
+MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10
+"""As of `statsmodels.base.optimizer._fit_newton`."""
+CONDITION = 1e6
+"""Of the matrix of second derivatives: statsmodels inverts it, and so has ten digits of it."""
+PERFECT = 1e-8  # difference between outcome and probability that statsmodels takes for none
+NEAR = 0.01  # share of the tolerance within which rounding may decide whether there is one more step
+NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
+"""What is said of each fit beside its coefficients; ``outcomes``: how many are one."""
+
+
+@numba.njit(cache=True, nogil=True)
+def fit_groups(
+    columns: FloatArray,
+    outcome: FloatArray,
+    starts: IntArray,
+    beta: FloatArray,
+    covariance: FloatArray,
+    numbers: FloatArray,
+    reasons: IntArray,
+) -> None:
+    """Fit each group of rows by Newton's method from zero.
+
+    Parameters
+    ----------
+    columns : array, shape (p, rows)
+        Regressors.
+    outcome : array, shape (rows,)
+        Zeros and ones.
+    starts : array of int, shape (groups + 1,)
+        First row of each group, and the end of the last.
+    beta : array, shape (groups, p)
+        Become the coefficients.
+    covariance : array, shape (groups, p, p)
+        Become their covariances.
+    numbers : array, shape (groups, numbers)
+        Become `NUMBERS`.
+    reasons : array of int, shape (groups,)
+        Become one of `shortloop.panel.kernels.reasons`.
+    """
+    size = columns.shape[0]
+    longest = 0
+    for g in range(starts.shape[0] - 1):
+        longest = max(longest, starts[g + 1] - starts[g])
+    room = np.empty((3, longest))
+    second, lower, inverse = np.empty((size, size)), np.zeros((size, size)), np.zeros((size, size))
+    slope, step = np.empty(size), np.empty(size)
+    for g in range(starts.shape[0] - 1):
+        begin, end = starts[g], starts[g + 1]
+        rows = end - begin
+        if rows <= size:
+            reasons[g] = TOO_FEW_ROWS
+            continue
+        x, y = columns[:, begin:end], outcome[begin:end]
+        ones = _ones_of(y)
+        if ones < 0:
+            reasons[g] = NOT_BINARY
+            continue
+        eta, chance, weight = room[0, :rows], room[1, :rows], room[2, :rows]
+        numbers[g, 3] = ones
+        b = beta[g]
+        b[:] = 0.0
+        reasons[g] = NOT_CONVERGED
+        for iteration in range(MAX_ITERATIONS):
+            _probabilities(x, b, eta, chance)
+            _derivatives(x, y, chance, weight, slope, second)
+            for j in range(size):
+                second[j, j] += RIDGE
+            if not cholesky(second, lower):
+                reasons[g] = SINGULAR
+                break
+            _solved(lower, slope, step)
+            largest = 0.0
+            for j in range(size):
+                b[j] += step[j]
+                largest = max(largest, abs(step[j]))
+            if not np.isfinite(largest):
+                reasons[g] = NOT_FINITE
+                break
+            if abs(largest - TOLERANCE) < NEAR * TOLERANCE:
+                break
+            if largest <= TOLERANCE:
+                reasons[g] = VOUCHED if iteration + 1 < MAX_ITERATIONS else NOT_CONVERGED
+                numbers[g, 2] = iteration + 1
+                break
+        if reasons[g] != VOUCHED:
+            continue
+        _probabilities(x, b, eta, chance)
+        if _is_perfect(y, chance):
+            reasons[g] = SEPARATED
+            continue
+        _derivatives(x, y, chance, weight, slope, second)
+        if not cholesky(second, lower):
+            reasons[g] = SINGULAR
+            continue
+        largest, smallest = singular_values(lower, inverse)
+        numbers[g, 1] = largest / smallest if smallest > 0.0 else np.inf
+        if not numbers[g, 1] ** 2 < CONDITION:
+            reasons[g] = ILL_CONDITIONED
+            continue
+        inverse_of(lower, inverse)
+        for i in range(size):
+            for j in range(i + 1):
+                total = 0.0
+                for k in range(i, size):
+                    total += inverse[k, i] * inverse[k, j]
+                covariance[g, i, j] = covariance[g, j, i] = total / rows
+        numbers[g, 0] = _log_likelihood(y, eta)
+
+
+@numba.njit(cache=True, nogil=True)
+def _ones_of(y: FloatArray) -> int:
+    """How many outcomes are one; negative if some are neither zero nor one."""
+    ones = 0
+    for i in range(y.shape[0]):
+        if y[i] == 1.0:
+            ones += 1
+        elif y[i] != 0.0:
+            return -1
+    return ones
+
+
+@numba.njit(cache=True, nogil=True)
+def _probabilities(x: FloatArray, beta: FloatArray, eta: FloatArray, chance: FloatArray) -> None:
+    eta[:] = 0.0
+    for j in range(x.shape[0]):
+        factor = beta[j]
+        for i in range(eta.shape[0]):
+            eta[i] += factor * x[j, i]
+    for i in range(eta.shape[0]):
+        chance[i] = 1.0 / (1.0 + math.exp(-eta[i]))
+
+
+@numba.njit(cache=True, nogil=True)
+def _derivatives(
+    x: FloatArray, y: FloatArray, chance: FloatArray, work: FloatArray, slope: FloatArray, second: FloatArray
+) -> None:
+    """The first and second derivatives of the mean log-likelihood, the second with its sign turned."""
+    rows = y.shape[0]
+    for i in range(rows):
+        work[i] = y[i] - chance[i]
+    for j in range(x.shape[0]):
+        slope[j] = dot(x[j], work) / rows
+    for j in range(x.shape[0]):
+        for i in range(rows):
+            work[i] = chance[i] * (1.0 - chance[i]) * x[j, i]
+        for k in range(j + 1):
+            second[j, k] = dot(x[k], work) / rows
+
+
+@numba.njit(cache=True, nogil=True)
+def _solved(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
+    size = right.shape[0]
+    for i in range(size):
+        rest = right[i]
+        for k in range(i):
+            rest -= lower[i, k] * solution[k]
+        solution[i] = rest / lower[i, i]
+    for i in range(size - 1, -1, -1):
+        rest = solution[i]
+        for k in range(i + 1, size):
+            rest -= lower[k, i] * solution[k]
+        solution[i] = rest / lower[i, i]
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_perfect(y: FloatArray, chance: FloatArray) -> bool:
+    worst = 0.0
+    for i in range(y.shape[0]):
+        worst = max(worst, abs(y[i] - chance[i]))
+    return worst < 10.0 * PERFECT
+
+
+@numba.njit(cache=True, nogil=True)
+def _log_likelihood(y: FloatArray, eta: FloatArray) -> float:
+    total = 0.0
+    for i in range(y.shape[0]):
+        total -= math.log1p(math.exp(-eta[i] if y[i] == 1.0 else eta[i]))
+    return total

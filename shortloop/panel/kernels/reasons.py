@@ -1,0 +1,58 @@
+"""Why a compiled fit was left to statsmodels."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BAD_WEIGHTS",
+    "EXACT_FIT",
+    "FEW_CLUSTERS",
+    "ILL_CONDITIONED",
+    "LEVERAGE",
+    "NOT_BINARY",
+    "NOT_CONVERGED",
+    "NOT_FINITE",
+    "NO_VARIANCE",
+    "REASONS",
+    "SEPARATED",
+    "SINGULAR",
+    "TOO_FEW_ROWS",
+    "UNCLEAR_CONSTANT",
+    "UNCLEAR_F",
+    "VOUCHED",
+]
+
+VOUCHED = 0
+(
+    SINGULAR,
+    ILL_CONDITIONED,
+    TOO_FEW_ROWS,
+    EXACT_FIT,
+    UNCLEAR_CONSTANT,
+    LEVERAGE,
+    FEW_CLUSTERS,
+    NOT_FINITE,
+    NO_VARIANCE,
+    UNCLEAR_F,
+    SEPARATED,
+    NOT_CONVERGED,
+    NOT_BINARY,
+    BAD_WEIGHTS,
+) = range(1, 15)
+REASONS = {
+    VOUCHED: "",
+    SINGULAR: "a regressor is a sum of others",
+    ILL_CONDITIONED: "regressors are nearly sums of others",
+    TOO_FEW_ROWS: "no more rows than coefficients",
+    EXACT_FIT: "residuals are no larger than rounding",
+    UNCLEAR_CONSTANT: "rounding decides whether a sum of regressors is constant",
+    LEVERAGE: "a row nearly alone decides its own fit",
+    FEW_CLUSTERS: "hardly more clusters than coefficients",
+    NOT_FINITE: "values that are not finite",
+    NO_VARIANCE: "a variance that may be rounding",
+    UNCLEAR_F: "the covariance of the tested coefficients is nearly singular",
+    SEPARATED: "regressors separate the outcomes",
+    NOT_CONVERGED: "it did not converge, or rounding decides where it stops",
+    NOT_BINARY: "outcomes other than 0 and 1",
+    BAD_WEIGHTS: "weights that are not positive",
+}
+"""What each means."""

@@ -1,0 +1,145 @@
+"""Ordinary and weighted least squares of many groups at once, with the numbers of statsmodels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from shortloop.panel.kernels.columns import IMPLICIT, NO_CONSTANT
+from shortloop.panel.kernels.covariance import CLUSTER, HC0, HC1, HC2, HC3, NONROBUST
+from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups
+from shortloop.panel.kernels.reasons import VOUCHED
+from shortloop.panel.statistics import LEVEL, Statistics, infer
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["Covariance", "fit_least_squares", "warm_up"]
+
+Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
+KINDS: dict[Covariance, int] = {
+    "nonrobust": NONROBUST,
+    "HC0": HC0,
+    "HC1": HC1,
+    "HC2": HC2,
+    "HC3": HC3,
+    "cluster": CLUSTER,
+}
+
+
+def fit_least_squares(
+    columns: FloatArray,
+    outcome: FloatArray,
+    starts: IntArray,
+    *,
+    weights: FloatArray | None = None,
+    covariance: Covariance = "nonrobust",
+    clusters: IntArray | None = None,
+    level: float = LEVEL,
+) -> Statistics:
+    """Fit a linear model to each group of rows.
+
+    Coefficients and standard errors are those of ``statsmodels.api.OLS`` and ``WLS`` to nine digits. Fits
+    that cannot be vouched for are left out, with a reason.
+
+    Parameters
+    ----------
+    columns : array of float64, shape (coefficients, rows)
+        Regressors, each in one piece; the rows of a group one after the other.
+    outcome : array of float64, shape (rows,)
+    starts : array of int64, shape (groups + 1,)
+        First row of each group, and the end of the last.
+    weights : array of float64, shape (rows,), optional
+        Positive, proportional to one over the variance of each row. Default: ordinary least squares.
+    covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default "nonrobust"
+        Of the coefficients. With another than "nonrobust" tests go by the normal distribution, and F is
+        Wald's, as in statsmodels.
+    clusters : array of int64, shape (rows,), optional
+        For "cluster": numbers from 0 in each group, without gaps.
+    level : float, default 0.95
+        Of confidence intervals.
+
+    Returns
+    -------
+    Statistics
+    """
+    size, groups = columns.shape[0], len(starts) - 1
+    beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
+    numbers = np.full((groups, len(NUMBERS)), np.nan)
+    constants, reasons = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+    fit_groups(
+        columns,
+        outcome,
+        np.empty(0) if weights is None else weights,
+        np.empty(0, np.int64) if clusters is None else clusters,
+        starts,
+        KINDS[covariance],
+        beta,
+        cov,
+        numbers,
+        constants,
+        reasons,
+    )
+    out = reasons != VOUCHED
+    beta[out] = np.nan
+    cov[out] = np.nan
+    numbers[out, :3] = np.nan
+    ssr, centered, uncentered, condition, log_weights, wald, clusters_seen = (
+        numbers[:, i] for i in range(len(NUMBERS))
+    )
+    nobs = np.diff(starts).astype(float)
+    has_constant = (constants != NO_CONSTANT).astype(float)
+    df_resid, df_model = nobs - size, size - has_constant
+    total = np.where(has_constant > 0, centered, uncentered)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = ssr / df_resid
+        rsquared = 1.0 - ssr / total
+        rsquared_adj = 1.0 - (nobs - has_constant) / df_resid * (1.0 - rsquared)
+        llf = -0.5 * nobs * (math.log(2 * math.pi) + np.log(ssr / nobs) + 1.0)
+        if weights is not None:
+            llf += 0.5 * log_weights
+        variances = np.diagonal(cov, axis1=1, axis2=2)
+        if covariance == "nonrobust":
+            bse = np.sqrt(variances * scale[:, np.newaxis])
+            fvalue = (total - ssr) / df_model / scale
+            freedom, below = df_resid, df_resid
+        else:
+            bse = np.sqrt(variances)
+            fvalue = np.where(out | (constants == IMPLICIT), np.nan, wald)
+            freedom, below = None, df_resid
+            if covariance == "cluster":
+                below = clusters_seen - 1.0
+        fvalue[df_model == 0] = np.nan
+    from scipy import special
+
+    tvalues, pvalues, lower, upper = infer(beta, bse, freedom, level)
+    return replace(
+        Statistics.empty(groups, size),
+        params=beta,
+        bse=bse,
+        tvalues=tvalues,
+        pvalues=pvalues,
+        lower=lower,
+        upper=upper,
+        rsquared=rsquared,
+        rsquared_adj=rsquared_adj,
+        fvalue=fvalue,
+        f_pvalue=special.fdtrc(df_model, below, fvalue),
+        llf=llf,
+        aic=2.0 * size - 2.0 * llf,
+        bic=np.log(np.maximum(nobs, 1.0)) * size - 2.0 * llf,
+        scale=scale,
+        nobs=nobs,
+        df_model=df_model,
+        df_resid=df_resid,
+        condition_number=condition,
+        reasons=reasons,
+    )
+
+
+def warm_up() -> None:
+    """Load the machine code, so that processes forked later share it; compile it, if it never was."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((2, 12))
+    fit_least_squares(rows, rows[0] + rng.standard_normal(12), np.array([0, 12]))

@@ -1,0 +1,36 @@
+"""What became of each fit, in one word: a number in files, a text for readers."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CONSTANT_OUTCOME",
+    "FAILED",
+    "FITTED",
+    "MISSING_VALUES",
+    "NOT_CONVERGED",
+    "NOT_FINITE",
+    "PATHS",
+    "SEPARATED",
+    "SINGULAR",
+    "STATUSES",
+    "TOO_FEW_ROWS",
+]
+
+FITTED = 0
+SINGULAR, SEPARATED, NOT_CONVERGED, CONSTANT_OUTCOME, TOO_FEW_ROWS, MISSING_VALUES, NOT_FINITE, FAILED = (
+    range(1, 9)
+)
+STATUSES = (
+    "fitted",
+    "singular",
+    "separated",
+    "not converged",
+    "constant outcome",
+    "too few rows",
+    "missing values",
+    "values not finite",
+    "failed",
+)
+"""By number. Of all but the first, what numbers there are are those of statsmodels, not to be relied on."""
+PATHS = ("batched", "statsmodels")
+"""What fitted it, by number."""

@@ -1,0 +1,199 @@
+"""A panel: named columns, with the rows of each group one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortloop.errors import InputError
+from shortloop.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Column", "Panel", "block_of", "from_frame"]
+
+LEVELS = 10_000
+"""Most different texts of a column that is a regressor; one with more is a name of something."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Parameters
+    ----------
+    values : array, shape (rows,)
+        float64, NaN: missing; of texts int32, which of the levels it is, -1: missing.
+    levels : tuple of str, optional
+        The different texts, sorted. None of numbers.
+    """
+
+    values: FloatArray | IntArray
+    levels: tuple[str, ...] | None = None
+
+    def taken(self, rows: slice | IntArray) -> Column:
+        """Some of its rows.
+
+        Parameters
+        ----------
+        rows : slice or array of int
+            Which.
+
+        Returns
+        -------
+        Column
+        """
+        return Column(self.values[rows], self.levels)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows of many groups.
+
+    Parameters
+    ----------
+    by : tuple of str
+        Columns whose values make a group.
+    keys : list of tuple of str
+        These values, of each group.
+    starts : array of int64, shape (groups + 1,)
+        First row of each group, and the end of the last.
+    columns : mapping of str to Column
+        All others, by name.
+    notes : tuple of str
+        What was left out, and why.
+    """
+
+    by: tuple[str, ...]
+    keys: Sequence[tuple[str, ...]]
+    starts: IntArray
+    columns: Mapping[str, Column]
+    notes: tuple[str, ...] = ()
+
+
+def block_of(key: Sequence[str], blocks: int) -> int:
+    """The block of groups that a group belongs to: the same whatever other groups there are.
+
+    Parameters
+    ----------
+    key : sequence of str
+        Values that make the group.
+    blocks : int
+        How many blocks there are.
+
+    Returns
+    -------
+    int
+    """
+    text = "\0".join(key).encode(errors="surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") % blocks
+
+
+def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel:
+    """Put the rows of each group together.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Numbers, truth values, texts, categories or times, a row for each observation.
+    by : sequence of str
+        Columns whose values make a group.
+    blocks : int, default 1
+        Groups come block by block, and sorted by their values within a block.
+
+    Returns
+    -------
+    Panel
+
+    Raises
+    ------
+    InputError
+        If a column that makes groups is not there, or no row has a group.
+    """
+    from shortloop.panel.kernels.rows import order_of_groups
+
+    for name in by:
+        if name not in frame.columns:
+            raise InputError(
+                "there is no such column",
+                field="groups.by",
+                found=name,
+                expected=f"one of {', '.join(map(str, frame.columns))}",
+            )
+    codes, number = _codes(frame, by)
+    order, starts = order_of_groups(codes, number)
+    if not number:
+        raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
+    first = frame.iloc[order[starts[:-1]]][list(by)]
+    keys = [tuple(map(_text, row)) for row in first.itertuples(index=False, name=None)]
+    if len(set(keys)) < number:
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(
+            "two groups have one name",
+            field="groups.by",
+            found=" ".join(twice),
+            hint="make values of one type, e.g. all of them texts",
+        )
+    if blocks > 1:
+        rank = sorted(range(number), key=lambda g: (block_of(keys[g], blocks), g))
+        place = np.empty(number + 1, np.int64)
+        place[rank] = np.arange(number)
+        place[-1] = -1  # code of rows without a group
+        order, starts = order_of_groups(place[codes], number)
+        keys = [keys[g] for g in rank]
+    notes = [] if len(order) == len(frame) else [f"{len(frame) - len(order)} rows belong to no group"]
+    columns = {}
+    for name in frame.columns:
+        if name not in by:
+            column, note = _column(frame[name])
+            if column is None:
+                notes.append(f"{name}: {note}")
+            else:
+                columns[str(name)] = column.taken(order)
+    return Panel(tuple(by), keys, starts, columns, tuple(notes))
+
+
+def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
+    """The group of each row, by the order of the values that make it; -1: one of them is missing."""
+    grouped = frame.groupby(list(by), sort=True, observed=True, dropna=True)
+    codes: IntArray = grouped.ngroup().fillna(-1).to_numpy().astype(np.int64)
+    return codes, int(codes.max(initial=-1)) + 1
+
+
+def _text(value: object) -> str:
+    """What a group is called: numbers that are whole without a fraction, as readers of files disagree."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _column(series: pd.Series) -> tuple[Column | None, str]:
+    """A column as numbers, or as texts; or why it is left out."""
+    import pandas as pd
+
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        levels = series.cat.categories
+        if not all(isinstance(each, str) for each in levels):
+            series = series.astype(levels.dtype)
+        else:
+            return Column(series.cat.codes.to_numpy(np.int32), tuple(levels)), ""
+    if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
+        if pd.api.types.is_complex_dtype(series.dtype):
+            return None, "complex numbers"
+        return Column(series.to_numpy(np.float64, na_value=np.nan)), ""
+    if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
+        return None, f"values of type {series.dtype}"
+    codes, levels = pd.factorize(series, sort=False)
+    if len(levels) > LEVELS:
+        return None, f"{len(levels)} different texts, at most {LEVELS} are taken"
+    texts = [str(each) for each in levels]
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    place = np.empty(len(order) + 1, np.int32)
+    place[order] = np.arange(len(order))
+    place[-1] = -1  # code of what is missing
+    return Column(place[codes], tuple(texts[i] for i in order)), ""

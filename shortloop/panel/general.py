@@ -1,0 +1,173 @@
+"""One group after the other by statsmodels: any model, and what compiled code does not vouch for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortloop.panel import status
+from shortloop.panel.statistics import COEFFICIENTS, FITS
+
+if TYPE_CHECKING:
+    from shortloop.panel.design import Design
+    from shortloop.panel.models.base import ModelSettings
+    from shortloop.types import FloatArray
+
+__all__ = ["fit_group"]
+
+SINGULAR = 1e10
+"""Condition number of regressors of unit length from which coefficients have hardly a digit left."""
+NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
+
+
+def fit_group(
+    model: ModelSettings, design: Design, level: float
+) -> tuple[dict[str, FloatArray | float], int, list[str]]:
+    """Fit one group as statsmodels does.
+
+    Parameters
+    ----------
+    model : ModelSettings
+        The model.
+    design : Design
+        The group's rows.
+    level : float
+        Of confidence intervals.
+
+    Returns
+    -------
+    found : dict of str to (array or float)
+        By the names of `shortloop.panel.statistics.Statistics`; what there is.
+    status : int
+        Of `shortloop.panel.status`.
+    said : list of str
+        Warnings and errors of statsmodels.
+    """
+    rows = np.ascontiguousarray(design.columns.T)
+    outcome = design.outcome
+    known: dict[str, FloatArray | float] = {"nobs": float(len(outcome))}
+    if len(outcome) <= rows.shape[1] and len(outcome) < 2:
+        return known, status.TOO_FEW_ROWS, []
+    if not (np.isfinite(rows).all() and np.isfinite(outcome).all()):
+        return known, status.NOT_FINITE, []
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            results = model.fit_one(outcome, rows, dict(design.roles))
+            found = _found(results, level)
+        except Exception as error:
+            results, found = None, {}
+            said.append(f"{type(error).__name__}: {_line(error)}")
+    texts = [f"{each.category.__name__}: {_line(each.message)}" for each in caught]
+    said += list(dict.fromkeys(texts))
+    return {**known, **found}, _status(design, rows, results, found), said
+
+
+def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
+    found: dict[str, FloatArray | float] = {}
+    for name in NAMES:
+        value = _asked(lambda name=name: getattr(results, name))  # type: ignore[misc]
+        if value is not None:
+            found[name] = value
+    bic = _asked(lambda: results.bic_llf)  # of GLM: the other one goes by the deviance
+    if bic is not None:
+        found["bic"] = bic
+    interval = _asked(lambda: np.asarray(results.conf_int(alpha=1.0 - level), np.float64))
+    if interval is not None:
+        found["lower"], found["upper"] = interval[:, 0], interval[:, 1]
+    iterations, converged = _iterations(results)
+    if iterations is not None:
+        found["iterations"] = float(iterations)
+    if converged is not None:
+        found["converged"] = float(converged)
+    return found
+
+
+def _asked(of: Callable[[], Any]) -> Any:
+    """What results say, as numbers; None if they do not know it."""
+    try:
+        value = np.asarray(of(), np.float64)
+    except Exception:
+        return None
+    return float(value) if value.ndim == 0 else value if value.ndim <= 2 else None
+
+
+def _iterations(results: Any) -> tuple[float | None, bool | None]:
+    """How many there were, and whether that was enough."""
+    known = getattr(results, "mle_retvals", None)
+    if isinstance(known, dict) and "iterations" in known:
+        return known["iterations"], known.get("converged")
+    history = getattr(results, "fit_history", None)
+    if isinstance(history, dict) and "iteration" in history:
+        return history["iteration"], getattr(results, "converged", None)
+    return getattr(results, "iterations", None), getattr(results, "converged", None)
+
+
+def _status(design: Design, rows: FloatArray, results: Any, found: dict[str, Any]) -> int:
+    if len(design.outcome) <= rows.shape[1]:
+        return status.TOO_FEW_ROWS
+    if np.ptp(design.outcome) == 0.0:
+        return status.CONSTANT_OUTCOME
+    if _condition(rows) > SINGULAR:
+        return status.SINGULAR
+    if results is None or "params" not in found or not np.isfinite(found["params"]).all():
+        return status.FAILED
+    if is_separated(design.outcome, rows, results):
+        return status.SEPARATED
+    if found.get("converged") == 0.0:
+        return status.NOT_CONVERGED
+    return status.FITTED if np.isfinite(found.get("bse", np.nan)).all() else status.FAILED
+
+
+def _condition(rows: FloatArray) -> float:
+    """The condition number whatever the units of the regressors."""
+    lengths = np.sqrt(np.square(rows).sum(axis=0))
+    if not lengths.all():
+        return np.inf
+    values = np.linalg.svd(rows / lengths, compute_uv=False)
+    return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
+
+
+def is_separated(outcome: FloatArray, rows: FloatArray, results: Any) -> bool:
+    """Whether some sum of regressors tells outcomes 0 and 1 apart, wholly or but for ties: then there are no
+    finite coefficients.
+
+    Konis 2007 (Linear programming algorithms for detecting separated data in binary logistic regression
+    models, section 4.3). Asked only where fitted probabilities are next to 0 or 1.
+
+    Parameters
+    ----------
+    outcome : array, shape (rows,)
+    rows : array, shape (rows, coefficients)
+    results : object
+        Of statsmodels.
+
+    Returns
+    -------
+    bool
+    """
+    if not np.isin(outcome, (0.0, 1.0)).all():
+        return False
+    chances = _asked(lambda: results.predict())
+    if chances is None or np.ndim(chances) != 1 or not ((chances > 0).all() and (chances < 1).all()):
+        is_near = chances is not None and np.ndim(chances) == 1
+    else:
+        is_near = bool((np.minimum(chances, 1.0 - chances) < 1e-6).any())
+    return is_near and _has_direction(outcome, rows)
+
+
+def _has_direction(outcome: FloatArray, rows: FloatArray) -> bool:
+    from scipy.optimize import linprog
+
+    lengths = np.sqrt(np.square(rows).sum(axis=0))
+    signed = rows / np.where(lengths > 0, lengths, 1.0) * (2.0 * outcome - 1.0)[:, np.newaxis]
+    found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1.0, 1.0))
+    return bool(found.status == 0 and -found.fun > 1e-8)
+
+
+def _line(value: object) -> str:
+    return " ".join(str(value).split())

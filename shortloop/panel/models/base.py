@@ -1,0 +1,127 @@
+"""What a model is: its settings, how statsmodels fits it to one group, and how compiled code fits many.
+
+A model is a module beside this one with one record in it. The record is read with every panel file, so
+nothing of size may be imported but within its functions.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from shortloop.settings.tagged import Tagged
+
+if TYPE_CHECKING:
+    from shortloop.panel.design import Design
+    from shortloop.panel.statistics import Statistics
+    from shortloop.types import FloatArray, IntArray
+
+__all__ = ["Covariance", "ModelSettings", "WithCovariance"]
+
+Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
+
+
+class ModelSettings(Tagged):
+    """A specification: a formula, and the model that is fitted with it."""
+
+    tag = "model"
+    formula: str = Field(
+        min_length=1,
+        description="as of R and formulaic, e.g. 'y ~ x + C(kind)'; without its left side for `outcomes`; "
+        "no default",
+    )
+    outcomes: tuple[str, ...] = Field(
+        (), description="left sides, each fitted in a job of its own; default: the one of the formula"
+    )
+    missing: Literal["drop", "raise"] = Field(
+        "drop",
+        description="what becomes of rows without a value: they are left out, or the group is not fitted; "
+        "default 'drop'",
+    )
+
+    def roles(self) -> dict[str, str]:
+        """Columns that the model needs beside the formula's.
+
+        Returns
+        -------
+        dict of str to str
+            The column of each role: ``"weights"``, ``"clusters"``.
+        """
+        return {}
+
+    def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
+        """Fit all groups by compiled code.
+
+        Parameters
+        ----------
+        design : Design
+            Rows of all groups.
+        starts : array of int64, shape (groups + 1,)
+            First row of each group, and the end of the last.
+        level : float
+            Of confidence intervals.
+
+        Returns
+        -------
+        Statistics or None
+            None if there is no compiled code for the model.
+        """
+        return None
+
+    def warm_up(self) -> None:
+        """Load the compiled code, so that processes forked later share it."""
+
+    @abstractmethod
+    def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
+        """Fit one group by statsmodels.
+
+        Parameters
+        ----------
+        outcome : array, shape (rows,)
+        rows : array, shape (rows, coefficients)
+            Regressors.
+        roles : dict of str to array
+            Values of each of `roles`.
+
+        Returns
+        -------
+        object
+            Results of statsmodels.
+        """
+
+
+class WithCovariance(ModelSettings):
+    """A model whose covariances may allow for errors that differ, or hang together."""
+
+    covariance: Covariance = Field(
+        "nonrobust",
+        description="covariance of the coefficients: nonrobust; HC0 to HC3: errors of different size; "
+        "cluster: errors that hang together; default 'nonrobust'",
+    )
+    clusters: str | None = Field(
+        None, description="for covariance 'cluster': column whose values make a cluster; no default"
+    )
+
+    def roles(self) -> dict[str, str]:
+        return {"clusters": self.clusters} if self.covariance == "cluster" and self.clusters else {}
+
+    def model_post_init(self, context: object, /) -> None:
+        if (self.covariance == "cluster") != (self.clusters is not None):
+            raise ValueError("clusters: the column is needed for covariance 'cluster', and only there")
+
+    def how(self, roles: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of ``fit`` of statsmodels.
+
+        Parameters
+        ----------
+        roles : dict of str to array
+            As of `fit_one`.
+
+        Returns
+        -------
+        dict
+        """
+        known = {"groups": roles["clusters"]} if self.covariance == "cluster" else None
+        return {"cov_type": self.covariance, "cov_kwds": known}

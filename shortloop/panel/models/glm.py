@@ -1,0 +1,48 @@
+"""Generalized linear models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from shortloop.panel.models.base import WithCovariance
+
+if TYPE_CHECKING:
+    from shortloop.types import FloatArray
+
+__all__ = ["Glm"]
+
+
+class Glm(WithCovariance):
+    """A generalized linear model by iteratively reweighted least squares."""
+
+    model: Literal["glm"] = Field(description="generalized linear model")
+    family: Literal["binomial", "poisson", "gamma", "gaussian"] = Field(
+        description="distribution of the outcome; no default"
+    )
+    link: Literal["logit", "probit", "cloglog", "log", "identity", "inverse_power", "sqrt"] | None = Field(
+        None, description="link between the mean and the sum of regressors; default: the family's own"
+    )
+
+    def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
+        from statsmodels.genmod import families
+        from statsmodels.genmod.generalized_linear_model import GLM
+
+        links = {
+            "logit": families.links.Logit,
+            "probit": families.links.Probit,
+            "cloglog": families.links.CLogLog,
+            "log": families.links.Log,
+            "identity": families.links.Identity,
+            "inverse_power": families.links.InversePower,
+            "sqrt": families.links.Sqrt,
+        }
+        known = {
+            "binomial": families.Binomial,
+            "poisson": families.Poisson,
+            "gamma": families.Gamma,
+            "gaussian": families.Gaussian,
+        }
+        family = known[self.family](None if self.link is None else links[self.link]())
+        return GLM(outcome, rows, family=family).fit(**self.how(roles))

@@ -1,0 +1,44 @@
+"""Logistic regression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from shortloop.panel.models.base import WithCovariance
+
+if TYPE_CHECKING:
+    from shortloop.panel.design import Design
+    from shortloop.panel.statistics import Statistics
+    from shortloop.types import FloatArray, IntArray
+
+__all__ = ["Logit", "warm_up"]
+
+
+def warm_up() -> None:
+    """Load what fits, so that jobs share it."""
+    from shortloop.panel.logit import warm_up as load
+
+    load()
+
+
+class Logit(WithCovariance):
+    """Logistic regression by Newton's method."""
+
+    model: Literal["logit"] = Field(description="logistic regression by Newton's method")
+
+    def warm_up(self) -> None:
+        warm_up()
+
+    def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
+        from shortloop.panel.logit import fit_logit
+
+        if self.covariance != "nonrobust":
+            return None
+        return fit_logit(design.columns, design.outcome, starts, level=level)
+
+    def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
+        from statsmodels.discrete.discrete_model import Logit as OfStatsmodels
+
+        return OfStatsmodels(outcome, rows).fit(disp=0, **self.how(roles))

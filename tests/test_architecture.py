@@ -38,7 +38,25 @@ EEG = (
     {"eeg.stages", "eeg.report", "eeg.pipeline"},
     {"eeg.analysis"},
 )
-LEVEL = {room: level for level, rooms in enumerate((*FRAME, *EEG)) for room in rooms}
+PANEL = (
+    {"panel.kernels", "panel.statistics", "panel.status"},
+    {"panel.data", "panel.formats"},
+    {"panel.design", "panel.least_squares", "panel.logit"},
+    {"panel.models"},
+    {"panel.general"},
+    {"panel.fit"},
+    {"panel.results", "panel.settings"},
+    {"panel.report", "panel.pipeline"},
+    {"panel.stages", "panel.deliver"},
+    {"panel.analysis"},
+)
+ANALYSES = {"eeg": EEG, "panel": PANEL}
+LEVEL = {
+    room: level
+    for analysis in ANALYSES.values()
+    for level, rooms in enumerate((*FRAME, *analysis))
+    for room in rooms
+}
 # Within jobs, from the bottom up, below what is not named: the store gives no reasons, and asks no server.
 JOBS = ({"project", "system_errors"}, {"keys"}, {"store"}, {"explain"}, {"exax"})
 LEVEL_IN_JOBS = {room: level for level, rooms in enumerate(JOBS) for room in rooms}
@@ -69,11 +87,11 @@ def room_of(module: str) -> str | None:
     parts = module.split(".")
     if parts[0] != "shortloop" or len(parts) < 2:
         return None
-    return ".".join(parts[1:3]) if parts[1] == "eeg" and len(parts) > 2 else parts[1]
+    return ".".join(parts[1:3]) if parts[1] in ANALYSES and len(parts) > 2 else parts[1]
 
 
 def test_every_room_has_its_place() -> None:
-    rooms = {room_of(module_of(file)) for file in MODULES} - {None, "__main__", "eeg"}
+    rooms = {room_of(module_of(file)) for file in MODULES} - {None, "__main__", *ANALYSES}
     assert rooms == set(LEVEL)
 
 
@@ -81,10 +99,8 @@ def test_every_room_has_its_place() -> None:
 def test_nothing_imports_upwards(file: Path) -> None:
     room = room_of(module_of(file))
     imported = {name for name in imports_of(file) if name.split(".")[0] in ("shortloop", "methods", "dev")}
-    if room in (
-        None,
-        "eeg",
-    ):  # the package itself looks its names up on first use, so that every room may import it
+    # The package itself looks its names up on first use, so that every room may import it.
+    if room is None or room in ANALYSES:
         assert imported == set()
     elif room == "__main__":
         assert {room_of(name) for name in imported} == {"cli"}
@@ -140,6 +156,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/jobs/exax/preload.py",
         "shortloop/jobs/notebook/building.py",
         "shortloop/jobs/signature.py",
+        "shortloop/panel/models/statsmodels.py",
         "shortloop/settings/tagged.py",
         "shortloop/worker/fields.py",
         "shortloop/worker/tables.py",

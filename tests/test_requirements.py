@@ -17,7 +17,9 @@ from shortloop.eeg.pipeline import LIBRARIES
 from shortloop.engines.registry import ENGINES
 from shortloop.engines.registry import LIBRARIES as ENGINE_LIBRARIES
 from shortloop.extras import REPORT_LIBRARIES
+from shortloop.panel.pipeline import LIBRARIES as PANEL_LIBRARIES
 
+ANALYSES = {"eeg", "panel"}
 # The last two come with those that they are a part of.
 DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
@@ -86,7 +88,7 @@ def imported_at_once(file: Path) -> Iterator[str]:
             yield node.module or ""
 
 
-@pytest.mark.parametrize("group", ["install_requires", "report", "tables", "eeg", *ENGINES, "dev"])
+@pytest.mark.parametrize("group", ["install_requires", "report", "tables", "eeg", "panel", *ENGINES, "dev"])
 def test_all_that_is_required_is_pinned(group: str) -> None:
     pins = requirements()
     wanted = required(group)
@@ -97,13 +99,13 @@ def test_all_that_is_required_is_pinned(group: str) -> None:
 
 def test_all_that_is_imported_is_required() -> None:
     imported = third_party(name for file in [*MODULES, *METHODS, *SCRIPTS] for name in imports_of(file))
-    assert {*map(distribution_of, imported)} - names("install_requires", "tables", "eeg", *ENGINES) == {
+    assert {*map(distribution_of, imported)} - names("install_requires", "eeg", "panel", *ENGINES) == {
         FOR_TYPES
     }
 
 
 def test_the_core_is_what_the_frame_imports() -> None:
-    frame = [file for file in MODULES if "eeg" not in file.relative_to(ROOT).parts]
+    frame = [file for file in MODULES if not ANALYSES & {*file.relative_to(ROOT).parts}]
     imported = third_party(name for file in frame for name in imports_of(file))
     extras = names("report", "tables", *ENGINES) | {"numba", FOR_TYPES}
     assert {*map(distribution_of, imported)} - extras == names("install_requires")
@@ -111,14 +113,15 @@ def test_the_core_is_what_the_frame_imports() -> None:
 
 @pytest.mark.parametrize("file", MODULES, ids=id_of)
 def test_the_frame_imports_extras_only_where_it_uses_them(file: Path) -> None:
-    if "eeg" in file.relative_to(ROOT).parts or id_of(file) in LOADED_WITH_LIBRARY:
+    if ANALYSES & {*file.relative_to(ROOT).parts} or id_of(file) in LOADED_WITH_LIBRARY:
         return
     imported = third_party(imported_at_once(file))
     assert {*map(distribution_of, imported)} - names("install_requires") == set()
 
 
 @pytest.mark.parametrize(
-    ("extra", "libraries"), [("report", REPORT_LIBRARIES), ("eeg", LIBRARIES), *ENGINE_LIBRARIES.items()]
+    ("extra", "libraries"),
+    [("report", REPORT_LIBRARIES), ("eeg", LIBRARIES), ("panel", PANEL_LIBRARIES), *ENGINE_LIBRARIES.items()],
 )
 def test_what_is_looked_for_is_what_an_extra_installs(extra: str, libraries: tuple[str, ...]) -> None:
     assert {*map(distribution_of, libraries)} == names(extra)

@@ -18,10 +18,12 @@ from house import METHODS, id_of
 from in_process import InProcess, compiled_by_units, cut_off_and_resumed, do_job, files_of, stage_of, unit_of
 from scipy.io import savemat
 
+from build_scripts.build_panel import pipeline as of_panel
 from build_scripts.build_pipeline import apply, make_features, permute, pipeline, train
 from dev.build_ridge import pipeline as ridge
 from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
+from shortloop.panel.pipeline import PanelRun, read_panel
 from shortloop.worker.fields import fields_of
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, costs_of, open_stage
@@ -67,6 +69,13 @@ power.study = "{participant}.mat"
 power.test = "{participant}.mat"
 """
 
+PANEL = """\
+name = "panel"
+input = {format = "simulated", groups = 30, rows = 90}
+groups = {by = ["group"], blocks = 1}
+models.plain = {model = "ols", formula = "y ~ x1 + x2 + C(visits > 2)", covariance = "HC3"}
+"""
+
 STUDIES = {
     "simulated": SIMULATED,
     "applied": APPLIED + POWER,
@@ -98,6 +107,11 @@ CASES = [
     ("bayes", "apply", "amplitude"),
     ("bayes", "retrain", "amplitude"),
     ("mat", "import_features", "power"),
+    ("panel", "import_panel", ""),
+    ("panel", "block", ""),
+    ("panel", "fit", ""),
+    ("panel", "results", ""),
+    ("panel", "panel_report", ""),
 ]
 OF_STAGES = [file for file in METHODS if "exax_method" in file.read_text(encoding="utf-8")]
 GROW = [case for case in CASES if case[1] in ("permute", "retrain")]
@@ -130,11 +144,21 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
             for kind, made in make_features(study).items():
                 models = train(study, "A", kind, made["A"])
                 permute(study, "A", kind, made["A"], models, apply(study, "A", kind, made["A"], models))
-        for job in run.jobs:
-            kind = str(run.tasks[job.job].options.get("kind", ""))
-            found.tasks.setdefault((name, job.stage, kind), run.tasks[job.job])
-            found.folders.setdefault((name, job.stage, kind), job.path)
+        _note(found, name, run)
+    folder = tmp_path_factory.mktemp("panel")
+    file = folder / "panel.toml"
+    file.write_text(PANEL, encoding="utf-8")
+    run = InProcess(folder)
+    of_panel(PanelRun(run, read_panel(file), file))
+    _note(found, "panel", run)
     return found
+
+
+def _note(found: Jobs, name: str, run: InProcess) -> None:
+    for job in run.jobs:
+        kind = str(run.tasks[job.job].options.get("kind", ""))
+        found.tasks.setdefault((name, job.stage, kind), run.tasks[job.job])
+        found.folders.setdefault((name, job.stage, kind), job.path)
 
 
 def _write_mat(file: Path) -> None:

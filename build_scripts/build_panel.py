@@ -1,0 +1,55 @@
+"""Regressions over groups: a panel to tables, one job per specification, outcome and block of groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shortloop.jobs.exax.client import Urd
+from shortloop.jobs.pipeline import Built
+from shortloop.panel.deliver import deliver
+from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.pipeline import PanelRun, import_panel, run_panel
+
+description = "regressions over groups: a panel to tables, for the panel that STUDY names"
+
+
+def main(urd: Urd) -> int:
+    return run_panel(urd, pipeline, deliver)
+
+
+def pipeline(run: PanelRun) -> Built:
+    panel = run.panel
+    imported = import_panel(run)
+    blocks = {
+        f"{number:03d}": run.build(
+            "block", partition=f"{number:03d}", number=number, blocks=panel.groups.blocks, panel=imported
+        )
+        for number in range(panel.groups.blocks)
+    }
+    results = [
+        fit(run, name, model, outcome, blocks)
+        for name, model in panel.models.items()
+        for outcome in model.outcomes or (None,)
+    ]
+    return run.build("panel_report", panel=panel.model_dump(mode="json"), results=results)
+
+
+def fit(
+    run: PanelRun, name: str, model: ModelSettings, outcome: str | None, blocks: dict[str, Built]
+) -> Built:
+    """One specification and outcome in all groups."""
+    asked: dict[str, Any] = {"specification": name, "outcome": outcome}
+    alone = model.model_copy(update={"outcomes": ()})  # a further outcome is none of this one's business
+    fits = [
+        run.build(
+            "fit",
+            partition=block,
+            **asked,
+            model=alone,
+            level=run.panel.inference.level,
+            block=job,
+            modules=model.modules(),
+        )
+        for block, job in blocks.items()
+    ]
+    return run.build("results", **asked, correction=run.panel.inference.correction, fits=fits)

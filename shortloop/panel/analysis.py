@@ -1,0 +1,80 @@
+"""What regressions over groups add to the ``shortloop`` command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from shortloop.cli.analyses import Analysis, Comparison, SettingsKind
+
+if TYPE_CHECKING:
+    from shortloop.panel.settings import Panel
+    from shortloop.worker.results import Result
+
+__all__ = ["ANALYSIS"]
+
+
+def compare(first: Result, second: Result) -> Comparison | None:
+    """Nothing beyond what is said of all jobs.
+
+    Parameters
+    ----------
+    first, second : Result
+        Jobs of one stage.
+
+    Returns
+    -------
+    None
+    """
+    return None
+
+
+def record() -> type[Panel]:
+    """The record of a panel file.
+
+    Returns
+    -------
+    type
+    """
+    from shortloop.panel.settings import Panel
+
+    return Panel
+
+
+def read(file: Path) -> Panel:
+    """Read a panel file.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+
+    Returns
+    -------
+    Panel
+    """
+    from shortloop.panel.pipeline import read_panel
+
+    return read_panel(file)
+
+
+def says(panel: Panel) -> str:
+    """What a panel asks for.
+
+    Parameters
+    ----------
+    panel : Panel
+        The panel.
+
+    Returns
+    -------
+    str
+        A line.
+    """
+    models = ", ".join(f"{name} ({model.model})" for name, model in panel.models.items())
+    return f"panel {panel.name}, a group for each {' and '.join(panel.groups.by)}, models {models}"
+
+
+ANALYSIS = Analysis(commands=typer.Typer(), compare=compare, settings=SettingsKind(record, read, says))

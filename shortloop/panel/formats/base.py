@@ -1,0 +1,87 @@
+"""What a source of panels is: its settings, and how it is read into a frame.
+
+A source is a module beside this one with one record in it. The record is read with every panel file, so
+nothing of size may be imported but within its functions.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from shortloop.settings.tagged import Tagged
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FileInput", "GeneratedInput", "PanelInput"]
+
+
+class PanelInput(Tagged):
+    """Where the rows are and how they are read: base of `FileInput` and `GeneratedInput`."""
+
+    tag = "format"
+    places: ClassVar[frozenset[str]] = frozenset()
+    """Fields that say where the rows are, and nothing of how they are read."""
+
+    def how_to_read(self) -> dict[str, Any]:
+        """All that decides what comes of a file, and not where it is: plain data, to be validated again.
+
+        Returns
+        -------
+        dict
+        """
+        return self.model_dump(mode="json", exclude=set(self.places))
+
+
+class FileInput(PanelInput):
+    """Rows in a file."""
+
+    places = frozenset({"file"})
+    file: str = Field(
+        "",
+        description="where it is, relative to the panel file; ${NAME=default} is expanded; no default",
+    )
+    columns: tuple[str, ...] = Field(
+        (), description="columns to read, those that make groups among them; default: all"
+    )
+
+    @abstractmethod
+    def read(self, file: Path) -> pd.DataFrame:
+        """Read it.
+
+        Parameters
+        ----------
+        file : Path
+            The file.
+
+        Returns
+        -------
+        DataFrame
+
+        Raises
+        ------
+        InputError
+            If it cannot be read as what it is said to be, or lacks a column.
+        """
+
+
+class GeneratedInput(PanelInput):
+    """Rows that are made, without a file."""
+
+    @abstractmethod
+    def generate(self, seed: int) -> pd.DataFrame:
+        """Make them.
+
+        Parameters
+        ----------
+        seed : int
+            Equal for equal rows.
+
+        Returns
+        -------
+        DataFrame
+        """

@@ -1,0 +1,35 @@
+"""Panels in Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from shortloop.errors import InputError
+from shortloop.panel.formats.base import FileInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ParquetInput"]
+
+
+class ParquetInput(FileInput):
+    """A Parquet file."""
+
+    format: Literal["parquet"] = Field(description="a Parquet file")
+
+    def read(self, file: Path) -> pd.DataFrame:
+        import pandas as pd
+
+        try:
+            return pd.read_parquet(file, columns=list(self.columns) or None)
+        except (ValueError, OSError, KeyError) as error:
+            raise InputError(
+                "the file cannot be read as Parquet",
+                file=file,
+                field="input",
+                found=" ".join(str(error).split()),
+            ) from None

@@ -1,0 +1,1 @@
+"""The report of a panel: figures, tables and the page around them."""

@@ -1,0 +1,147 @@
+"""What the report of a panel shows, gathered from its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shortloop.panel import status
+from shortloop.plain import Plain
+from shortloop.report.provenance import Source, source_of, thread_note, upstream
+from shortloop.types import FloatArray, IntArray
+from shortloop.worker.results import Result
+
+__all__ = ["Content", "Shown", "collect"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One specification and outcome.
+
+    Parameters
+    ----------
+    name : str
+        The specification, and the outcome if it has several.
+    formula : str
+        As it was fitted.
+    model : str
+        What was fitted.
+    names : tuple of str
+        Of the coefficients.
+    arrays : mapping of str to array
+        As of `shortloop.panel.results.Results`.
+    corrected : array, shape (groups, coefficients), or None
+        Corrected p; None: no correction was asked for.
+    counts : mapping of str to int
+        Groups of each status.
+    batched : int
+        Groups that compiled code fitted.
+    seconds : float
+        That the jobs took which fitted it.
+    sources : tuple of Source
+        Where the numbers come from.
+    """
+
+    name: str
+    formula: str
+    model: str
+    names: tuple[str, ...]
+    arrays: Mapping[str, FloatArray | IntArray]
+    corrected: FloatArray | None
+    counts: Mapping[str, int]
+    batched: int
+    seconds: float
+    sources: tuple[Source, ...]
+
+    @property
+    def fitted(self) -> np.ndarray:
+        """Which groups count."""
+        return np.asarray(self.arrays["status"]) == status.FITTED
+
+
+@dataclass(frozen=True)
+class Content:
+    """All of it.
+
+    Parameters
+    ----------
+    panel : mapping
+        Settings, plain data.
+    shown : tuple of Shown
+        Each specification and outcome.
+    notes : tuple of str
+        What was left out on the way.
+    versions : mapping of str to str
+        Of libraries.
+    thread_note : str
+        What was found of the number of threads.
+    """
+
+    panel: Mapping[str, Plain]
+    shown: tuple[Shown, ...]
+    notes: tuple[str, ...]
+    versions: Mapping[str, str]
+    thread_note: str
+
+
+def collect(results: Sequence[Result], panel: Mapping[str, Any]) -> Content:
+    """Gather it.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Jobs of the results stage.
+    panel : mapping
+        Settings, plain data.
+
+    Returns
+    -------
+    Content
+    """
+    chains = [list(upstream(result)) for result in results]
+    everything = {each.job: each for chain in chains for each in chain}
+    notes = [
+        note for each in everything.values() if each.stage == "import_panel" for note in each.facts["notes"]
+    ]
+    versions = {name: text for each in everything.values() for name, text in each.record["versions"].items()}
+    return Content(
+        panel,
+        tuple(_shown(result, chain) for result, chain in zip(results, chains, strict=True)),
+        tuple(notes),
+        versions,
+        thread_note(everything.values()),
+    )
+
+
+def _shown(result: Result, chain: Sequence[Result]) -> Shown:
+    fits = [each for each in chain if each.stage == "fit"]
+    model = fits[0].options["model"]
+    assert isinstance(model, dict)
+    outcome = result.facts["outcome"]
+    formula = str(model["formula"])
+    names = tuple(result.facts["names"])
+    table: Any = result.tables["coefficients"]
+    corrected = table.get("pvalues_corrected")
+    shape = (len(result.facts["keys"]), len(names))
+    return Shown(
+        name=" ".join(filter(None, (result.facts["specification"], outcome))),
+        formula=formula if outcome is None else f"{outcome} ~ {formula.replace('~', '').strip()}",
+        model=str(model["model"]),
+        names=names,
+        arrays=result.arrays,
+        corrected=None if corrected is None else np.asarray(corrected, np.float64).reshape(shape),
+        counts=result.facts["statuses"],
+        batched=result.facts["batched"],
+        seconds=sum(each.seconds for each in fits),
+        sources=tuple(source_of(each, _sibling(each)) for each in reversed(chain)),
+    )
+
+
+def _sibling(result: Result) -> str:
+    if result.stage not in ("fit", "results"):
+        return ""
+    options = result.options
+    return " ".join(str(each) for each in (options["specification"], options["outcome"]) if each)

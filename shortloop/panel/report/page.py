@@ -1,0 +1,209 @@
+"""The page of a panel's report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shortloop.panel.report.content import Content, Shown
+from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
+from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, slug, write
+from shortloop.report.provenance import provenance_rows
+from shortloop.report.style import save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Drawing", "drawings", "sentences", "write_page"]
+
+ALPHA = 0.05
+
+
+class Drawing(NamedTuple):
+    """A figure to be drawn.
+
+    Parameters
+    ----------
+    name : str
+        Its file name without ending.
+    shown : Shown
+        What it shows.
+    draw : callable
+        Draws it.
+    title, caption, alt : str
+        What the page says of it.
+    """
+
+    name: str
+    shown: Shown
+    draw: Callable[[Shown], Figure]
+    title: str
+    caption: str
+    alt: str
+
+    def save(self, folder: Path) -> list[Path]:
+        """Draw it, as PNG and PDF."""
+        return save(self.draw(self.shown), folder, self.name)
+
+
+def drawings(content: Content) -> list[Drawing]:
+    """The figures of the page.
+
+    Parameters
+    ----------
+    content : Content
+        What it shows.
+
+    Returns
+    -------
+    list of Drawing
+    """
+    found = []
+    for shown in content.shown:
+        if not shown.names:
+            continue
+        found.append(
+            Drawing(
+                f"{slug(shown.name)}-coefficients",
+                shown,
+                coefficients_figure,
+                "Coefficients over groups",
+                "Estimate of each group, from the smallest to the largest, with its confidence interval; the "
+                "dashed line is the median.",
+                f"Sorted estimates of {', '.join(shown.names)}.",
+            )
+        )
+        found.append(
+            Drawing(
+                f"{slug(shown.name)}-p",
+                shown,
+                pvalues_figure,
+                "p over groups",
+                "How many groups have a p in each twentieth. The dotted line is how many there would be on "
+                "average if no group had an effect. Not corrected.",
+                f"Histograms of p of {', '.join(shown.names)}.",
+            )
+        )
+    return found
+
+
+def sentences(shown: Shown) -> tuple[str, ...]:
+    """What was found.
+
+    Parameters
+    ----------
+    shown : Shown
+        One specification and outcome.
+
+    Returns
+    -------
+    tuple of str
+    """
+    groups = sum(shown.counts.values())
+    fitted = int(shown.fitted.sum())
+    said = [
+        f"{shown.formula} ({shown.model}): {fitted} of {groups} groups fitted, "
+        f"{shown.batched} by compiled code."
+    ]
+    failed = [f"{count} {name}" for name, count in shown.counts.items() if name != "fitted"]
+    if failed:
+        said.append(f"Not to be relied on: {', '.join(failed)}.")
+    return tuple(said)
+
+
+def write_page(content: Content, folder: Path) -> Path:
+    """Write the page, once its figures are drawn.
+
+    Parameters
+    ----------
+    content : Content
+        What it shows.
+    folder : Path
+        Of the report.
+
+    Returns
+    -------
+    Path
+    """
+    numbered = {drawing.name: number for number, drawing in enumerate(drawings(content), 1)}
+    sections = []
+    for shown in content.shown:
+        provenance = provenance_rows(shown.sources)
+        figures = tuple(
+            PageFigure(each.name, numbered[each.name], each.title, each.caption, each.alt, provenance)
+            for each in drawings(content)
+            if each.shown is shown
+        )
+        sections.append(
+            PageSection(
+                slug(shown.name),
+                shown.name,
+                sentences(shown),
+                figures,
+                (_coefficients(shown), _statuses(shown)),
+            )
+        )
+    names = ", ".join(shown.name for shown in content.shown)
+    return write(
+        Page(
+            kind="Regressions over groups",
+            title=str(content.panel["name"]),
+            overview=f"Specifications: {names}.",
+            sections=tuple(sections),
+            limits=content.notes,
+            settings=content.panel,
+            versions=content.versions,
+            thread_note=content.thread_note,
+        ),
+        folder,
+    )
+
+
+def _coefficients(shown: Shown) -> PageTable:
+    columns = ["median", "quartiles", f"p < {ALPHA}"]
+    if shown.corrected is not None:
+        columns.append("corrected")
+    rows = []
+    for j, name in enumerate(shown.names):
+        params = np.asarray(shown.arrays["params"])[shown.fitted, j]
+        params = params[np.isfinite(params)]
+        if not len(params):
+            rows.append(TableRow(name, ("–",) * len(columns)))
+            continue
+        low, middle, high = np.quantile(params, [0.25, 0.5, 0.75])
+        cells = [
+            f"{middle:.4g}",
+            f"{low:.4g} to {high:.4g}",
+            _share(np.asarray(shown.arrays["pvalues"])[:, j], shown),
+        ]
+        if shown.corrected is not None:
+            cells.append(_share(shown.corrected[:, j], shown))
+        rows.append(TableRow(name, tuple(cells)))
+    return PageTable(
+        "Coefficients",
+        "Over all groups that were fitted; how many of them have a small p, as it is and corrected for "
+        "their number.",
+        "coefficient",
+        tuple(columns),
+        tuple(rows),
+    )
+
+
+def _share(pvalues: np.ndarray, shown: Shown) -> str:
+    tested = pvalues[shown.fitted & np.isfinite(pvalues)]
+    return f"{int((tested < ALPHA).sum())} of {len(tested)}"
+
+
+def _statuses(shown: Shown) -> PageTable:
+    rows = [TableRow(name, (str(count),)) for name, count in shown.counts.items()]
+    rows.append(TableRow("all", (str(sum(shown.counts.values())),), total=True))
+    return PageTable(
+        "What became of the fits",
+        f"The jobs that fitted them took {shown.seconds:.1f} s.",
+        "status",
+        ("groups",),
+        tuple(rows),
+    )

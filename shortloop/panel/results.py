@@ -1,0 +1,170 @@
+"""Fits of all groups, as tables: one row a coefficient, and one row a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortloop.panel import status
+from shortloop.panel.statistics import COEFFICIENTS, FITS
+from shortloop.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Results", "corrected", "merged"]
+
+
+@dataclass(frozen=True)
+class Results:
+    """One specification and outcome in all groups.
+
+    Parameters
+    ----------
+    by : tuple of str
+        Columns whose values make a group.
+    keys : list of tuple of str
+        These values, of each group.
+    names : tuple of str
+        Of the coefficients.
+    arrays : mapping of str to array
+        By the names of `Statistics`, and "status" and "path".
+    said : list of str
+        What there is to say of each group.
+    """
+
+    by: tuple[str, ...]
+    keys: Sequence[tuple[str, ...]]
+    names: tuple[str, ...]
+    arrays: Mapping[str, FloatArray | IntArray]
+    said: Sequence[str]
+
+    def coefficients(self, correction: str) -> pd.DataFrame:
+        """A row for each coefficient of each group.
+
+        Parameters
+        ----------
+        correction : {"none", "holm", "fdr_bh"}
+            For the many tests of one coefficient.
+
+        Returns
+        -------
+        DataFrame
+            Columns that make groups, ``term``, those of `Statistics`, and ``pvalues_corrected``.
+        """
+        import pandas as pd
+
+        groups, terms = len(self.keys), len(self.names)
+        found: dict[str, object] = {
+            name: np.repeat(np.array([key[i] for key in self.keys], object), terms)
+            for i, name in enumerate(self.by)
+        }
+        found["term"] = np.tile(np.array(self.names, object), groups)
+        for name in COEFFICIENTS:
+            found[name] = np.asarray(self.arrays[name]).reshape(-1)
+        if correction != "none":
+            fitted = np.asarray(self.arrays["status"]) == status.FITTED
+            found["pvalues_corrected"] = corrected(
+                np.asarray(self.arrays["pvalues"]), fitted, correction
+            ).reshape(-1)
+        return pd.DataFrame(found)
+
+    def fits(self) -> pd.DataFrame:
+        """A row for each group.
+
+        Returns
+        -------
+        DataFrame
+            Columns that make groups, ``status``, ``path``, those of `Statistics`, and ``said``.
+        """
+        import pandas as pd
+
+        found: dict[str, object] = {name: [key[i] for key in self.keys] for i, name in enumerate(self.by)}
+        found["status"] = [status.STATUSES[each] for each in np.asarray(self.arrays["status"])]
+        found["path"] = [status.PATHS[each] for each in np.asarray(self.arrays["path"])]
+        for name in FITS:
+            found[name] = np.asarray(self.arrays[name])
+        found["said"] = list(self.said)
+        return pd.DataFrame(found)
+
+
+def merged(parts: Sequence[Results]) -> Results:
+    """Put blocks together.
+
+    Parameters
+    ----------
+    parts : sequence of Results
+        Of one specification and outcome.
+
+    Returns
+    -------
+    Results
+        Groups are in the order of what makes them, numbers by size.
+    """
+    parts = [part for part in parts if part.keys]
+    names: list[str] = []
+    for part in parts:  # they differ where a text is in groups of one block only
+        names += [name for name in part.names if name not in names]
+    keys = [key for part in parts for key in part.keys]
+    order = _order(keys)
+    arrays = {}
+    for name in (*COEFFICIENTS, *FITS, "status", "path"):
+        if name in COEFFICIENTS:
+            whole = np.full((len(keys), len(names)), np.nan)
+            first = 0
+            for part in parts:
+                into = whole[first : first + len(part.keys)]
+                into[:, [names.index(each) for each in part.names]] = part.arrays[name]
+                first += len(part.keys)
+        else:
+            whole = np.concatenate([part.arrays[name] for part in parts] or [np.zeros(0, np.int8)])
+        arrays[name] = whole[order]
+    said = [text for part in parts for text in part.said]
+    by = parts[0].by if parts else ()
+    return Results(by, [keys[i] for i in order], tuple(names), arrays, [said[i] for i in order])
+
+
+def corrected(pvalues: FloatArray, fitted: np.ndarray, correction: str) -> FloatArray:
+    """p of each coefficient, corrected for all groups that were fitted.
+
+    Parameters
+    ----------
+    pvalues : array, shape (groups, coefficients)
+        Of each test.
+    fitted : array of bool, shape (groups,)
+        Which of them count.
+    correction : {"holm", "fdr_bh"}
+        As of ``statsmodels.stats.multitest.multipletests``.
+
+    Returns
+    -------
+    array, shape (groups, coefficients)
+        NaN of those that do not count.
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    found = np.full(pvalues.shape, np.nan)
+    for j in range(pvalues.shape[1]):
+        tested = fitted & np.isfinite(pvalues[:, j])
+        if tested.any():
+            found[tested, j] = multipletests(pvalues[tested, j], method=correction)[1]
+    return found
+
+
+def _order(keys: Sequence[tuple[str, ...]]) -> list[int]:
+    """By what makes groups, column by column; a column of numbers by size."""
+
+    def sorter(column: int) -> dict[str, float | str]:
+        texts = {key[column] for key in keys}
+        try:
+            return {text: float(text) for text in texts}
+        except ValueError:
+            return {text: text for text in texts}
+
+    places = [sorter(i) for i in range(len(keys[0]))] if keys else []
+    return sorted(
+        range(len(keys)), key=lambda g: tuple(place[key] for place, key in zip(places, keys[g], strict=True))
+    )

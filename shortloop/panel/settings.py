@@ -1,0 +1,58 @@
+"""The record that a panel file is read into. Fields say unit and default."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from shortloop.panel.formats.registry import AnyInput
+from shortloop.panel.models.registry import AnyModel
+from shortloop.settings.base import Name, Settings
+
+__all__ = ["GroupSettings", "InferenceSettings", "Panel"]
+
+
+class GroupSettings(Settings):
+    """What makes a group."""
+
+    by: tuple[str, ...] = Field(min_length=1, description="columns whose values make a group; no default")
+    blocks: int = Field(
+        8,
+        ge=1,
+        le=1000,
+        description="parts that groups are dealt to, by their names; a change of a group fits its part "
+        "again; default 8",
+    )
+
+
+class InferenceSettings(Settings):
+    """Tests and intervals."""
+
+    level: float = Field(0.95, gt=0, lt=1, description="of confidence intervals; default 0.95")
+    correction: Literal["none", "holm", "fdr_bh"] = Field(
+        "fdr_bh",
+        description="for the many tests of one coefficient over groups: holm, or fdr_bh (Benjamini and "
+        "Hochberg); default 'fdr_bh'",
+    )
+
+
+class Panel(Settings):
+    """One panel: everything that decides what is computed."""
+
+    name: Name = Field(description="name of the panel and of its folder of results; no default")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of the simulation; default 0")
+    input: AnyInput = Field(description="format of the rows and where they are; no default")
+    groups: GroupSettings = Field(description="what makes a group; no default")
+    models: dict[Name, AnyModel] = Field(
+        min_length=1, description="specifications, each by a name; no default"
+    )
+    inference: InferenceSettings = Field(InferenceSettings(), description="tests and intervals")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Panel:
+        for name, model in self.models.items():
+            twice = sorted({each for each in model.outcomes if model.outcomes.count(each) > 1})
+            if twice:
+                raise ValueError(f"models.{name}.outcomes: {', '.join(twice)} named twice")
+        return self

@@ -1,0 +1,108 @@
+"""One specification and outcome in every group of a block."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from shortloop.panel.models.base import ModelSettings
+
+__all__ = ["Fit"]
+
+LEAST, MOST, UNITS = 1000, 25_000, 32
+"""Rows of a unit, about; and how many units there are to be, within that."""
+
+
+class Fit(Stage):
+    """Fit: one specification and outcome in every group of a block."""
+
+    siblings = ("specification", "outcome")
+    specification: str
+    outcome: str | None  # None: that of the formula
+    model: ModelSettings
+    level: float  # of confidence intervals
+    block: Job
+
+    def open(self) -> None:
+        """Evaluate the formula, and share the groups out."""
+        import numpy as np
+
+        from shortloop.panel.design import Equation
+        from shortloop.panel.fit import Fitter
+        from shortloop.panel.stages.panel_files import load_columns
+
+        where = f"models.{self.specification}.formula"
+        equation = Equation(self.model.formula, self.outcome, where)
+        columns = load_columns(self.block)
+        starts = np.asarray(self.block.arrays["starts"])
+        self._groups = len(starts) - 1
+        self._parts: list[slice] = []
+        if self._groups:
+            self._fitter = Fitter(self.model, equation, columns, starts, self.level)
+            self.model.warm_up()
+            rows, first = min(max(int(starts[-1]) // UNITS, LEAST), MOST), 0
+            for g in range(self._groups):
+                if starts[g + 1] - starts[first] >= rows or g == self._groups - 1:
+                    self._parts.append(slice(first, g + 1))
+                    first = g + 1
+
+    def units(self) -> list[float]:
+        """Some groups each."""
+        return [float(part.stop - part.start) for part in self._parts]
+
+    def index(self, unit: int) -> slice:
+        """Its groups."""
+        return self._parts[unit]
+
+    def outputs(self) -> dict[str, Out]:
+        """What is known of each fit."""
+        from shortloop.panel.statistics import COEFFICIENTS, FITS
+
+        if not self._parts:
+            return {}
+        groups, names = self._groups, len(self._fitter.names)
+        outs = {
+            name: Out((groups, names), "f8", "groups × coefficients", said)
+            for name, said in COEFFICIENTS.items()
+        }
+        outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}
+        outs["status"] = Out((groups,), "i1", "groups", "what became of the fit, see the facts")
+        outs["path"] = Out((groups,), "i1", "groups", "which code fitted it, see the facts")
+        return outs
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray | bytes]:
+        """Fit some groups."""
+        part = self._parts[unit]
+        fits = self._fitter.fit(part.start, part.stop)
+        found: dict[str, Any] = {
+            name: getattr(fits.statistics, name) for name in self.outputs() if name not in ("status", "path")
+        }
+        said = json.dumps(fits.said, sort_keys=True).encode()
+        return {**found, "status": fits.status, "path": fits.path, f"said/{part.start}.json": said}
+
+    def unit_name(self, unit: int) -> str:
+        """Its first and last group."""
+        keys = self.block.facts["keys"][self._parts[unit]]
+        return f"groups {' '.join(keys[0])} to {' '.join(keys[-1])}"
+
+    def finish(self, out: Outputs) -> Finished:
+        """What coefficients are called, and what numbers mean."""
+        from shortloop.panel.status import PATHS, STATUSES
+
+        names = list(self._fitter.names) if self._parts else []
+        return Finished(
+            {
+                "names": names,
+                "keys": self.block.facts["keys"],
+                "by": self.block.facts["by"],
+                "statuses": list(STATUSES),
+                "paths": list(PATHS),
+            }
+        )

@@ -1,0 +1,45 @@
+"""A file of rows to columns, with the rows of each group one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import File, Finished, Outputs, Stage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ImportPanel"]
+
+
+class ImportPanel(Stage):
+    """Import: a file of rows to columns, group by group."""
+
+    settings: dict[str, object]  # of the format; where the file is is no part of it
+    file: File | None
+    by: list[str]
+    blocks: int
+    seed: int  # of a simulated panel
+
+    def finish(self, out: Outputs) -> Finished:
+        """Read, and put rows of one group together."""
+        from shortloop.panel.data import from_frame
+        from shortloop.panel.stages.panel_files import column_facts, column_values
+
+        panel = from_frame(self._read(), self.by, self.blocks)
+        facts = column_facts(panel.columns, panel.by, panel.keys)
+        source = None if self.file is None else {"name": self.file.path.name, "content": self.file.content}
+        return Finished(
+            {**facts, "rows": int(panel.starts[-1]), "notes": list(panel.notes), "file": source},
+            column_values(panel.columns, panel.starts),
+        )
+
+    def _read(self) -> pd.DataFrame:
+        from shortloop.panel.formats.base import FileInput, GeneratedInput, PanelInput
+
+        settings = PanelInput.model_validate(self.settings)
+        if isinstance(settings, GeneratedInput):
+            return settings.generate(self.seed)
+        assert isinstance(settings, FileInput)
+        assert self.file is not None
+        return settings.read(self.file.path)

@@ -1,0 +1,112 @@
+"""How columns of a panel lie in the files of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from shortloop.panel.data import Column
+from shortloop.worker.stage import Values
+
+if TYPE_CHECKING:
+    from shortloop.plain import Plain
+    from shortloop.types import IntArray
+    from shortloop.worker.stage import Job
+
+__all__ = ["column_facts", "column_values", "load_columns", "load_keys"]
+
+
+def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, Values]:
+    """Arrays of columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        By name.
+    starts : array of int, shape (groups + 1,)
+        First row of each group, and the end of the last.
+
+    Returns
+    -------
+    dict of str to Values
+        Columns are called by numbers, as names may be no names of files.
+    """
+    found = {
+        _array(number): Values(
+            column.values,
+            "rows",
+            f"column {name}" if column.levels is None else f"column {name}: which text; -1: none",
+        )
+        for number, (name, column) in enumerate(columns.items())
+    }
+    return {
+        "starts": Values(starts, "groups + 1", "first row of each group, and the end of the last"),
+        **found,
+    }
+
+
+def column_facts(
+    columns: Mapping[str, Column], by: Sequence[str], keys: Sequence[Sequence[str]]
+) -> dict[str, Plain]:
+    """What columns and groups are called.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        By name.
+    by : sequence of str
+        Columns whose values make a group.
+    keys : sequence of sequence of str
+        These values, of each group.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "columns": [
+            {"name": name, "levels": None if column.levels is None else list(column.levels)}
+            for name, column in columns.items()
+        ],
+        "by": list(by),
+        "keys": [list(key) for key in keys],
+    }
+
+
+def load_columns(job: Job) -> dict[str, Column]:
+    """Columns of a job, as memory maps.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+
+    Returns
+    -------
+    dict of str to Column
+    """
+    return {
+        each["name"]: Column(
+            job.arrays[_array(number)], None if each["levels"] is None else tuple(each["levels"])
+        )
+        for number, each in enumerate(job.facts["columns"])
+    }
+
+
+def load_keys(job: Job) -> list[tuple[str, ...]]:
+    """What makes each group.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+
+    Returns
+    -------
+    list of tuple of str
+    """
+    return [tuple(key) for key in job.facts["keys"]]
+
+
+def _array(number: int) -> str:
+    return f"column_{number:04d}"

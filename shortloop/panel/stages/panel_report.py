@@ -1,0 +1,63 @@
+"""Tables of all specifications to figures and a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Job, Outputs, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["PanelReport"]
+
+
+class PanelReport(Stage):
+    """Report: figures and a self-contained page with the provenance of each."""
+
+    panel: dict[str, object]  # the settings, as the page shows them
+    results: list[Job]  # of each specification and outcome
+
+    def open(self) -> None:
+        """Gather what the figures show."""
+        import matplotlib.backends.backend_agg
+        import matplotlib.backends.backend_pdf  # noqa: F401  imported once, shared by forks
+
+        from shortloop.panel.report.content import collect
+        from shortloop.panel.report.page import drawings
+
+        self._content = collect(self.results, self.panel)
+        self._drawings = drawings(self._content)
+
+    def units(self) -> int:
+        """The figures."""
+        return len(self._drawings)
+
+    def compute(self, unit: int) -> Mapping[str, bytes]:
+        """Draw one figure."""
+        from pathlib import Path
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory() as folder:
+            files = self._drawings[unit].save(Path(folder))
+            return {f"figures/{file.name}": file.read_bytes() for file in files}
+
+    def finish(self, out: Outputs) -> Finished:
+        """The page, and what was found as plain data."""
+        import json
+        from pathlib import Path
+
+        from shortloop.panel.report.page import sentences, write_page
+        from shortloop.report.page import slug
+
+        findings = [
+            {"name": shown.name, "folder": slug(shown.name), "says": list(sentences(shown))}
+            for shown in self._content.shown
+        ]
+        return Finished(
+            {"panel": self._content.panel},
+            files={
+                "report.html": write_page(self._content, Path()).read_bytes(),
+                "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
+            },
+        )

@@ -1,0 +1,73 @@
+"""Fits of all blocks to tables of one specification and outcome."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from shortloop.panel.results import Results as Found
+
+__all__ = ["Results"]
+
+
+class Results(Stage):
+    """Results: fits of all blocks to tables."""
+
+    siblings = ("specification", "outcome")
+    specification: str
+    outcome: str | None
+    correction: str
+    fits: list[Job]  # of each block
+
+    def finish(self, out: Outputs) -> Finished:
+        """Put the blocks together, and correct for the many tests."""
+        import numpy as np
+
+        from shortloop.panel.results import merged
+        from shortloop.panel.status import STATUSES
+
+        found = merged([_results(job) for job in self.fits])
+        coefficients, fits = found.coefficients(self.correction), found.fits()
+        counts = np.bincount(np.asarray(found.arrays["status"], int), minlength=len(STATUSES))
+        batched = int((np.asarray(found.arrays["path"]) == 0).sum())
+        arrays = {
+            name: Values(
+                values,
+                "groups × coefficients" if values.ndim == 2 else "groups",
+                "as of the fits of the blocks",
+            )
+            for name, values in found.arrays.items()
+        }
+        return Finished(
+            {
+                "specification": self.specification,
+                "outcome": self.outcome,
+                "names": list(found.names),
+                "by": list(found.by),
+                "keys": [list(key) for key in found.keys],
+                "statuses": {name: int(count) for name, count in zip(STATUSES, counts, strict=True) if count},
+                "batched": batched,
+            },
+            arrays,
+            files={
+                "coefficients.csv": coefficients.to_csv(index=False).encode(),
+                "fits.csv": fits.to_csv(index=False).encode(),
+            },
+            tables={"coefficients": coefficients, "fits": fits},
+        )
+
+
+def _results(job: Job) -> Found:
+    from shortloop.panel.results import Results as Found
+
+    keys = [tuple(key) for key in job.facts["keys"]]
+    said = [""] * len(keys)
+    for name in job.files:
+        if name.startswith("said/"):
+            for group, texts in json.loads((job.path / name).read_text(encoding="utf-8")).items():
+                said[int(group)] = "; ".join(texts)
+    arrays = {name: job.arrays[name] for name in job.arrays}
+    return Found(tuple(job.facts["by"]), keys, tuple(job.facts["names"]), arrays, said)

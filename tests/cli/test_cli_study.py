@@ -1,0 +1,29 @@
+"""`shortloop study` is for the settings of every analysis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_line import ROOT, assert_one_message, shortloop
+
+PANEL = ROOT / "shortloop/panel/default.toml"
+STUDY = ROOT / "shortloop/eeg/study/default.toml"
+
+
+def test_fields_are_those_of_the_analysis_that_is_named(tmp_path: Path) -> None:
+    said = shortloop(tmp_path, "study", "--panel").stdout
+    assert "groups.blocks" in said
+    assert "models[ols].formula" in said
+    assert "participants" not in said
+    assert "participants" in shortloop(tmp_path, "study", "--eeg").stdout
+
+
+def test_a_file_is_taken_for_what_it_looks_like(tmp_path: Path) -> None:
+    assert "models plain (ols)" in shortloop(tmp_path, "study", str(PANEL)).stdout
+    assert "8 participants" in shortloop(tmp_path, "study", str(STUDY)).stdout
+    assert "models plain (ols)" in shortloop(tmp_path, "study", "--panel", str(PANEL)).stdout
+    assert_one_message(shortloop(tmp_path, "study", str(PANEL), "--eeg"), "default.toml", "lacks a key")
+
+
+def test_an_analysis_that_is_not_there(tmp_path: Path) -> None:
+    assert_one_message(shortloop(tmp_path, "study", "--no-such"), "one analysis", "--eeg, --panel")

@@ -1,0 +1,161 @@
+"""A panel from a file to tables and a report, and what runs again after a change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+from live_project import LiveProject, served
+
+from shortloop.panel.data import block_of
+
+pytestmark = pytest.mark.live
+
+PANEL = """\
+name = "firms"
+
+[input]
+format = "csv"
+file = "firms.csv"
+
+[groups]
+by = ["firm"]
+blocks = 3
+
+[models.plain]
+model = "ols"
+formula = "~ value + capital"
+outcomes = ["invest"]
+covariance = "HC1"
+"""
+BLOCKS = 3
+
+
+class PanelProject(LiveProject):
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(STUDY=str(self.folder / "panel.toml"), **more)
+
+    def write(self, text: str) -> None:
+        (self.folder / "panel.toml").write_text(text, encoding="utf-8")
+
+    def built(self) -> Counter[str]:
+        """How many jobs of each stage a run has built."""
+        done = self.ax("run", "build_panel")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return Counter(re.findall(r"\] built (\S+) ", done.stdout))
+
+    def table(self, name: str, of: str = "plain-invest") -> pd.DataFrame:
+        return pd.read_parquet(self.folder / "results/firms/tables" / of / f"{name}.parquet")
+
+
+def firms() -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"firm": rng.permutation(np.repeat([f"F{n:02d}" for n in range(12)], 30))})
+    frame["value"], frame["capital"] = rng.standard_normal((2, len(frame)))
+    frame["invest"] = 1 + 2 * frame["value"] - frame["capital"] + rng.standard_normal(len(frame))
+    frame["profit"] = frame["value"] + rng.standard_normal(len(frame))
+    frame.loc[frame["firm"] == "F05", "capital"] = frame["value"]
+    frame.loc[frame.index[frame["firm"] == "F07"][:4], "invest"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[PanelProject]:
+    with served(PanelProject) as made:
+        firms().to_csv(made.folder / "firms.csv", index=False)
+        made.write(PANEL)
+        yield made
+
+
+def test_tables_are_what_statsmodels_says(project: PanelProject) -> None:
+    smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
+    assert project.built() == {
+        "import_panel": 1,
+        "block": BLOCKS,
+        "fit": BLOCKS,
+        "results": 1,
+        "panel_report": 1,
+    }
+    coefficients, fits = project.table("coefficients"), project.table("fits").set_index("firm")
+    assert fits["status"].to_dict() == {f"F{n:02d}": "singular" if n == 5 else "fitted" for n in range(12)}
+    assert fits["path"].to_dict() == {f"F{n:02d}": "statsmodels" if n == 5 else "batched" for n in range(12)}
+    assert "a regressor is a sum of others" in str(fits.loc["F05", "said"])
+    assert fits.loc["F07", "nobs"] == 26
+    for firm, part in firms().groupby("firm"):
+        theirs = smf.ols("invest ~ value + capital", part).fit(cov_type="HC1")
+        mine = coefficients[coefficients["firm"] == firm].set_index("term")
+        np.testing.assert_allclose(mine["params"], theirs.params, rtol=1e-9)
+        np.testing.assert_allclose(mine["bse"], theirs.bse, rtol=1e-9)
+        np.testing.assert_allclose(mine["pvalues"], theirs.pvalues, rtol=1e-6, atol=1e-12)
+    assert coefficients["firm"].is_monotonic_increasing
+    text = pd.read_csv(project.folder / "results/firms/tables/plain-invest/coefficients.csv")
+    pd.testing.assert_frame_equal(text, coefficients, check_dtype=False)
+    page = (project.folder / "results/firms/report.html").read_text(encoding="utf-8")
+    assert "11 of 12 groups fitted" in page
+    assert "1 singular" in page
+
+
+def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
+    project.built()
+    assert project.built() == {}
+    project.write(PANEL.replace('["invest"]', '["invest", "profit"]'))
+    assert project.built() == {"fit": BLOCKS, "results": 1, "panel_report": 1}
+    more = '\n[models.robust]\nmodel = "rlm"\nformula = "invest ~ value"\n'
+    project.write(PANEL + more)
+    assert project.built() == {"fit": BLOCKS, "results": 1, "panel_report": 1}
+    project.write(PANEL)
+    assert project.built() == {}
+
+    before = project.table("coefficients")
+    frame = firms()
+    frame.loc[frame.index[frame["firm"] == "F03"][0], "invest"] += 1.0
+    frame.to_csv(project.folder / "firms.csv", index=False)
+    assert project.built() == {"import_panel": 1, "block": BLOCKS, "fit": 1, "results": 1, "panel_report": 1}
+    after = project.table("coefficients")
+    changed = before["firm"][(before["params"] != after["params"]).to_numpy()]
+    assert set(changed) == {"F03"}
+    with_another = pd.concat([frame, frame[frame["firm"] == "F01"].assign(firm="F99")])
+    with_another.to_csv(project.folder / "firms.csv", index=False)
+    assert project.built()["fit"] == 1
+    assert block_of(("F99",), BLOCKS) in range(BLOCKS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('file = "firms.csv"', 'file = "no_such.csv"', ("no_such.csv",)),
+        ('by = ["firm"]', 'by = ["company"]', ("groups.by", "company", "firm, value, capital")),
+        ("~ value + capital", "~ value + capita", ("models.plain.formula", "capita", "no such column")),
+        ("~ value + capital", "~ value +* capital", ("models.plain.formula", "no formula")),
+        ('"HC1"', '"HC9"', ("panel.toml", "models.plain", "HC9")),
+        ('"HC1"', '"cluster"', ("panel.toml", "clusters")),
+    ],
+)
+def test_what_is_wrong_is_named(project: PanelProject, old: str, new: str, words: tuple[str, ...]) -> None:
+    project.write(PANEL.replace(old, new))
+    done = project.ax("run", "build_panel")
+    project.write(PANEL)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr + done.stdout
+    for word in words:
+        assert word in done.stderr + done.stdout, done.stderr + done.stdout
+
+
+def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> None:
+    project.built()
+    summary = json.loads((project.folder / "results/firms/summary.json").read_text(encoding="utf-8"))
+    assert {job["stage"] for job in summary["jobs"]} == {
+        "import_panel",
+        "block",
+        "fit",
+        "results",
+        "panel_report",
+    }
+    assert summary["findings"][0]["says"][0].startswith("invest ~ value + capital (ols)")
+    done = project.shortloop("show", summary["jobs"][-1]["job"])
+    assert done.returncode == 0, done.stderr

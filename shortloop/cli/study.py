@@ -56,7 +56,9 @@ def kind_of(
 
 def _keys(file: Path | None) -> set[str]:
     try:
-        return set() if file is None else set(tomllib.loads(file.read_text(encoding="utf-8")))
+        if file is None or not file.is_file():  # from a pipe one would wait for ever
+            return set()
+        return set(tomllib.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError):  # what reads it says what is wrong
         return set()
 

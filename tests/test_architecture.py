@@ -41,11 +41,12 @@ EEG = (
 PANEL = (
     {"panel.kernels", "panel.statistics", "panel.status"},
     {"panel.data", "panel.formats"},
-    {"panel.design", "panel.least_squares", "panel.logit"},
+    {"panel.design", "panel.least_squares", "panel.logit", "panel.glm"},
     {"panel.models"},
     {"panel.general"},
     {"panel.fit"},
     {"panel.results", "panel.settings"},
+    {"panel.frame"},
     {"panel.report", "panel.pipeline"},
     {"panel.stages", "panel.deliver"},
     {"panel.analysis"},

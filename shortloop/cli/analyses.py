@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.extras import is_installed
 
@@ -110,15 +110,12 @@ class SettingsKind:
     ----------
     record : callable
         Gives the record of the file.
-    read : callable
-        Reads a file.
-    says : callable
-        What a file asks for that was read, in a line.
+    check : callable
+        Reads a file, and says in a line what it asks for.
     """
 
     record: Callable[[], type[BaseModel]]
-    read: Callable[[Path], Any]
-    says: Callable[[Any], str]
+    check: Callable[[Path], str]
 
 
 @dataclass(frozen=True)

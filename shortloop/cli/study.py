@@ -99,4 +99,4 @@ def check_file(kind: SettingsKind, file: Path) -> None:
     InputError
         If it is missing or wrong.
     """
-    print_lines(f"{one_line(file)} is fine: {kind.says(kind.read(file))}")
+    print_lines(f"{one_line(file)} is fine: {kind.check(file)}")

@@ -20,19 +20,27 @@ OWN = ("build_scripts/build_pipeline.py", "dev/a_ridge.py", "dev/build_ridge.py"
 """Files of the repository that new projects begin with; a package of this library holds them, too."""
 
 
-def says(study: Study) -> str:
-    """What a study asks for.
+def check(file: Path) -> str:
+    """What a study file asks for.
 
     Parameters
     ----------
-    study : Study
-        The study.
+    file : Path
+        The file.
 
     Returns
     -------
     str
         A line.
+
+    Raises
+    ------
+    InputError
+        If it is missing or wrong.
     """
+    from shortloop.eeg.study.load import read_study
+
+    study = read_study(file)
     return (
         f"study {study.name}, {len(study.participants)} participants, {len(study.classes)} classes, "
         f"{study.phases.train} trains, {study.phases.decoded} is decoded, "
@@ -50,23 +58,6 @@ def record() -> type[Study]:
     from shortloop.eeg.study.schema import Study
 
     return Study
-
-
-def read(file: Path) -> Study:
-    """Read a study file.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-
-    Returns
-    -------
-    Study
-    """
-    from shortloop.eeg.study.load import read_study
-
-    return read_study(file)
 
 
 def compare(first: Result, second: Result) -> Comparison | None:
@@ -109,6 +100,4 @@ TEMPLATE = Template(
     needs="eeg",
     libraries=("matplotlib", "mne", "numba", "pandas", "scipy", "sklearn"),
 )
-ANALYSIS = Analysis(
-    commands=app, compare=compare, template=TEMPLATE, settings=SettingsKind(record, read, says)
-)
+ANALYSIS = Analysis(commands=app, compare=compare, template=TEMPLATE, settings=SettingsKind(record, check))

@@ -43,8 +43,8 @@ def record() -> type[Panel]:
     return Panel
 
 
-def read(file: Path) -> Panel:
-    """Read a panel file.
+def check(file: Path) -> str:
+    """What a panel file asks for.
 
     Parameters
     ----------
@@ -53,28 +53,19 @@ def read(file: Path) -> Panel:
 
     Returns
     -------
-    Panel
+    str
+        A line.
+
+    Raises
+    ------
+    InputError
+        If it is missing or wrong.
     """
     from shortloop.panel.pipeline import read_panel
 
-    return read_panel(file)
-
-
-def says(panel: Panel) -> str:
-    """What a panel asks for.
-
-    Parameters
-    ----------
-    panel : Panel
-        The panel.
-
-    Returns
-    -------
-    str
-        A line.
-    """
+    panel = read_panel(file)
     models = ", ".join(f"{name} ({model.model})" for name, model in panel.models.items())
     return f"panel {panel.name}, a group for each {' and '.join(panel.groups.by)}, models {models}"
 
 
-ANALYSIS = Analysis(commands=typer.Typer(), compare=compare, settings=SettingsKind(record, read, says))
+ANALYSIS = Analysis(commands=typer.Typer(), compare=compare, settings=SettingsKind(record, check))

@@ -125,8 +125,13 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
                 found=name,
                 expected=f"one of {', '.join(map(str, frame.columns))}",
             )
-    codes, number = _codes(frame, by)
-    order, starts = order_of_groups(codes, number)
+    in_order = _starts_in_order(frame, by)
+    if in_order is None:
+        codes, number = _codes(frame, by)
+        order, starts = order_of_groups(codes, number)
+    else:
+        starts, number = in_order, len(in_order) - 1
+        order = np.arange(len(frame))
     if not number:
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
     first = frame.iloc[order[starts[:-1]]][list(by)]
@@ -144,9 +149,11 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
         place = np.empty(number + 1, np.int64)
         place[rank] = np.arange(number)
         place[-1] = -1  # code of rows without a group
+        codes = np.repeat(np.arange(number), np.diff(starts)) if in_order is not None else codes
         order, starts = order_of_groups(place[codes], number)
         keys = [keys[g] for g in rank]
     notes = [] if len(order) == len(frame) else [f"{len(frame) - len(order)} rows belong to no group"]
+    rows: slice | IntArray = slice(None) if in_order is not None and blocks == 1 else order
     columns = {}
     for name in frame.columns:
         if name not in by:
@@ -154,8 +161,24 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             if column is None:
                 notes.append(f"{name}: {note}")
             else:
-                columns[str(name)] = column.taken(order)
+                columns[str(name)] = column.taken(rows)
     return Panel(tuple(by), keys, starts, columns, tuple(notes))
+
+
+def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
+    """Where each group begins, if one column of numbers makes them and is sorted: then no row is moved."""
+    values = frame[by[0]]
+    if (
+        len(by) > 1
+        or not len(frame)
+        or not isinstance(values.dtype, np.dtype)
+        or values.dtype.kind not in "iuf"
+    ):
+        return None
+    found = values.to_numpy()
+    if not bool((found[1:] >= found[:-1]).all()) or (found.dtype.kind == "f" and np.isnan(found[-1:]).any()):
+        return None
+    return np.concatenate([[0], np.flatnonzero(found[1:] != found[:-1]) + 1, [len(found)]]).astype(np.int64)
 
 
 def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:

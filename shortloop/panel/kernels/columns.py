@@ -17,7 +17,7 @@ NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 SURELY_THERE, SURELY_NOT = 1e-12, 1e-6
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def constant_of(columns: FloatArray) -> int:
     """Which column is the constant, by the rule of statsmodels (``ModelData._handle_constant``).
 
@@ -47,7 +47,7 @@ def constant_of(columns: FloatArray) -> int:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobenius: float) -> int:
     """Whether a sum of columns is constant.
 
@@ -84,7 +84,7 @@ def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobeniu
     return NO_CONSTANT if distance > max(SURELY_NOT, 100.0 * tolerance) else UNCLEAR
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
     """One pass of CholeskyQR; two make the columns orthonormal to rounding up to a condition of about 1e7.
 

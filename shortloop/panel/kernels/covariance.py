@@ -30,7 +30,7 @@ SMALL = (
 )
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def middle_of_rows(
     kind: int, q: FloatArray, residuals: FloatArray, condition: float, middle: FloatArray
 ) -> bool:
@@ -74,7 +74,7 @@ def middle_of_rows(
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def middle_of_clusters(
     q: FloatArray, residuals: FloatArray, clusters: IntArray, sums: FloatArray, middle: FloatArray
 ) -> int:
@@ -116,7 +116,7 @@ def middle_of_clusters(
     return number
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def wald(
     beta: FloatArray, covariance: FloatArray, constant: int, work: FloatArray, lower: FloatArray
 ) -> float:

@@ -50,7 +50,7 @@ NUMBERS = ("ssr", "centered_tss", "uncentered_tss", "condition_number", "log_wei
 """What is said of each fit beside its coefficients."""
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(
     columns: FloatArray,
     outcome: FloatArray,
@@ -180,7 +180,7 @@ def fit_groups(
             reasons[g] = UNCLEAR_F
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _are_weights(weights: FloatArray) -> bool:
     least, most = np.inf, 0.0
     for i in range(weights.shape[0]):
@@ -188,7 +188,7 @@ def _are_weights(weights: FloatArray) -> bool:
     return least > 0.0 and most < np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _sums_of_squares(y: FloatArray, weights: FloatArray, numbers: FloatArray) -> None:
     """Of the outcome, about its mean and about zero; and the sum of the weights' logarithms."""
     rows = y.shape[0]
@@ -211,7 +211,7 @@ def _sums_of_squares(y: FloatArray, weights: FloatArray, numbers: FloatArray) ->
     numbers[1], numbers[2], numbers[4] = centered, uncentered, logarithms
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _solve(q: FloatArray, y: FloatArray, inverse: FloatArray, beta: FloatArray) -> None:
     beta[:] = 0.0
     for k in range(q.shape[0]):
@@ -220,7 +220,7 @@ def _solve(q: FloatArray, y: FloatArray, inverse: FloatArray, beta: FloatArray) 
             beta[i] += inverse[k, i] * along
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _residuals(
     x: FloatArray, y: FloatArray, root: FloatArray, weighted: bool, beta: FloatArray, left: FloatArray
 ) -> None:
@@ -234,7 +234,7 @@ def _residuals(
             left[i] *= root[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _outer(inverse: FloatArray, product: FloatArray) -> None:
     """``inverse' @ inverse`` of a lower triangle."""
     size = inverse.shape[0]
@@ -247,7 +247,7 @@ def _outer(inverse: FloatArray, product: FloatArray) -> None:
             product[j, i] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _sandwich(inverse: FloatArray, middle: FloatArray, work: FloatArray, product: FloatArray) -> None:
     """``inverse' @ middle @ inverse``, of lower triangles; the middle is symmetric."""
     size = inverse.shape[0]
@@ -266,7 +266,7 @@ def _sandwich(inverse: FloatArray, middle: FloatArray, work: FloatArray, product
             product[j, i] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _has_variances(covariance: FloatArray, inverse: FloatArray, scale: float) -> bool:
     for j in range(inverse.shape[0]):
         alike = 0.0

@@ -32,7 +32,7 @@ NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
 """What is said of each fit beside its coefficients; ``outcomes``: how many are one."""
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(
     columns: FloatArray,
     outcome: FloatArray,
@@ -131,7 +131,7 @@ def fit_groups(
         numbers[g, 0] = _log_likelihood(y, eta)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _ones_of(y: FloatArray) -> int:
     """How many outcomes are one; negative if some are neither zero nor one."""
     ones = 0
@@ -143,7 +143,7 @@ def _ones_of(y: FloatArray) -> int:
     return ones
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _probabilities(x: FloatArray, beta: FloatArray, eta: FloatArray, chance: FloatArray) -> None:
     eta[:] = 0.0
     for j in range(x.shape[0]):
@@ -154,7 +154,7 @@ def _probabilities(x: FloatArray, beta: FloatArray, eta: FloatArray, chance: Flo
         chance[i] = 1.0 / (1.0 + math.exp(-eta[i]))
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _derivatives(
     x: FloatArray, y: FloatArray, chance: FloatArray, work: FloatArray, slope: FloatArray, second: FloatArray
 ) -> None:
@@ -171,7 +171,7 @@ def _derivatives(
             second[j, k] = dot(x[k], work) / rows
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _solved(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
     size = right.shape[0]
     for i in range(size):
@@ -186,7 +186,7 @@ def _solved(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
         solution[i] = rest / lower[i, i]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _is_perfect(y: FloatArray, chance: FloatArray) -> bool:
     worst = 0.0
     for i in range(y.shape[0]):
@@ -194,7 +194,7 @@ def _is_perfect(y: FloatArray, chance: FloatArray) -> bool:
     return worst < 10.0 * PERFECT
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _log_likelihood(y: FloatArray, eta: FloatArray) -> float:
     total = 0.0
     for i in range(y.shape[0]):

@@ -12,6 +12,7 @@ __all__ = [
     "NOT_CONVERGED",
     "NOT_FINITE",
     "NO_VARIANCE",
+    "OUTSIDE",
     "REASONS",
     "SEPARATED",
     "SINGULAR",
@@ -37,7 +38,8 @@ VOUCHED = 0
     NOT_CONVERGED,
     NOT_BINARY,
     BAD_WEIGHTS,
-) = range(1, 15)
+    OUTSIDE,
+) = range(1, 16)
 REASONS = {
     VOUCHED: "",
     SINGULAR: "a regressor is a sum of others",
@@ -54,5 +56,6 @@ REASONS = {
     NOT_CONVERGED: "it did not converge, or rounding decides where it stops",
     NOT_BINARY: "outcomes other than 0 and 1",
     BAD_WEIGHTS: "weights that are not positive",
+    OUTSIDE: "outcomes, or means on the way, that the family cannot have",
 }
 """What each means."""

@@ -10,7 +10,7 @@ from shortloop.types import IntArray
 __all__ = ["numbered_in_groups", "order_of_groups"]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def order_of_groups(codes: IntArray, groups: int) -> tuple[IntArray, IntArray]:
     """The order that puts rows of one group together, each group's in the order that they had.
 
@@ -43,7 +43,7 @@ def order_of_groups(codes: IntArray, groups: int) -> tuple[IntArray, IntArray]:
     return order, starts
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
     """Number what is in a group from 0, in the order in which it is first seen there.
 

@@ -15,7 +15,7 @@ SWEEPS = 30  # of Jacobi's method: about six are needed
 ROUNDING = 1e-15
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def dot(a: FloatArray, b: FloatArray) -> float:
     """Inner product. Its sums are in the order that suits the processor.
 
@@ -33,7 +33,7 @@ def dot(a: FloatArray, b: FloatArray) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def cholesky(matrix: FloatArray, lower: FloatArray) -> bool:
     """Factor a symmetric matrix.
 
@@ -65,7 +65,7 @@ def cholesky(matrix: FloatArray, lower: FloatArray) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def product_of(first: FloatArray, second: FloatArray, product: FloatArray) -> None:
     """Multiply lower triangles.
 
@@ -84,7 +84,7 @@ def product_of(first: FloatArray, second: FloatArray, product: FloatArray) -> No
             product[i, j] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def inverse_of(lower: FloatArray, inverse: FloatArray) -> None:
     """Invert a lower triangle.
 
@@ -104,7 +104,7 @@ def inverse_of(lower: FloatArray, inverse: FloatArray) -> None:
             inverse[i, j] = total / lower[i, i]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
     """The largest and the smallest singular value of a lower triangle, to full relative accuracy.
 

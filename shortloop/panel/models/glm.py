@@ -9,9 +9,18 @@ from pydantic import Field
 from shortloop.panel.models.base import WithCovariance
 
 if TYPE_CHECKING:
-    from shortloop.types import FloatArray
+    from shortloop.panel.design import Design
+    from shortloop.panel.statistics import Statistics
+    from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Glm"]
+__all__ = ["Glm", "warm_up"]
+
+
+def warm_up() -> None:
+    """Load what fits, so that jobs share it."""
+    from shortloop.panel.glm import warm_up as load
+
+    load()
 
 
 class Glm(WithCovariance):
@@ -24,6 +33,19 @@ class Glm(WithCovariance):
     link: Literal["logit", "probit", "cloglog", "log", "identity", "inverse_power", "sqrt"] | None = Field(
         None, description="link between the mean and the sum of regressors; default: the family's own"
     )
+
+    def warm_up(self) -> None:
+        warm_up()
+
+    def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
+        from shortloop.panel.glm import TOGETHER, fit_glm
+
+        if (
+            self.covariance != "nonrobust"
+            or (self.link or TOGETHER[self.family][0]) not in TOGETHER[self.family]
+        ):
+            return None
+        return fit_glm(design.columns, design.outcome, starts, self.family, self.link, level=level)
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.genmod import families

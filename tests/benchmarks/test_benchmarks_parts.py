@@ -39,7 +39,7 @@ def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    names = ("peers", "mne", "slices", "growth", "limits", "cluster")
+    names = ("peers", "mne", "slices", "growth", "limits", "cluster", "panel")
     return run(tmp_path_factory.mktemp("bench"), *names)
 
 

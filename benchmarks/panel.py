@@ -1,0 +1,144 @@
+"""Least squares in every group of a panel: frame in, all statistics out, against what else there is."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.measure import interleaved, ratio, seconds_of, spread
+from benchmarks.options import Options
+from benchmarks.write import figures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["run"]
+
+REGRESSORS = ("x1", "x2", "x3", "x4", "x5")
+FORMULA = f"y ~ {' + '.join(REGRESSORS)}"
+SIZES = ((2000, 500), (20_000, 50), (200, 20_000))
+QUICK = ((20, 50), (50, 20))
+FORMULAS = 100
+"""Groups that are fitted by a formula in a groupby; the others take as long."""
+OURS, SHUFFLED = "shortloop", "shortloop, shuffled rows"
+ARRAYS, GROUPBY, PLUGIN = "statsmodels on arrays", "statsmodels, formula in a groupby", "polars-ds"
+TESTS = ("params", "bse", "tvalues", "pvalues")
+ASKED = (*TESTS, "rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "aic", "bic", "condition_number")
+"""What is asked of statsmodels, beside intervals: what ours gives."""
+
+
+def run(options: Options) -> dict[str, Any]:
+    """Fit panels of a million rows and of other shapes, one core, one BLAS thread.
+
+    Parameters
+    ----------
+    options : Options
+
+    Returns
+    -------
+    dict
+        ``sizes``: for each shape the seconds of each way, and how often ours goes into each; ``tables``.
+    """
+    shapes = QUICK if options.quick else SIZES
+    sizes = {f"{groups} × {rows}": _measured(groups, rows, options.runs) for groups, rows in shapes}
+    return {"sizes": sizes, "tables": [_table(name, found) for name, found in sizes.items()]}
+
+
+def _measured(groups: int, rows: int, runs: int) -> dict[str, Any]:
+    frame = _frame(groups, rows)
+    shuffled = frame.sample(frac=1.0, random_state=1).reset_index(drop=True)
+    works: dict[str, Callable[[int], float]] = {
+        OURS: lambda run: seconds_of(lambda: _ours(frame)),
+        SHUFFLED: lambda run: seconds_of(lambda: _ours(shuffled)),
+        ARRAYS: lambda run: seconds_of(lambda: _arrays(frame, rows)),
+    }
+    if rows <= 5000:
+        share = min(FORMULAS, groups)
+        some = frame[frame["g"] < share]
+        works[GROUPBY] = lambda run: seconds_of(lambda: _groupby(some)) * groups / share
+    if importlib.util.find_spec("polars_ds") is not None:
+        works[PLUGIN] = _plugin(frame)
+    _check(frame, rows)
+    seconds = interleaved(works, runs)
+    return {
+        "seconds": {name: spread(each) for name, each in seconds.items()},
+        "over_ours": {name: ratio(each, seconds[OURS]) for name, each in seconds.items()},
+        "arrays_over_shuffled": ratio(seconds[ARRAYS], seconds[SHUFFLED]),
+        "microseconds_a_fit": spread([1e6 * each / groups for each in seconds[OURS]]),
+    }
+
+
+def _frame(groups: int, rows: int) -> pd.DataFrame:
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((len(REGRESSORS), groups * rows))
+    frame = {"g": np.repeat(np.arange(groups), rows), **dict(zip(REGRESSORS, x, strict=True))}
+    frame["y"] = 1.0 + x.sum(axis=0) + rng.standard_normal(groups * rows)
+    return pd.DataFrame(frame)
+
+
+def _ours(frame: pd.DataFrame) -> Any:
+    from shortloop.panel.frame import fit_frame
+
+    return fit_frame(frame, ["g"], model="ols", formula=FORMULA)
+
+
+def _arrays(frame: pd.DataFrame, rows: int) -> list[Any]:
+    from statsmodels.regression.linear_model import OLS
+
+    x = np.column_stack([np.ones(len(frame)), *(frame[name] for name in REGRESSORS)])
+    y = frame["y"].to_numpy()
+    found = []
+    for first in range(0, len(frame), rows):
+        fitted = OLS(y[first : first + rows], x[first : first + rows]).fit()
+        found.append([*(getattr(fitted, name) for name in ASKED), fitted.conf_int()])
+    return found
+
+
+def _groupby(frame: pd.DataFrame) -> list[Any]:
+    import statsmodels.formula.api as smf
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [smf.ols(FORMULA, part).fit().summary() for _, part in frame.groupby("g")]
+
+
+def _plugin(frame: pd.DataFrame) -> Callable[[int], float]:
+    import polars as pl
+
+    pds = importlib.import_module("polars_ds")
+
+    of_polars = pl.from_pandas(frame)
+    report = pds.lin_reg_report(*REGRESSORS, target="y", add_bias=True)
+
+    def work() -> Any:
+        return of_polars.group_by("g").agg(report.alias("found"))
+
+    return lambda run: seconds_of(work)
+
+
+def _check(frame: pd.DataFrame, rows: int) -> None:
+    """What is timed is the same."""
+    part = frame[frame["g"] < 5]
+    ours, theirs = _ours(part), _arrays(part, rows)
+    for g, found in enumerate(theirs):
+        np.testing.assert_allclose(ours.arrays["params"][g], found[0], rtol=1e-9)
+        np.testing.assert_allclose(ours.arrays["pvalues"][g], found[3], rtol=1e-6, atol=1e-12)
+
+
+def _table(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    rows = [
+        [way, figures(each, "s"), figures(found["over_ours"][way])] for way, each in found["seconds"].items()
+    ]
+    note = f"{SHUFFLED} against arrays: {figures(found['arrays_over_shuffled'])} times."
+    if GROUPBY in found["seconds"]:
+        note += f" The formula was timed on at most {FORMULAS} groups, with a summary."
+    if PLUGIN not in found["seconds"]:
+        note += " polars-ds is not installed."
+    return {"title": f"{name} rows", "columns": ["", "seconds", "times ours"], "rows": rows, "note": note}

@@ -16,7 +16,7 @@ PROGRESS = ".progress"
 """File in the folder of a job that runs: the share of its units that is done, from 0.000 to 1.000."""
 
 
-MOMENT = 0.005  # s that a batch is to take: a process that is killed loses it
+MOMENT = 0.05  # s that a batch is to take: after a shorter one, what is around it runs from cold caches
 TAIL = 4  # batches that the rest is good for, for each core, so that all end at about the same time
 
 
@@ -69,7 +69,7 @@ class Units:
         Yields
         ------
         list of int
-            What takes some milliseconds, as far as is known; near the end one unit.
+            What takes some hundredths of a second, as far as is known; near the end one unit.
         """
         return self._drawn(len(self._order))
 

@@ -3,9 +3,9 @@
 from setuptools import find_packages, setup
 
 FOLDERS = {
-    "shortloop.eeg.methods": "methods",
-    "shortloop.eeg.build_scripts": "build_scripts",
-    "shortloop.eeg.dev": "dev",
+    "shortloop.methods": "methods",
+    "shortloop.build_scripts": "build_scripts",
+    "shortloop.dev": "dev",
 }
 
 setup(packages=[*find_packages(include=["shortloop", "shortloop.*"]), *FOLDERS], package_dir=FOLDERS)

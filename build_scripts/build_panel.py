@@ -22,7 +22,11 @@ def pipeline(run: PanelRun) -> Built:
     imported = import_panel(run)
     blocks = {
         f"{number:03d}": run.build(
-            "block", partition=f"{number:03d}", number=number, blocks=panel.groups.blocks, panel=imported
+            "panel_block",
+            partition=f"{number:03d}",
+            number=number,
+            blocks=panel.groups.blocks,
+            panel=imported,
         )
         for number in range(panel.groups.blocks)
     }
@@ -42,7 +46,7 @@ def fit(
     alone = model.model_copy(update={"outcomes": ()})  # a further outcome is none of this one's business
     fits = [
         run.build(
-            "fit",
+            "panel_fit",
             partition=block,
             **asked,
             model=alone,
@@ -52,4 +56,4 @@ def fit(
         )
         for block, job in blocks.items()
     ]
-    return run.build("results", **asked, correction=run.panel.inference.correction, fits=fits)
+    return run.build("panel_results", **asked, correction=run.panel.inference.correction, fits=fits)

@@ -108,9 +108,9 @@ CASES = [
     ("bayes", "retrain", "amplitude"),
     ("mat", "import_features", "power"),
     ("panel", "import_panel", ""),
-    ("panel", "block", ""),
-    ("panel", "fit", ""),
-    ("panel", "results", ""),
+    ("panel", "panel_block", ""),
+    ("panel", "panel_fit", ""),
+    ("panel", "panel_results", ""),
     ("panel", "panel_report", ""),
 ]
 OF_STAGES = [file for file in METHODS if "exax_method" in file.read_text(encoding="utf-8")]

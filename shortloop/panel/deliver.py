@@ -37,7 +37,7 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     folder = results_folder(name)
     files = copy_report(report.path, folder)
     findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
-    for job, found in zip([job for job in run.jobs if job.stage == "results"], findings, strict=True):
+    for job, found in zip([job for job in run.jobs if job.stage == "panel_results"], findings, strict=True):
         place = f"tables/{found['folder']}"
         (folder / place).mkdir(parents=True, exist_ok=True)
         copy_files(job.path, TABLES, folder / place)

@@ -151,7 +151,7 @@ def test_a_study_runs_with_the_methods_of_the_package(above: Path, environment: 
     again = built_by(environment.works(project, "shortloop", "run"))
     assert {name.split()[0] for name in again} == {"permute", "group", "report"}
     assert "peak" in environment.works(project, "shortloop", "run", "ridge")
-    assert "shortloop.eeg.methods.a_train" in environment.works(project, "shortloop", "show", "main-6")
+    assert "shortloop.methods.a_train" in environment.works(project, "shortloop", "show", "main-6")
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def collect(results: Sequence[Result], panel: Mapping[str, Any]) -> Content:
 
 
 def _shown(result: Result, chain: Sequence[Result]) -> Shown:
-    fits = [each for each in chain if each.stage == "fit"]
+    fits = [each for each in chain if each.stage == "panel_fit"]
     model = fits[0].options["model"]
     assert isinstance(model, dict)
     outcome = result.facts["outcome"]
@@ -141,7 +141,7 @@ def _shown(result: Result, chain: Sequence[Result]) -> Shown:
 
 
 def _sibling(result: Result) -> str:
-    if result.stage not in ("fit", "results"):
+    if result.stage not in ("panel_fit", "panel_results"):
         return ""
     options = result.options
     return " ".join(str(each) for each in (options["specification"], options["outcome"]) if each)

@@ -25,7 +25,7 @@ FRAME = (
     {"prepare"},
     {"upkeep"},
     {"report"},
-    {"script", "notebook"},
+    {"script", "study_run", "notebook"},
     {"cli"},
 )
 EEG = (

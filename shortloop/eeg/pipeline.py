@@ -6,15 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop import study_run
+from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.errors import InputError
-from shortloop.extras import REPORT_LIBRARIES, need
+from shortloop.extras import REPORT_LIBRARIES
 from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.executor import run_pipeline
 from shortloop.jobs.pipeline import Built, Run
-from shortloop.jobs.project import project_directory, user_directory
-from shortloop.jobs.settings_files import SettingsFile
-from shortloop.jobs.system_errors import system_error
-from shortloop.jobs.termination import say_why
+from shortloop.study_run import StudyKind
 
 if TYPE_CHECKING:
     from shortloop.eeg.study.schema import Study
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["StudyRun", "check_recordings", "has_features", "import_epochs", "import_features", "run_study"]
 
 Files = dict[str, dict[str, list["File"]]]
-OWN = "study.toml"
 LIBRARIES = ("mne", "numba", "pandas", "scipy", "sklearn", *REPORT_LIBRARIES)
 """What the extra ``eeg`` installs, by the names that it is imported by."""
 
@@ -54,10 +51,7 @@ Finish = Callable[[StudyRun, Built, float], None]
 
 
 def run_study(urd: Urd, pipeline: StudyPipeline, finish: Finish | None = None) -> int:
-    """Run a pipeline on a study; the ``main`` of a build script.
-
-    The study is that of the file which the variable STUDY names, else of ``study.toml`` in the folder of the
-    project, else the simulated one that comes with this package.
+    """Run a pipeline on a study of EEG recordings; the ``main`` of a build script.
 
     Parameters
     ----------
@@ -71,33 +65,17 @@ def run_study(urd: Urd, pipeline: StudyPipeline, finish: Finish | None = None) -
     Returns
     -------
     int
-        Exit status, as of `shortloop.jobs.executor.run_pipeline`.
+        Exit status, as of `shortloop.study_run.run_study`.
     """
-    try:
-        need("eeg", LIBRARIES)  # at once, and not job by job
-        from shortloop.eeg.study.load import DEFAULT_STUDY, read_study, study_path
+    return study_run.run_study(urd, KIND, pipeline, finish)
 
-        own = project_directory() / OWN
-        default = own if own.is_file() else DEFAULT_STUDY
-        file = study_path(base=user_directory(), default=default)
-        study = read_study(file)
-    except Exception as error:
-        known = error if isinstance(error, InputError) else system_error(error)
-        if known is None:
-            raise
-        say_why(known)
-        return 1
 
-    def on_study(run: Run) -> StudyRun:
-        return StudyRun(run, study, file)
+def _read_study(file: Path) -> tuple[str, Callable[[Run], StudyRun]]:
+    study = read_study(file)
+    return study.name, lambda run: StudyRun(run, study, file)
 
-    return run_pipeline(
-        urd,
-        lambda run: pipeline(on_study(run)),
-        None if finish is None else lambda run, last, seconds: finish(on_study(run), last, seconds),
-        name=f"{pipeline.__module__.rpartition('.')[2]} {study.name}",
-        settings=SettingsFile(study.name, file, "study", DEFAULT_STUDY),
-    )
+
+KIND = StudyKind("study", DEFAULT_STUDY, "eeg", LIBRARIES, _read_study)
 
 
 def has_features(study: Study) -> bool:
@@ -137,7 +115,6 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
     """
     from shortloop.eeg.formats.base import GeneratedInput, RecordedInput
     from shortloop.eeg.formats.files import find_files
-    from shortloop.eeg.study.load import data_folder
 
     study = run.study
     paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
@@ -185,7 +162,6 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     """
     from shortloop.eeg.formats.base import FeaturesInput
     from shortloop.eeg.formats.files import find_files
-    from shortloop.eeg.study.load import data_folder
 
     study = run.study
     assert isinstance(study.input, FeaturesInput)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from os import PathLike, environ
+from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop import study_run
 from shortloop.errors import InputError
-from shortloop.extras import REPORT_LIBRARIES, need
+from shortloop.extras import REPORT_LIBRARIES
 from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.executor import run_pipeline
 from shortloop.jobs.pipeline import Built, Run
-from shortloop.jobs.project import project_directory, user_directory
-from shortloop.jobs.settings_files import SettingsFile
-from shortloop.jobs.termination import say_why
+from shortloop.settings.variable import STUDY_VARIABLE
+from shortloop.study_run import StudyKind
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
 
 __all__ = ["DEFAULT_PANEL", "PanelRun", "import_panel", "read_panel", "run_panel"]
 
-OWN = "panel.toml"
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
-VARIABLE = "STUDY"
 LIBRARIES = ("formulaic", "numba", "pandas", "pyarrow", "scipy", "statsmodels", *REPORT_LIBRARIES)
 """What the extra ``panel`` installs, by the names that it is imported by."""
 
@@ -74,29 +71,7 @@ def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
     from shortloop.panel.settings import Panel
     from shortloop.settings.read import read_settings
 
-    return read_settings(path, Panel, noun="panel", variable=VARIABLE)
-
-
-def panel_path(environ: Mapping[str, str] = environ) -> Path:
-    """The panel file that a run uses: the one that the variable SHORTLOOP_SETTINGS, or STUDY, names, else
-    ``panel.toml`` in the folder of the project, else the embedded one.
-
-    Parameters
-    ----------
-    environ : mapping of str to str
-        Environment variables; default: those of the process.
-
-    Returns
-    -------
-    Path
-        Absolute.
-    """
-    from shortloop.settings.read import settings_path
-    from shortloop.settings.variable import SETTINGS_VARIABLE
-
-    own = project_directory() / OWN
-    default = own if own.is_file() else DEFAULT_PANEL
-    return settings_path([SETTINGS_VARIABLE, VARIABLE], default, environ, base=user_directory())
+    return read_settings(path, Panel, noun="panel", variable=STUDY_VARIABLE)
 
 
 def run_panel(urd: Urd, pipeline: PanelPipeline, finish: Finish | None = None) -> int:
@@ -114,26 +89,17 @@ def run_panel(urd: Urd, pipeline: PanelPipeline, finish: Finish | None = None) -
     Returns
     -------
     int
-        Exit status, as of `shortloop.jobs.executor.run_pipeline`.
+        Exit status, as of `shortloop.study_run.run_study`.
     """
-    try:
-        need("panel", LIBRARIES)  # at once, and not job by job
-        file = panel_path()
-        panel = read_panel(file)
-    except InputError as error:
-        say_why(error)
-        return 1
+    return study_run.run_study(urd, KIND, pipeline, finish)
 
-    def on_panel(run: Run) -> PanelRun:
-        return PanelRun(run, panel, file)
 
-    return run_pipeline(
-        urd,
-        lambda run: pipeline(on_panel(run)),
-        None if finish is None else lambda run, last, seconds: finish(on_panel(run), last, seconds),
-        name=f"{pipeline.__module__.rpartition('.')[2]} {panel.name}",
-        settings=SettingsFile(panel.name, file, "panel", DEFAULT_PANEL),
-    )
+def _read(file: Path) -> tuple[str, Callable[[Run], PanelRun]]:
+    panel = read_panel(file)
+    return panel.name, lambda run: PanelRun(run, panel, file)
+
+
+KIND = StudyKind("panel", DEFAULT_PANEL, "panel", LIBRARIES, _read)
 
 
 def import_panel(run: PanelRun) -> Built:

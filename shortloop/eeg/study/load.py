@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from shortloop.eeg.study.schema import Study
 from shortloop.settings.paths import expand_path
-from shortloop.settings.read import read_settings, settings_path
-from shortloop.settings.variable import SETTINGS_VARIABLE
+from shortloop.settings.read import read_settings
+from shortloop.settings.variable import STUDY_VARIABLE
 
-__all__ = ["DEFAULT_STUDY", "STUDY_VARIABLE", "data_folder", "read_study", "study_path"]
+__all__ = ["DEFAULT_STUDY", "data_folder", "read_study"]
 
-STUDY_VARIABLE = "STUDY"
 DEFAULT_STUDY = Path(__file__).with_name("default.toml")
-
-
-def study_path(
-    environ: Mapping[str, str] = os.environ, *, base: Path | None = None, default: Path = DEFAULT_STUDY
-) -> Path:
-    """The study file that a run uses: the one that the variable SHORTLOOP_SETTINGS, or STUDY, names, else a
-    default.
-
-    Parameters
-    ----------
-    environ : mapping of str to str
-        Environment variables; default: those of the process.
-    base : Path, optional
-        Folder that a relative path starts from; default: the current one.
-    default : Path
-        Absolute. Default: the embedded simulated study.
-
-    Returns
-    -------
-    Path
-        Absolute.
-    """
-    return settings_path([SETTINGS_VARIABLE, STUDY_VARIABLE], default, environ, base=base)
 
 
 def read_study(path: str | os.PathLike[str] = DEFAULT_STUDY) -> Study:

@@ -1,4 +1,4 @@
-"""Where the study file is, where its recordings are, and what is said when either cannot be had."""
+"""Where the recordings of a study are, and what is said when they or the file cannot be had."""
 
 from __future__ import annotations
 
@@ -7,38 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.eeg.study.load import DEFAULT_STUDY, STUDY_VARIABLE, data_folder, read_study, study_path
+from shortloop.eeg.study.load import data_folder, read_study
 from shortloop.errors import InputError
-
-
-def test_default_unless_the_variable_names_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert study_path({}) == DEFAULT_STUDY
-    assert study_path({STUDY_VARIABLE: ""}) == DEFAULT_STUDY
-    assert DEFAULT_STUDY.is_absolute()
-    assert DEFAULT_STUDY.is_file()
-    monkeypatch.chdir(tmp_path)
-    assert study_path({STUDY_VARIABLE: "mine.toml"}) == tmp_path / "mine.toml"
-    assert study_path({STUDY_VARIABLE: "/far/mine.toml"}) == Path("/far/mine.toml")
-    assert study_path({STUDY_VARIABLE: "sub/../mine.toml"}, base=Path("/base")) == Path("/base/mine.toml")
-    assert study_path({STUDY_VARIABLE: "mine.toml"}, base=Path("here")) == tmp_path / "here" / "mine.toml"
-    assert study_path({STUDY_VARIABLE: "/far/mine.toml"}, base=Path("/base")) == Path("/far/mine.toml")
-    assert study_path({}, base=Path("/base")) == DEFAULT_STUDY
-
-
-def test_variable_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(STUDY_VARIABLE, "/far/mine.toml")
-    assert study_path() == Path("/far/mine.toml")
-    monkeypatch.delenv(STUDY_VARIABLE)
-    assert study_path() == DEFAULT_STUDY
 
 
 def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert study_path({STUDY_VARIABLE: "~/mine.toml"}) == tmp_path / "mine.toml"
     assert data_folder("~/eeg", "/studies/s.toml") == tmp_path / "eeg"
-    unknown = study_path({STUDY_VARIABLE: "~nosuchuser/mine.toml"}, base=tmp_path)
-    with pytest.raises(InputError, match="cannot be read"):
-        read_study(unknown)
 
 
 def test_folder_is_relative_to_the_study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,9 +124,9 @@ class Analysis:
 
     Parameters
     ----------
-    commands : typer.Typer
+    commands : typer.Typer, optional
         Commands of its own.
-    compare : callable
+    compare : callable, optional
         Takes two jobs of one stage, and says what to show of them; None if it knows no way to.
     template : Template, optional
         What a new project of it begins with.
@@ -134,8 +134,8 @@ class Analysis:
         Its settings file.
     """
 
-    commands: Typer
-    compare: Callable[[Result, Result], Comparison | None]
+    commands: Typer | None = None
+    compare: Callable[[Result, Result], Comparison | None] | None = None
     template: Template | None = None
     settings: SettingsKind | None = None
 

@@ -66,7 +66,7 @@ def compare_jobs(first: str, second: str, figure: Path | None, analyses: Sequenc
 
 def _comparison(one: Result, other: Result, analyses: Sequence[Analysis]) -> Comparison | None:
     """Of the first analysis that knows how to compare them."""
-    found = (analysis.compare(one, other) for analysis in analyses)
+    found = (analysis.compare(one, other) for analysis in analyses if analysis.compare is not None)
     return next((each for each in found if each is not None), None)
 
 

@@ -106,7 +106,8 @@ def _add_commands_of_analyses() -> None:
 
     analyses = find_analyses().values()
     for analysis in analyses:
-        app.registered_commands += analysis.commands.registered_commands
+        if analysis.commands is not None:
+            app.registered_commands += analysis.commands.registered_commands
     if any(analysis.settings is not None for analysis in analyses):
         app.registered_commands += with_settings.registered_commands
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from shortloop.cli.analyses import Analysis, Comparison, SettingsKind, Template
 
 if TYPE_CHECKING:
@@ -15,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ANALYSIS"]
 
-app = typer.Typer()
 OWN = ("build_scripts/build_pipeline.py", "dev/a_ridge.py", "dev/build_ridge.py")
 """Files of the repository that new projects begin with; a package of this library holds them, too."""
 
@@ -89,15 +86,15 @@ def project_files() -> dict[str, Path]:
     here = Path(__file__).parent
     own = here.parent / "templates" / here.name
     found = {str(file.relative_to(own)): file for file in own.rglob("*.*") if "__pycache__" not in file.parts}
-    rooms = here if (here / "build_scripts").is_dir() else here.parents[1]
+    rooms = here.parent if (here.parent / "build_scripts").is_dir() else here.parents[1]
     return {**found, **{name: rooms / name for name in OWN}, "study.toml": here / "study" / "default.toml"}
 
 
 TEMPLATE = Template(
     files=project_files,
-    packages=("shortloop.eeg.methods",),
+    packages=("shortloop.methods",),
     run="shortloop run",
     needs="eeg",
     libraries=("matplotlib", "mne", "numba", "pandas", "scipy", "sklearn"),
 )
-ANALYSIS = Analysis(commands=app, compare=compare, template=TEMPLATE, settings=SettingsKind(record, check))
+ANALYSIS = Analysis(compare=compare, template=TEMPLATE, settings=SettingsKind(record, check))

@@ -5,30 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from shortloop.cli.analyses import Analysis, Comparison, SettingsKind
+from shortloop.cli.analyses import Analysis, SettingsKind
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
-    from shortloop.worker.results import Result
 
 __all__ = ["ANALYSIS"]
-
-
-def compare(first: Result, second: Result) -> Comparison | None:
-    """Nothing beyond what is said of all jobs.
-
-    Parameters
-    ----------
-    first, second : Result
-        Jobs of one stage.
-
-    Returns
-    -------
-    None
-    """
-    return None
 
 
 def record() -> type[Panel]:
@@ -68,4 +50,4 @@ def check(file: Path) -> str:
     return f"panel {panel.name}, a group for each {' and '.join(panel.groups.by)}, models {models}"
 
 
-ANALYSIS = Analysis(commands=typer.Typer(), compare=compare, settings=SettingsKind(record, check))
+ANALYSIS = Analysis(settings=SettingsKind(record, check))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.report.layout import arrange
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 from shortloop.text import one_line
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from shortloop.panel.report.content import Shown
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["coefficients_figure", "pvalues_figure"]
 
 COLUMNS = 3
+HEIGHT = 1.4  # inches, of the frame of a panel
 BINS = 20
 
 
@@ -33,24 +36,7 @@ def coefficients_figure(shown: Shown) -> Figure:
     -------
     Figure
     """
-    with styled():
-        figure, axes = _panels(shown, f"{shown.name}: coefficients of {int(shown.fitted.sum())} groups")
-        for j, ax in enumerate(axes):
-            params, lower, upper = (
-                np.asarray(shown.arrays[name])[shown.fitted, j] for name in ("params", "lower", "upper")
-            )
-            some = np.isfinite(params)
-            order = np.argsort(params[some], kind="stable")
-            params, lower, upper = (each[some][order] for each in (params, lower, upper))
-            place = np.arange(len(params))
-            ax.fill_between(place, lower, upper, color=BLUE, alpha=0.25, linewidth=0, step="mid")
-            ax.plot(place, params, color=BLUE, linewidth=1.2)
-            ax.axhline(0.0, color=GREY, linewidth=0.8)
-            if len(params):
-                ax.axhline(float(np.median(params)), color=VERMILION, linewidth=1.0, linestyle="--")
-            ax.set_xlabel("groups, sorted")
-            ax.set_ylabel("estimate")
-        return figure
+    return _panels(shown, f"coefficients of {int(shown.fitted.sum())} groups", _coefficient)
 
 
 def pvalues_figure(shown: Shown) -> Figure:
@@ -65,23 +51,46 @@ def pvalues_figure(shown: Shown) -> Figure:
     -------
     Figure
     """
+    return _panels(shown, f"p of {int(shown.fitted.sum())} groups", _pvalues)
+
+
+def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
+    """A panel for each coefficient."""
     with styled():
-        figure, axes = _panels(shown, f"{shown.name}: p of {int(shown.fitted.sum())} groups")
-        for j, ax in enumerate(axes):
-            pvalues = np.asarray(shown.arrays["pvalues"])[shown.fitted, j]
-            pvalues = pvalues[np.isfinite(pvalues)]
-            ax.hist(pvalues, bins=BINS, range=(0.0, 1.0), color=BLUE, edgecolor="white", linewidth=0.4)
-            ax.axhline(len(pvalues) / BINS, color=BLACK, linewidth=0.8, linestyle=":")
-            ax.set_xlabel("p")
-            ax.set_ylabel("groups")
-            ax.set_xlim(0.0, 1.0)
+        figure = new_figure()
+        panels = list(figure.subplots(-(-len(shown.names) // COLUMNS), COLUMNS, squeeze=False).flat)
+        for spare in panels[len(shown.names) :]:
+            spare.remove()
+        panels = panels[: len(shown.names)]
+        for j, axes in enumerate(panels):
+            draw(axes, shown, j)
+            axes.set_title(one_line(shown.names[j]))
+        arrange(figure, panels, COLUMNS, f"{shown.name}: {title}", height=HEIGHT)
         return figure
 
 
-def _panels(shown: Shown, title: str) -> tuple[Figure, list[Any]]:
-    rows = math.ceil(len(shown.names) / COLUMNS)
-    figure = new_figure(height=0.5 + 1.9 * rows, title=title)
-    axes = [figure.add_subplot(rows, COLUMNS, j + 1) for j in range(len(shown.names))]
-    for name, ax in zip(shown.names, axes, strict=True):
-        ax.set_title(one_line(name))
-    return figure, axes
+def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
+    params, lower, upper = (
+        np.asarray(shown.arrays[name])[shown.fitted, j] for name in ("params", "lower", "upper")
+    )
+    some = np.isfinite(params)
+    order = np.argsort(params[some], kind="stable")
+    params, lower, upper = (each[some][order] for each in (params, lower, upper))
+    place = np.arange(len(params))
+    axes.fill_between(place, lower, upper, color=BLUE, alpha=0.25, linewidth=0, step="mid")
+    axes.plot(place, params, color=BLUE, linewidth=1.2)
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
+    if len(params):
+        axes.axhline(float(np.median(params)), color=VERMILION, linewidth=1.0, linestyle="--")
+    axes.set_xlabel("groups, sorted")
+    axes.set_ylabel("estimate")
+
+
+def _pvalues(axes: Axes, shown: Shown, j: int) -> None:
+    pvalues = np.asarray(shown.arrays["pvalues"])[shown.fitted, j]
+    pvalues = pvalues[np.isfinite(pvalues)]
+    axes.hist(pvalues, bins=BINS, range=(0.0, 1.0), color=BLUE, edgecolor="white", linewidth=0.4)
+    axes.axhline(len(pvalues) / BINS, color=BLACK, linewidth=0.8, linestyle=":")
+    axes.set_xlabel("p")
+    axes.set_ylabel("groups")
+    axes.set_xlim(0.0, 1.0)

@@ -12,8 +12,6 @@ import pandas as pd
 import pytest
 from live_project import LiveProject, served
 
-from shortloop.panel.data import block_of
-
 pytestmark = pytest.mark.live
 
 PANEL = """\
@@ -76,9 +74,9 @@ def test_tables_are_what_statsmodels_says(project: PanelProject) -> None:
     smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
     assert project.built() == {
         "import_panel": 1,
-        "block": BLOCKS,
-        "fit": BLOCKS,
-        "results": 1,
+        "panel_block": BLOCKS,
+        "panel_fit": BLOCKS,
+        "panel_results": 1,
         "panel_report": 1,
     }
     coefficients, fits = project.table("coefficients"), project.table("fits").set_index("firm")
@@ -104,10 +102,10 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     project.built()
     assert project.built() == {}
     project.write(PANEL.replace('["invest"]', '["invest", "profit"]'))
-    assert project.built() == {"fit": BLOCKS, "results": 1, "panel_report": 1}
+    assert project.built() == {"panel_fit": BLOCKS, "panel_results": 1, "panel_report": 1}
     more = '\n[models.robust]\nmodel = "rlm"\nformula = "invest ~ value"\n'
     project.write(PANEL + more)
-    assert project.built() == {"fit": BLOCKS, "results": 1, "panel_report": 1}
+    assert project.built() == {"panel_fit": BLOCKS, "panel_results": 1, "panel_report": 1}
     project.write(PANEL)
     assert project.built() == {}
 
@@ -115,14 +113,15 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     frame = firms()
     frame.loc[frame.index[frame["firm"] == "F03"][0], "invest"] += 1.0
     frame.to_csv(project.folder / "firms.csv", index=False)
-    assert project.built() == {"import_panel": 1, "block": BLOCKS, "fit": 1, "results": 1, "panel_report": 1}
+    fitted_again = {"panel_fit": 1, "panel_results": 1, "panel_report": 1}
+    assert project.built() == {"import_panel": 1, "panel_block": BLOCKS, **fitted_again}
     after = project.table("coefficients")
     changed = before["firm"][(before["params"] != after["params"]).to_numpy()]
     assert set(changed) == {"F03"}
     with_another = pd.concat([frame, frame[frame["firm"] == "F01"].assign(firm="F99")])
     with_another.to_csv(project.folder / "firms.csv", index=False)
-    assert project.built()["fit"] == 1
-    assert block_of(("F99",), BLOCKS) in range(BLOCKS)
+    assert project.built() == {"import_panel": 1, "panel_block": BLOCKS, **fitted_again}
+    assert {*project.table("coefficients")["firm"]} - {*after["firm"]} == {"F99"}
 
 
 @pytest.mark.parametrize(
@@ -151,9 +150,9 @@ def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> No
     summary = json.loads((project.folder / "results/firms/summary.json").read_text(encoding="utf-8"))
     assert {job["stage"] for job in summary["jobs"]} == {
         "import_panel",
-        "block",
-        "fit",
-        "results",
+        "panel_block",
+        "panel_fit",
+        "panel_results",
         "panel_report",
     }
     assert summary["findings"][0]["says"][0].startswith("invest ~ value + capital (ols)")

@@ -32,7 +32,9 @@ class SimulatedInput(GeneratedInput):
         import numpy as np
         import pandas as pd
 
-        rng = np.random.default_rng(np.random.SeedSequence([seed, 13]))
+        from shortloop.seeds import seed_for
+
+        rng = np.random.default_rng(seed_for(seed, "panel"))
         rows = self.groups * self.rows
         group = rng.permutation(np.repeat(np.arange(self.groups), self.rows))
         x = rng.standard_normal((len(BETA) - 1, rows))

@@ -7,9 +7,9 @@ nothing of size may be imported but within its functions.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from shortloop.settings.tagged import Tagged
 
@@ -107,9 +107,11 @@ class WithCovariance(ModelSettings):
     def roles(self) -> dict[str, str]:
         return {"clusters": self.clusters} if self.covariance == "cluster" and self.clusters else {}
 
-    def model_post_init(self, context: object, /) -> None:
+    @model_validator(mode="after")
+    def _clusters_are_named(self) -> Self:
         if (self.covariance == "cluster") != (self.clusters is not None):
             raise ValueError("clusters: the column is needed for covariance 'cluster', and only there")
+        return self
 
     def how(self, roles: dict[str, Any]) -> dict[str, Any]:
         """Arguments of ``fit`` of statsmodels.

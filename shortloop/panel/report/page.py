@@ -128,13 +128,13 @@ def write_page(content: Content, folder: Path) -> Path:
     -------
     Path
     """
-    numbered = {drawing.name: number for number, drawing in enumerate(drawings(content), 1)}
+    numbered = list(enumerate(drawings(content), 1))
     sections = []
     for shown in content.shown:
         provenance = provenance_rows(shown.sources)
         figures = tuple(
-            PageFigure(each.name, numbered[each.name], each.title, each.caption, each.alt, provenance)
-            for each in drawings(content)
+            PageFigure(each.name, number, each.title, each.caption, each.alt, provenance)
+            for number, each in numbered
             if each.shown is shown
         )
         sections.append(

@@ -84,8 +84,9 @@ class Fit(Stage):
         found: dict[str, Any] = {
             name: getattr(fits.statistics, name) for name in self.outputs() if name not in ("status", "path")
         }
-        said = json.dumps(fits.said, sort_keys=True).encode()
-        return {**found, "status": fits.status, "path": fits.path, f"said/{part.start}.json": said}
+        if fits.said:
+            found[f"said/{part.start}.json"] = json.dumps(fits.said, sort_keys=True).encode()
+        return {**found, "status": fits.status, "path": fits.path}
 
     def unit_name(self, unit: int) -> str:
         """Its first and last group."""

@@ -18,8 +18,12 @@ def main(urd: Urd) -> int:
 
 
 def pipeline(run: PanelRun) -> Built:
+    return fit_all(run, import_panel(run))
+
+
+def fit_all(run: PanelRun, imported: Built) -> Built:
+    """From rows that a job has brought in to the report."""
     panel = run.panel
-    imported = import_panel(run)
     blocks = {
         f"{number:03d}": run.build(
             "panel_block",
@@ -56,4 +60,7 @@ def fit(
         )
         for block, job in blocks.items()
     ]
-    return run.build("panel_results", **asked, correction=run.panel.inference.correction, fits=fits)
+    results = run.build("panel_results", **asked, correction=run.panel.inference.correction, fits=fits)
+    if run.panel.datasets:
+        run.build("panel_dataset", partition="-".join(filter(None, (name, outcome))), results=results)
+    return results

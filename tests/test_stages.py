@@ -191,7 +191,8 @@ each_case = pytest.mark.parametrize("case", CASES, ids=name_of)
 
 
 def test_every_stage_has_a_case() -> None:
-    assert {file.stem.removeprefix("a_") for file in OF_STAGES} == {stage for _, stage, _ in CASES}
+    live = {"import_dataset"}  # exax alone writes datasets: tests/live/test_live_panel_datasets.py
+    assert {file.stem.removeprefix("a_") for file in OF_STAGES} - live == {stage for _, stage, _ in CASES}
 
 
 @each_case

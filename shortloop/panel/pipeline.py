@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from shortloop.study_run import StudyKind
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
 
-__all__ = ["DEFAULT_PANEL", "PanelRun", "import_panel", "read_panel", "run_panel"]
+__all__ = ["DEFAULT_PANEL", "PanelRun", "import_dataset", "import_panel", "read_panel", "run_panel"]
 
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
 LIBRARIES = ("formulaic", "numba", "pandas", "pyarrow", "scipy", "statsmodels", *REPORT_LIBRARIES)
@@ -119,15 +119,27 @@ def import_panel(run: PanelRun) -> Built:
     InputError
         If the file is missing, or what it holds is not as it must be.
     """
-    from shortloop.panel.formats.base import FileInput
+    from shortloop.panel.formats.base import PlacedInput
+    from shortloop.panel.formats.csvimport import LINE, CsvimportInput
     from shortloop.settings.paths import expand_path
 
     panel, file = run.panel, None
-    if isinstance(panel.input, FileInput):
+    if isinstance(panel.input, PlacedInput):
         if not panel.input.file:
             raise InputError("the file of the rows is not named", file=run.file, field="input.file")
         path = expand_path(panel.input.file, run.file, field="input.file", what="the file of the rows")
         (file,) = run.files([path])
+    if isinstance(panel.input, CsvimportInput):
+        asked, types = panel.input, panel.input.types()
+        lines = run.build(
+            "csvimport",
+            filename=file,
+            separator=asked.separator,
+            quotes=asked.quotes,
+            lineno_label=LINE,
+        )
+        rows = run.build("dataset_type", source=lines, column2type=types)
+        return import_dataset(run, rows, list(types), order=LINE)
     return run.build(
         "import_panel",
         settings=panel.input.how_to_read(),
@@ -136,4 +148,34 @@ def import_panel(run: PanelRun) -> Built:
         blocks=panel.groups.blocks,
         seed=panel.seed if file is None else 0,
         modules=panel.input.modules(),
+    )
+
+
+def import_dataset(
+    run: PanelRun, rows: Built | tuple[Built, str], columns: Sequence[str] = (), order: str = ""
+) -> Built:
+    """Rows of all groups from a dataset of exax.
+
+    Parameters
+    ----------
+    run : PanelRun
+        The run.
+    rows : Built or (Built, str)
+        The job that has written it; with its name, if it is not the default one.
+    columns : sequence of str, optional
+        Which columns, those that make groups among them. Default: all numbers, truth values and texts.
+    order : str, optional
+        Column of numbers that rows are sorted by. Default: all columns.
+
+    Returns
+    -------
+    Built
+    """
+    return run.build(
+        "import_dataset",
+        datasets={"rows": rows},
+        by=list(run.panel.groups.by),
+        blocks=run.panel.groups.blocks,
+        columns=list(columns),
+        order=order,
     )

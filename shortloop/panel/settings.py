@@ -48,6 +48,9 @@ class Panel(Settings):
         min_length=1, description="specifications, each by a name; no default"
     )
     inference: InferenceSettings = Field(InferenceSettings(), description="tests and intervals")
+    datasets: bool = Field(
+        False, description="whether tables of results are also kept as datasets of exax; default false"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Panel:

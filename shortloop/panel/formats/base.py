@@ -17,11 +17,11 @@ from shortloop.settings.tagged import Tagged
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FileInput", "GeneratedInput", "PanelInput"]
+__all__ = ["FileInput", "GeneratedInput", "PanelInput", "PlacedInput"]
 
 
 class PanelInput(Tagged):
-    """Where the rows are and how they are read: base of `FileInput` and `GeneratedInput`."""
+    """Where the rows are and how they are read: base of `PlacedInput` and `GeneratedInput`."""
 
     tag = "format"
     places: ClassVar[frozenset[str]] = frozenset()
@@ -37,7 +37,7 @@ class PanelInput(Tagged):
         return self.model_dump(mode="json", exclude=set(self.places))
 
 
-class FileInput(PanelInput):
+class PlacedInput(PanelInput):
     """Rows in a file."""
 
     places = frozenset({"file"})
@@ -45,6 +45,11 @@ class FileInput(PanelInput):
         "",
         description="where it is, relative to the panel file; ${NAME=default} is expanded; no default",
     )
+
+
+class FileInput(PlacedInput):
+    """Rows in a file that becomes a frame at once."""
+
     columns: tuple[str, ...] = Field(
         (), description="columns to read, those that make groups among them; default: all"
     )

@@ -7,9 +7,10 @@ from typing import Annotated
 from pydantic import Field
 
 from shortloop.panel.formats.csv import CsvInput
+from shortloop.panel.formats.csvimport import CsvimportInput
 from shortloop.panel.formats.parquet import ParquetInput
 from shortloop.panel.formats.simulated import SimulatedInput
 
 __all__ = ["AnyInput"]
 
-AnyInput = Annotated[CsvInput | ParquetInput | SimulatedInput, Field(discriminator="format")]
+AnyInput = Annotated[CsvInput | CsvimportInput | ParquetInput | SimulatedInput, Field(discriminator="format")]

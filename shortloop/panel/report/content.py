@@ -17,6 +17,9 @@ from shortloop.worker.results import Result
 __all__ = ["Content", "Shown", "collect"]
 
 
+IMPORTS = ("import_panel", "import_dataset")
+
+
 @dataclass(frozen=True)
 class Shown:
     """One specification and outcome.
@@ -103,9 +106,7 @@ def collect(results: Sequence[Result], panel: Mapping[str, Any]) -> Content:
     """
     chains = [list(upstream(result)) for result in results]
     everything = {each.job: each for chain in chains for each in chain}
-    notes = [
-        note for each in everything.values() if each.stage == "import_panel" for note in each.facts["notes"]
-    ]
+    notes = [note for each in everything.values() if each.stage in IMPORTS for note in each.facts["notes"]]
     versions = {name: text for each in everything.values() for name, text in each.record["versions"].items()}
     return Content(
         panel,

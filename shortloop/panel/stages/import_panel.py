@@ -24,15 +24,9 @@ class ImportPanel(Stage):
     def finish(self, out: Outputs) -> Finished:
         """Read, and put rows of one group together."""
         from shortloop.panel.data import from_frame
-        from shortloop.panel.stages.panel_files import column_facts, column_values
+        from shortloop.panel.stages.panel_files import imported
 
-        panel = from_frame(self._read(), self.by, self.blocks)
-        facts = column_facts(panel.columns, panel.by, panel.keys)
-        source = None if self.file is None else {"name": self.file.path.name, "content": self.file.content}
-        return Finished(
-            {**facts, "rows": int(panel.starts[-1]), "notes": list(panel.notes), "file": source},
-            column_values(panel.columns, panel.starts),
-        )
+        return imported(from_frame(self._read(), self.by, self.blocks), self.file)
 
     def _read(self) -> pd.DataFrame:
         from shortloop.panel.formats.base import FileInput, GeneratedInput, PanelInput

@@ -5,15 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shortloop.panel.data import Column
-from shortloop.worker.stage import Values
+from shortloop.panel.data import Column, Panel
+from shortloop.worker.stage import File, Finished, Values
 
 if TYPE_CHECKING:
     from shortloop.plain import Plain
     from shortloop.types import IntArray
     from shortloop.worker.stage import Job
 
-__all__ = ["column_facts", "column_values", "load_columns", "load_keys"]
+__all__ = ["column_facts", "column_values", "imported", "load_columns", "load_keys"]
+
+
+def imported(panel: Panel, file: File | None = None) -> Finished:
+    """What a job leaves that brings a panel in.
+
+    Parameters
+    ----------
+    panel : Panel
+        All of its rows.
+    file : File, optional
+        Where they were read from.
+
+    Returns
+    -------
+    Finished
+    """
+    facts = column_facts(panel.columns, panel.by, panel.keys)
+    source: Plain = None if file is None else {"name": file.path.name, "content": file.content}
+    return Finished(
+        {**facts, "rows": int(panel.starts[-1]), "notes": list(panel.notes), "file": source},
+        column_values(panel.columns, panel.starts),
+    )
 
 
 def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, Values]:

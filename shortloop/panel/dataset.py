@@ -1,0 +1,117 @@
+"""Datasets of exax: rows of one as a frame, and tables of results as some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortloop.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from shortloop.worker.dataset import Dataset
+
+__all__ = ["frame_of", "write_tables"]
+
+NUMBERS = ("float64", "float32", "int64", "int32", "bits64", "bits32", "number")
+TRUTH = "bool"
+TEXTS = ("unicode", "ascii")
+
+
+def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.DataFrame:
+    """Rows of a dataset and of those that it is chained to, in an order that does not hang on slices.
+
+    Parameters
+    ----------
+    rows : Dataset
+        Columns of numbers, truth values and texts are taken; others are left out, unless they are asked for.
+    columns : sequence of str, optional
+        Which columns. Default: all.
+    order : str, optional
+        Column that rows are sorted by, and that is no column of the frame. Default: they are sorted by all
+        columns, so that the same rows make the same frame.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    InputError
+        If a column is not there, or is of a type that is neither number, truth value nor text.
+    """
+    import pandas as pd
+
+    known: Any = rows.columns
+    types = {name: known[name].type for name in known}
+    usable = [name for name, kind in types.items() if kind in (*NUMBERS, TRUTH, *TEXTS)]
+    wanted = list(columns) or [name for name in usable if name != order]
+    for name in wanted:
+        if name not in types:
+            raise InputError(
+                "the dataset has no such column",
+                field="columns",
+                found=name,
+                expected=f"one of {', '.join(types)}",
+            )
+        if name not in usable:
+            raise InputError(
+                "that column of the dataset holds neither numbers nor texts",
+                field="columns",
+                found=f"{name}, of type {types[name]}",
+                hint="give it a type with exax's `dataset_type`",
+            )
+    frame = pd.DataFrame({name: _values(rows, name, types[name]) for name in wanted}, copy=False)
+    if order:
+        place = np.argsort(_values(rows, order, types[order]), kind="stable")
+        return frame.iloc[place].reset_index(drop=True)
+    return frame.sort_values(wanted, kind="stable", ignore_index=True) if wanted else frame
+
+
+def _values(rows: Dataset, name: str, kind: str) -> Any:
+    each = rows.iterate_chain(None, name)
+    if kind in TEXTS or kind == TRUTH:
+        return np.array(list(each), object)
+    if kind in ("int64", "int32"):  # whole numbers beyond 2**53 may make groups
+        found = list(each)
+        return np.array(found, np.float64 if None in found else np.int64)
+    return np.array(list(each), np.float64)  # None becomes NaN
+
+
+def write_tables(folder: Path, writer: Callable[..., Any]) -> dict[str, int]:
+    """Write the tables of a job as datasets of another one.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the job that has the tables ``coefficients`` and ``fits``.
+    writer : callable
+        ``datasetwriter`` of exax's job that is running. Rows are dealt to slices by the first column.
+
+    Returns
+    -------
+    dict of str to int
+        Rows of each dataset.
+    """
+    from shortloop.worker.results import open_result
+
+    tables = open_result(folder).tables
+    for name, table in tables.items():
+        frame: Any = table
+        columns = {str(each): _type_of(frame[each]) for each in frame.columns}
+        write = writer(name=name, columns=columns, hashlabel=str(frame.columns[0])).get_split_write_dict()
+        for row in zip(*(_plain(frame[each]) for each in frame.columns)):
+            write(dict(zip(columns, row)))
+    return {name: len(tables[name]) for name in tables}
+
+
+def _type_of(series: pd.Series) -> str:
+    return "float64" if series.dtype.kind == "f" else "unicode"
+
+
+def _plain(series: pd.Series) -> list[Any]:
+    return list(series.to_numpy()) if series.dtype.kind == "f" else [str(each) for each in series]

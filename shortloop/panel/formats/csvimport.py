@@ -1,0 +1,39 @@
+"""Panels in text files that exax imports, as datasets, on all cores."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from shortloop.panel.formats.base import PlacedInput
+
+__all__ = ["LINE", "CsvimportInput"]
+
+LINE = "line of the file"
+"""The column that says in which line each row was, as slices of a dataset forget their order."""
+
+
+class CsvimportInput(PlacedInput):
+    """A text file as of ``csv``, imported by methods of exax."""
+
+    format: Literal["csvimport"] = Field(
+        description="text with separators, imported by exax's csvimport and dataset_type on all cores"
+    )
+    numbers: tuple[str, ...] = Field(
+        min_length=1, description="columns of numbers; an empty field is no value; no default"
+    )
+    texts: tuple[str, ...] = Field((), description="columns of texts; default: none")
+    separator: str = Field(",", min_length=1, max_length=1, description="between values; default ','")
+    quotes: str = Field('"', max_length=1, description="around values with separators; default '\"'")
+
+    def types(self) -> dict[str, str]:
+        """What exax is to make of each column.
+
+        Returns
+        -------
+        dict of str to str
+            Names of types, as ``dataset_type`` has them.
+        """
+        texts = dict.fromkeys(self.texts, "unicode+None:utf-8")
+        return {**dict.fromkeys(self.numbers, "float64+None"), **texts}

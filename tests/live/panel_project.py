@@ -1,0 +1,60 @@
+"""A project with a small panel, and what its runs build."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+from live_project import LiveProject
+
+__all__ = ["BLOCKS", "PANEL", "PanelProject", "firms"]
+
+PANEL = """\
+name = "firms"
+
+[input]
+format = "csv"
+file = "firms.csv"
+
+[groups]
+by = ["firm"]
+blocks = 3
+
+[models.plain]
+model = "ols"
+formula = "~ value + capital"
+outcomes = ["invest"]
+covariance = "HC1"
+"""
+BLOCKS = 3
+
+
+class PanelProject(LiveProject):
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(STUDY=str(self.folder / "panel.toml"), **more)
+
+    def write(self, text: str) -> None:
+        (self.folder / "panel.toml").write_text(text, encoding="utf-8")
+
+    def built(self) -> Counter[str]:
+        """How many jobs of each stage a run has built."""
+        done = self.ax("run", "build_panel")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return Counter(re.findall(r"\] built (\S+) ", done.stdout))
+
+    def table(self, name: str, of: str = "plain-invest") -> pd.DataFrame:
+        return pd.read_parquet(self.folder / "results/firms/tables" / of / f"{name}.parquet")
+
+
+def firms() -> pd.DataFrame:
+    """Twelve firms; F05 has a regressor twice, F07 lacks outcomes."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"firm": rng.permutation(np.repeat([f"F{n:02d}" for n in range(12)], 30))})
+    frame["value"], frame["capital"] = rng.standard_normal((2, len(frame)))
+    frame["invest"] = 1 + 2 * frame["value"] - frame["capital"] + rng.standard_normal(len(frame))
+    frame["profit"] = frame["value"] + rng.standard_normal(len(frame))
+    frame.loc[frame["firm"] == "F05", "capital"] = frame["value"]
+    frame.loc[frame.index[frame["firm"] == "F07"][:4], "invest"] = np.nan
+    return frame

@@ -1,0 +1,137 @@
+"""Panels that exax imports as datasets, and results that are datasets again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+import pandas as pd
+import pytest
+from live_project import served
+from panel_project import BLOCKS, PANEL, PanelProject, firms
+
+pytestmark = pytest.mark.live
+
+IMPORTED = PANEL.replace('"csv"', '"csvimport"\nnumbers = ["value", "capital", "invest"]\ntexts = ["firm"]')
+OWN = '''\
+"""A panel whose rows a job of one's own has written, in an order of its own."""
+
+from build_scripts.build_panel import fit_all
+from shortloop.panel.pipeline import import_dataset, run_panel
+
+
+def main(urd):
+    return run_panel(urd, pipeline)
+
+
+def pipeline(run):
+    return fit_all(run, import_dataset(run, run.build("written")))
+'''
+WRITTEN = '''\
+"""Rows of a file, backwards, in two datasets that are chained."""
+
+import csv
+
+from shortloop.jobs.keys.code import code_of
+
+depend_extra = code_of(__file__)
+
+
+def synthesis(job):
+    with open(FILE) as stream:
+        rows = list(csv.DictReader(stream))[::-1]
+    types = {"firm": "unicode", "value": "float64", "capital": "float64", "invest": ("float64", True)}
+    types |= {"big": "int64", "none": "json"}
+    first = None
+    for name, part in (("old", rows[:100]), ("default", rows[100:])):
+        writer = job.datasetwriter(name=name, columns=types, previous=first)
+        write = writer.get_split_write_dict()
+        for row in part:
+            numbers = {each: float(row[each] or "nan") for each in ("value", "capital")}
+            invest = float(row["invest"]) if row["invest"] else None
+            write({"firm": row["firm"], **numbers, "invest": invest, "big": 2**60, "none": {}})
+        first = writer
+'''
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[PanelProject]:
+    with served(PanelProject) as made:
+        firms().to_csv(made.folder / "firms.csv", index=False)
+        yield made
+
+
+def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
+    project.write(PANEL)
+    project.built()
+    of_file = project.table("coefficients")
+    project.write(IMPORTED)
+    assert project.built() == {
+        "csvimport": 1,
+        "dataset_type": 1,
+        "import_dataset": 1,
+        "panel_block": BLOCKS,
+        "panel_fit": BLOCKS,
+        "panel_report": 1,
+    }  # no panel_results: the fits came out the same
+    pd.testing.assert_frame_equal(project.table("coefficients"), of_file, check_exact=True)
+    assert project.built() == {}
+
+
+def test_slices_do_not_show(project: PanelProject) -> None:
+    project.write(IMPORTED)
+    project.built()
+    before = project.table("coefficients")
+    project.stop_server()
+    project.start_server(SHORTLOOP_SLICES="1")
+    try:
+        assert {"csvimport", "dataset_type", "import_dataset"} <= {*project.built()}
+        pd.testing.assert_frame_equal(project.table("coefficients"), before, check_exact=True)
+    finally:
+        project.stop_server()
+        project.start_server()
+
+
+def test_what_is_no_number_is_named(project: PanelProject) -> None:
+    lines = firms().to_csv(index=False).splitlines()
+    lines[7] = lines[7].rpartition(",")[0] + ",much"
+    (project.folder / "wrong.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    wrong = IMPORTED.replace("firms.csv", "wrong.csv")
+    project.write(wrong.replace('"capital", "invest"', '"capital", "invest", "profit"'))
+    done = project.ax("run", "build_panel")
+    assert done.returncode == 1
+    assert 'Failed to convert "much"' in done.stdout + done.stderr
+    assert "column profit" in done.stdout + done.stderr
+
+
+def test_a_dataset_of_ones_own(project: PanelProject) -> None:
+    written = WRITTEN.replace("FILE", repr(str(project.folder / "firms.csv")), 1)
+    (project.folder / "dev/a_written.py").write_text(written, encoding="utf-8")
+    (project.folder / "dev/build_own.py").write_text(OWN, encoding="utf-8")
+    project.write(PANEL)
+    project.built()
+    of_file = project.table("coefficients")
+    done = project.ax("run", "own")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = next(line.split()[3] for line in done.stdout.splitlines() if "] built panel_results" in line)
+    frame = f"import shortloop; print(shortloop.load('{found}').to_frame().to_json(double_precision=15))"
+    said = project.shell(sys.executable, "-c", frame).stdout
+    mine = pd.DataFrame(json.loads(said)).reset_index(drop=True)
+    pd.testing.assert_frame_equal(mine, of_file, check_dtype=False, rtol=1e-12)
+
+
+def test_results_are_datasets_if_that_is_asked_for(project: PanelProject) -> None:
+    project.write("datasets = true\n" + PANEL)
+    built = project.built()
+    assert built["panel_dataset"] == 1
+    summary = json.loads((project.folder / "results/firms/summary.json").read_text(encoding="utf-8"))
+    (job,) = (each["job"] for each in summary["jobs"] if each["stage"] == "panel_dataset")
+    shown = project.ax("grep", "--format", "json", "F01", f"{job}/coefficients").stdout
+    found = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]
+    expected = project.table("coefficients")
+    expected = expected[expected["firm"] == "F01"].reset_index(drop=True)
+    mine = pd.DataFrame(found).sort_values("term", ignore_index=True)
+    pd.testing.assert_frame_equal(
+        mine[list(expected.columns)], expected.sort_values("term", ignore_index=True), check_dtype=False
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from shortloop.errors import InputError, TransientError
 from shortloop.plain import Plain
 from shortloop.text import one_line
-from shortloop.worker.records import FORMAT, RECORD, ROWS, Described, DescribedOutside, Record
-from shortloop.worker.tables import read_table, unit_frame
+from shortloop.worker.opened import Arrays, Tables
+from shortloop.worker.records import FORMAT, RECORD, ROWS, Record
+from shortloop.worker.tables import unit_frame
 
-if TYPE_CHECKING:  # build scripts look jobs up; most need no array
-    import numpy as np
+if TYPE_CHECKING:
     import pandas as pd
 
-    from shortloop.worker.tables import DescribedTable, Table
-
-__all__ = ["Arrays", "OtherFormat", "Result", "Setup", "Tables", "Where", "bare_result", "open_result"]
+__all__ = ["OtherFormat", "Result", "Setup", "Where", "bare_result", "open_result"]
 
 
 class OtherFormat(TransientError):
@@ -67,57 +65,6 @@ class Setup(TypedDict, total=False):
     exectime: Times
     parent: str
     is_build: bool
-
-
-class Arrays(Mapping[str, "np.ndarray"]):
-    """The arrays of a job by name, as read-only memory maps, opened when asked for."""
-
-    def __init__(self, folder: Path, described: Mapping[str, Described], files: Mapping[str, Path]) -> None:
-        self._folder = folder
-        self._described = described
-        self._files = files
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        import numpy as np
-
-        if name not in self._described:
-            raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
-        outside = self._described[name].get("outside")
-        if outside is not None:
-            return _map_outside(outside, f"{self._folder.name}, {name}", self._files)
-        array: np.ndarray = np.load(self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        return array
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._described)
-
-    def __len__(self) -> int:
-        return len(self._described)
-
-    def __repr__(self) -> str:
-        return one_line(f"Arrays({', '.join(self._described)})")
-
-
-class Tables(Mapping[str, "Table"]):
-    """The tables of a job by name, each read when it is asked for."""
-
-    def __init__(self, folder: Path, described: Mapping[str, DescribedTable]) -> None:
-        self._folder = folder
-        self._described = described
-
-    def __getitem__(self, name: str) -> Table:
-        if name not in self._described:
-            raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
-        return read_table(self._folder / f"{name}.parquet", self._described[name]["library"])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._described)
-
-    def __len__(self) -> int:
-        return len(self._described)
-
-    def __repr__(self) -> str:
-        return one_line(f"Tables({', '.join(self._described)})")
 
 
 @dataclass(frozen=True)
@@ -182,25 +129,37 @@ class Result:
         """
         return [*self.arrays, *self.tables, *self.record["facts"], *self.figures, *self.files]
 
-    def frame(self) -> pd.DataFrame:
-        """What each unit gave, if a function of one unit made the job: a row for each.
+    def to_frame(self, table: str = "") -> pd.DataFrame:
+        """A table of the job; of a job of units that a function computed, what each of them gave.
+
+        Parameters
+        ----------
+        table : str, optional
+            Which. Default: the first one, or units if it has no table: a row for each, the index is their
+            names, and a column for each array of one value a unit.
 
         Returns
         -------
         DataFrame
-            Of pandas. The index is the names of the units; a column for each array of one value a unit.
+            Of pandas, whatever library wrote it.
 
         Raises
         ------
         InputError
-            If the job is not made of such units.
+            If there is no such table.
         """
-        units = self.record["facts"].get("units")
-        if not isinstance(units, list) or not (self.path / ROWS).is_file():
+        names, units = list(self.tables), self.record["facts"].get("units")
+        if not table and not names and isinstance(units, list) and (self.path / ROWS).is_file():
+            return unit_frame(units, {name: each[:] for name, each in self.arrays.items() if each.ndim == 1})
+        if not names or (table and table not in names):
             raise InputError(
-                "the job is not made of units that a function computed", found=f"{self.job} of {self.stage}"
+                "the job has no such table",
+                found=f"{self.job} of {self.stage}, {table or 'whatever table there is'}",
+                expected=f"one of {', '.join(names)}" if names else "a job that has tables, or units",
             )
-        return unit_frame(units, {name: each[:] for name, each in self.arrays.items() if each.ndim == 1})
+        found: Any = self.tables[table or names[0]]
+        made: pd.DataFrame = found.to_pandas() if hasattr(found, "to_pandas") else found
+        return made
 
     @property
     def stage(self) -> str:
@@ -379,21 +338,3 @@ def _bare_record(stage: str, partition: Plain) -> Record:
         "versions": {},
         "problem": None,
     }
-
-
-def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]) -> np.ndarray:
-    from shortloop.span import Span
-
-    try:
-        file = files[outside["content"]]
-    except (InputError, KeyError) as error:
-        raise TransientError(
-            "a file that holds data of a job is gone, or not what it was",
-            file=getattr(error, "file", None) or outside["name"],
-            field=what,
-            found=getattr(error, "problem", "nobody says where it is"),
-            expected=f"{outside['name']}, content {outside['content']}",
-            hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
-        ) from None
-    span = outside["span"]
-    return Span(span["offset"], tuple(span["shape"]), tuple(span["strides"]), span["dtype"]).map(file)

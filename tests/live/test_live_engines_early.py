@@ -225,7 +225,7 @@ def test_what_was_read_of_a_file_that_changed_is_not_used(project: EngineProject
     assert "factor.txt, which its key does not see" in said
     (job,) = re.findall(r"built reads +(main-\d+)", said)
     shown = project.shell(
-        sys.executable, "-c", f"import shortloop; print(shortloop.load('{job}').frame()['read'].tolist())"
+        sys.executable, "-c", f"import shortloop; print(shortloop.load('{job}').to_frame()['read'].tolist())"
     )
     assert shown.stdout.strip() == str([2.0 * number for number in range(8)]), shown.stderr
 

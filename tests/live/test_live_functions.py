@@ -77,7 +77,7 @@ def kinds(fit: Job, words: dict[str, list[int]], extra: Job | None = None):
     figure.subplots().plot(fit["mean"])
     return {
         "array": np.arange(6.0).reshape(2, 3), "number": np.float64(0.5), "nothing": float("nan"),
-        "pandas": fit.frame(), "polars": pl.DataFrame({"x": [1, 2]}), "means": figure,
+        "pandas": fit.to_frame(), "polars": pl.DataFrame({"x": [1, 2]}), "means": figure,
         "page.html": "<p>é</p>", "raw.bin": b"\\0\\1", "words": words, "text": "a", "some": [1, None, "b"],
     }  # fmt: skip
 '''
@@ -174,7 +174,7 @@ def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
     assert found["array"].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert found["number"] == 0.5
     assert found["nothing"] != found["nothing"]
-    pd.testing.assert_frame_equal(found["pandas"], fit.frame())
+    pd.testing.assert_frame_equal(found["pandas"], fit.to_frame())
     assert found["polars"].to_dicts() == [{"x": 1}, {"x": 2}]
     assert (found["words"], found["text"], found["some"]) == ({"a": [1, 2]}, "a", [1, None, "b"])
     assert found["page.html"].read_text(encoding="utf-8") == "<p>é</p>"

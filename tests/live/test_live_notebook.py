@@ -145,7 +145,7 @@ def test_jobs_of_cells_are_jobs_like_others(project: NotebookProject) -> None:
         # As it was, with other comments, run in one cell.
         again = SLOPES.replace("    return", "    # what it is\n    return")
         assert kernel.run(HELPERS + again + BUILD).startswith("reused panel main-0\nreused slopes main-1\n")
-        assert kernel.run("shortloop.load(str(job)).frame()['slope'].round(3).tolist()") == "[2.0, 3.0, 4.0]"
+        assert kernel.run("shortloop.load(str(job)).to_frame().slope.round(3).tolist()") == "[2.0, 3.0, 4.0]"
         # A row of one firm, an option, a constant, a helper.
         project.write_panel(a=2, b=5, c=4)
         assert "file panel.csv was changed" in kernel.run(BUILD)

@@ -86,7 +86,7 @@ def test_units_become_arrays_and_a_frame(tmp_path: Path) -> None:
     found, _ = done(opened(power, squares, count=4), tmp_path / "main-1")
     assert found["power"].tolist() == [0, 1, 4, 9]
     assert found["terms"].tolist() == [[0], [1], [2], [3]]
-    frame = found.frame()
+    frame = found.to_frame()
     assert [*frame.columns] == ["power"]  # only what has one value a unit
     assert frame.index.to_list() == ["n0", "n1", "n2", "n3"]
     assert found.facts["units"] == ["n0", "n1", "n2", "n3"]
@@ -177,7 +177,7 @@ NAMES: list[tuple[Any, Any]] = [
 def test_any_name_of_a_unit_is_kept_as_plain_data(tmp_path: Path, name: Any, kept: Any) -> None:
     found, _ = done(opened(power, lambda: [(name, [1]), ("other", [2])]), tmp_path / "main-1")
     assert found.facts["units"] == [kept, "other"]
-    frame = found.frame()
+    frame = found.to_frame()
     assert frame["power"].tolist() == [1, 4]
     first = frame.index[0]
     assert pd.isna(first) if kept is None else first == (tuple(kept) if isinstance(kept, list) else kept)

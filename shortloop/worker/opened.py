@@ -1,0 +1,88 @@
+"""Arrays and tables of a finished job, each opened when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shortloop.errors import InputError, TransientError
+from shortloop.text import one_line
+from shortloop.worker.records import Described, DescribedOutside
+from shortloop.worker.tables import read_table
+
+if TYPE_CHECKING:  # build scripts look jobs up; most need no array
+    import numpy as np
+
+    from shortloop.worker.tables import DescribedTable, Table
+
+__all__ = ["Arrays", "Tables"]
+
+
+class Arrays(Mapping[str, "np.ndarray"]):
+    """The arrays of a job by name, as read-only memory maps, opened when asked for."""
+
+    def __init__(self, folder: Path, described: Mapping[str, Described], files: Mapping[str, Path]) -> None:
+        self._folder = folder
+        self._described = described
+        self._files = files
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        import numpy as np
+
+        if name not in self._described:
+            raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
+        outside = self._described[name].get("outside")
+        if outside is not None:
+            return _map_outside(outside, f"{self._folder.name}, {name}", self._files)
+        array: np.ndarray = np.load(self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._described)
+
+    def __len__(self) -> int:
+        return len(self._described)
+
+    def __repr__(self) -> str:
+        return one_line(f"Arrays({', '.join(self._described)})")
+
+
+class Tables(Mapping[str, "Table"]):
+    """The tables of a job by name, each read when it is asked for."""
+
+    def __init__(self, folder: Path, described: Mapping[str, DescribedTable]) -> None:
+        self._folder = folder
+        self._described = described
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._described:
+            raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
+        return read_table(self._folder / f"{name}.parquet", self._described[name]["library"])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._described)
+
+    def __len__(self) -> int:
+        return len(self._described)
+
+    def __repr__(self) -> str:
+        return one_line(f"Tables({', '.join(self._described)})")
+
+
+def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]) -> np.ndarray:
+    from shortloop.span import Span
+
+    try:
+        file = files[outside["content"]]
+    except (InputError, KeyError) as error:
+        raise TransientError(
+            "a file that holds data of a job is gone, or not what it was",
+            file=getattr(error, "file", None) or outside["name"],
+            field=what,
+            found=getattr(error, "problem", "nobody says where it is"),
+            expected=f"{outside['name']}, content {outside['content']}",
+            hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
+        ) from None
+    span = outside["span"]
+    return Span(span["offset"], tuple(span["shape"]), tuple(span["strides"]), span["dtype"]).map(file)

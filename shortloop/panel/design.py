@@ -11,6 +11,7 @@ import numpy as np
 
 from shortloop.errors import InputError
 from shortloop.panel.data import Column
+from shortloop.panel.elementwise import is_elementwise
 from shortloop.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -150,11 +151,15 @@ class Equation:
             Sorted; with names that are no columns, where it can be nothing else.
         """
         found = set(map(str, self._formula.required_variables))
-        for factor in (factor for terms in self._sides() for term in terms for factor in term.factors):
-            if factor.eval_method.value == "python":  # formulaic does not know all that calls are given
-                named = ast.walk(ast.parse(str(factor.expr), mode="eval"))
-                found |= {each.id for each in named if isinstance(each, ast.Name) and each.id in columns}
+        for expression in self._expressions():  # formulaic does not know all that calls are given
+            named = ast.walk(ast.parse(expression, mode="eval"))
+            found |= {each.id for each in named if isinstance(each, ast.Name) and each.id in columns}
         return sorted(found)
+
+    def _expressions(self) -> list[str]:
+        """Factors that are Python, and not names."""
+        factors = (factor for terms in self._sides() for term in terms for factor in term.factors)
+        return [str(factor.expr) for factor in factors if factor.eval_method.value == "python"]
 
     def _sides(self) -> tuple[Any, Any]:
         return self._formula.lhs, self._formula.rhs
@@ -212,22 +217,48 @@ class Equation:
         Returns
         -------
         Design
-            Of the rows that have all values.
+            Of the rows that have all values. What other rows decide, e.g. a mean, all rows of the group
+            decide, as in statsmodels; only if none were left so, those that have all values.
         """
         names = self.variables(columns)
-        needed = {*names, *roles.values()}
-        some = {name: columns[name].taken(rows) for name in needed}
-        whole = np.ones(rows.stop - rows.start, bool)
-        for column in some.values():
-            whole &= ~np.isnan(column.values) if column.levels is None else column.values >= 0
-        kept = np.flatnonzero(whole)
-        some = {name: column.taken(kept) for name, column in some.items()}
-        frame = _frame(some, names)
-        for name in frame.columns:
-            if hasattr(frame[name], "cat"):
-                frame[name] = frame[name].cat.remove_unused_categories()
+        some = {name: columns[name].taken(rows) for name in {*names, *roles.values()}}
+        whole = ~_lacking(some)
+        made = self._of_rows(some, names, roles, whole)
+        left = whole & ~made.missing()
+        if whole.any() and not left.any() and not whole.all():
+            kept = np.flatnonzero(whole)
+            some = {name: column.taken(kept) for name, column in some.items()}
+            made = self._of_rows(some, names, roles, np.ones(len(kept), bool))
+            left = ~made.missing()
+        return made.taken(np.flatnonzero(left))
+
+    def lacking(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
+        """Which rows lack a value of a column that it reads.
+
+        Parameters
+        ----------
+        columns, roles
+            As of `design`.
+
+        Returns
+        -------
+        array of bool, shape (rows,)
+        """
+        names = {*self.variables(columns), *roles.values()}
+        return _lacking({name: columns[name] for name in names})
+
+    def _of_rows(
+        self, columns: Mapping[str, Column], names: Sequence[str], roles: Mapping[str, str], whole: np.ndarray
+    ) -> Design:
+        """Outcome and regressors of all rows, with those texts only that whole rows have."""
+        frame = _frame(columns, names)
+        for name in names:
+            levels = columns[name].levels
+            if levels is not None:
+                seen = np.unique(columns[name].values[whole])
+                frame[name] = frame[name].cat.set_categories([levels[int(each)] for each in seen])
         outcome, regressors, _ = self._evaluated(frame)
-        extra = {role: self._role(role, name, some[name]) for role, name in roles.items()}
+        extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         return Design(*_numbers(outcome, regressors), extra)
 
     def _plain(self, columns: Mapping[str, Column]) -> tuple[tuple[str, ...], FloatArray, FloatArray] | None:
@@ -272,7 +303,7 @@ class Equation:
                 found=", ".join(made.lhs.columns),
                 hint="outcomes that are texts must be made numbers first, e.g. 0 and 1",
             )
-        if any(spec.transform_state for spec in specs):
+        if not all(is_elementwise(each, frame.columns) for each in self._expressions()):
             return made.lhs, made.rhs, "rows"
         return made.lhs, made.rhs, "texts" if "categorical" in kinds else "row"
 
@@ -289,6 +320,13 @@ class Equation:
     def _wrong(self, problem: str, error: Exception) -> InputError:
         said = " ".join(str(error).split())
         return InputError(problem, field=self.where, found=self.text, expected=said or type(error).__name__)
+
+
+def _lacking(columns: Mapping[str, Column]) -> np.ndarray:
+    found: np.ndarray = np.zeros(len(next(iter(columns.values())).values), bool)
+    for column in columns.values():
+        found |= np.isnan(column.values) if column.levels is None else column.values < 0
+    return found
 
 
 def _product(columns: Mapping[str, Column], factors: Sequence[str], into: FloatArray) -> None:

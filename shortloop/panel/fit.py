@@ -81,7 +81,8 @@ class Fitter:
         self._starts = np.array(starts, np.int64)  # those of a file may not be written to
         self._level = level
         design, self._depends = equation.design(columns, model.roles())
-        self._design, self._whole, self._lacking = _whole_rows(design, self._starts)
+        missing = design.missing() if self._depends != "rows" else equation.lacking(columns, model.roles())
+        self._design, self._whole, self._lacking = _whole_rows(design, missing, self._starts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -139,9 +140,8 @@ class Fitter:
         return fits
 
 
-def _whole_rows(design: Design, starts: IntArray) -> tuple[Design, IntArray, np.ndarray]:
+def _whole_rows(design: Design, missing: np.ndarray, starts: IntArray) -> tuple[Design, IntArray, np.ndarray]:
     """The rows that lack nothing, where each group begins among them, and which groups lacked something."""
-    missing = design.missing()
     if not missing.any():
         return design, starts, np.zeros(len(starts) - 1, bool)
     before = np.concatenate([[0], np.cumsum(missing)])

@@ -108,5 +108,10 @@ def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> No
         "panel_report",
     }
     assert summary["findings"][0]["says"][0].startswith("invest ~ value + capital (ols)")
+    fit = next(job["job"] for job in summary["jobs"] if job["stage"] == "panel_fit")
+    record = json.loads((project.folder / "workdirs/main" / fit / "record.json").read_text(encoding="utf-8"))
+    assert {"formulaic", "numba", "statsmodels"} <= {
+        *record["versions"]
+    }  # some by modules that settings name
     done = project.shortloop("show", summary["jobs"][-1]["job"])
     assert done.returncode == 0, done.stderr

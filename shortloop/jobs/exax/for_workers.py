@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shortloop.engines.messages import JobWork
 from shortloop.jobs.exax.preload import imports_of
-from shortloop.jobs.keys.code import Code, versions_of
+from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import states_of_files
 from shortloop.jobs.keys.methods import module_of
@@ -123,7 +123,7 @@ def work_of_job(
             "options": options,
             "jobs": jobs,
             "before": before,
-            "versions": versions_of(method),
+            "versions": dict(code.versions),
             "datasets": datasets,
         },
         "collects": stage.collects,

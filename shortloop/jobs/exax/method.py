@@ -23,7 +23,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, states_of_jobs, work_of_job
-from shortloop.jobs.keys.code import code_of, code_state, versions_of
+from shortloop.jobs.keys.code import code_of, code_state
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.key import Parts
@@ -109,7 +109,7 @@ class _Work:
             {name: each for name, each in jobs.items() if name != BEFORE},
             jobs.get(BEFORE),
             here(),
-            versions_of(method),
+            dict(self.code.versions),
             {name: _names(each) for name, each in g.datasets.items()},
             open_dataset,
         )

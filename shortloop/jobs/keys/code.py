@@ -38,7 +38,6 @@ __all__ = [
     "code_text",
     "modules_as_loaded",
     "says_code",
-    "versions_of",
 ]
 
 CODE_BESIDE = ".modules.txt"
@@ -161,22 +160,6 @@ def code_text(method: Path) -> str:
         What `code_of` writes.
     """
     return _look(method, ()).text
-
-
-def versions_of(method: Path) -> dict[str, str]:
-    """Versions of Python and of the libraries that a method uses, as of when `code_of` last looked.
-
-    Parameters
-    ----------
-    method : Path
-        File of the method.
-
-    Returns
-    -------
-    dict of str to str
-    """
-    known = _known.get((method, ()))
-    return dict((_look(method, ()) if known is None else known).code.versions)
 
 
 def code_beside(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ only as new as its last installation, and a copy of the project has none.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shortloop.worker.results import Result
 
-__all__ = ["Analysis", "Compared", "Comparison", "SettingsKind", "Template", "find_analyses"]
+__all__ = ["Analysis", "Compared", "Comparison", "SettingsKind", "Template", "find_analyses", "project_files"]
 
 PACKAGE = "shortloop"
 MODULE = "analysis"
@@ -138,6 +138,31 @@ class Analysis:
     compare: Callable[[Result, Result], Comparison | None] | None = None
     template: Template | None = None
     settings: SettingsKind | None = None
+
+
+def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> dict[str, Path]:
+    """Files of a new project of an analysis: its templates, and files as in the repository.
+
+    Parameters
+    ----------
+    name : str
+        Of the analysis.
+    own : sequence of str
+        Files of the repository, by their path in it.
+    more : mapping of str to Path
+        Further ones, by their path in the project.
+
+    Returns
+    -------
+    dict of str to Path
+        By their path in the project.
+    """
+    package = Path(__file__).parents[1]
+    templates = package / "templates" / name
+    files = (file for file in templates.rglob("*.*") if "__pycache__" not in file.parts)
+    rooms = package if (package / "build_scripts").is_dir() else package.parent
+    found = {str(file.relative_to(templates)): file for file in files}
+    return {**found, **{each: rooms / each for each in own}, **more}
 
 
 def find_analyses() -> dict[str, Analysis]:

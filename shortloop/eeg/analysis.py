@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import Analysis, Comparison, SettingsKind, Template
+from shortloop.cli.analyses import Analysis, Comparison, SettingsKind, Template, project_files
 
 if TYPE_CHECKING:
     from shortloop.eeg.study.schema import Study
@@ -75,23 +76,8 @@ def compare(first: Result, second: Result) -> Comparison | None:
     return compare_scores(first, second)
 
 
-def project_files() -> dict[str, Path]:
-    """Files of a new project of this analysis: pipeline and example as in the repository, and a study.
-
-    Returns
-    -------
-    dict of str to Path
-        By their path in the project.
-    """
-    here = Path(__file__).parent
-    own = here.parent / "templates" / here.name
-    found = {str(file.relative_to(own)): file for file in own.rglob("*.*") if "__pycache__" not in file.parts}
-    rooms = here.parent if (here.parent / "build_scripts").is_dir() else here.parents[1]
-    return {**found, **{name: rooms / name for name in OWN}, "study.toml": here / "study" / "default.toml"}
-
-
 TEMPLATE = Template(
-    files=project_files,
+    files=partial(project_files, "eeg", OWN, {"study.toml": Path(__file__).parent / "study/default.toml"}),
     packages=("shortloop.methods",),
     run="shortloop run",
     needs="eeg",

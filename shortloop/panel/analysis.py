@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import Analysis, SettingsKind
+from shortloop.cli.analyses import Analysis, SettingsKind, Template, project_files
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
 
 __all__ = ["ANALYSIS"]
+
+OWN = ("build_scripts/build_panel.py",)
+"""Files of the repository that new projects begin with; the package holds them, too."""
 
 
 def record() -> type[Panel]:
@@ -50,4 +54,11 @@ def check(file: Path) -> str:
     return f"panel {panel.name}, a group for each {' and '.join(panel.groups.by)}, models {models}"
 
 
-ANALYSIS = Analysis(settings=SettingsKind(record, check))
+TEMPLATE = Template(
+    files=partial(project_files, "panel", OWN, {"panel.toml": Path(__file__).with_name("default.toml")}),
+    packages=("shortloop.methods", "accelerator.standard_methods"),
+    run="shortloop run panel",
+    needs="panel",
+    libraries=("formulaic", "matplotlib", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
+)
+ANALYSIS = Analysis(template=TEMPLATE, settings=SettingsKind(record, check))

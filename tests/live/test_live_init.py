@@ -27,6 +27,18 @@ estimator = {kind = "lda"}
 permutations = {count = 20}
 features.amplitude = {bins = 3, bin_samples = 9}
 """
+SMALL_PANEL = """\
+name = "small"
+groups = {by = ["g"], blocks = 1}
+models.plain = {model = "ols", formula = "y ~ x"}
+
+[input]
+format = "csvimport"
+file = "rows.csv"
+numbers = ["x", "y"]
+texts = ["g"]
+"""
+ROWS = "g,x,y\n" + "".join(f"{'ab'[n % 2]},{n % 7},{n % 5}\n" for n in range(40))
 BARE = {
     "methods/a_numbers.py": '''\
 """Numbers."""
@@ -152,6 +164,22 @@ def test_a_study_runs_with_the_methods_of_the_package(above: Path, environment: 
     assert {name.split()[0] for name in again} == {"permute", "group", "report"}
     assert "peak" in environment.works(project, "shortloop", "run", "ridge")
     assert "shortloop.methods.a_train" in environment.works(project, "shortloop", "show", "main-6")
+
+
+def test_a_panel_runs_with_the_methods_of_the_package(above: Path, environment: Environment) -> None:
+    said = environment.works(above, "shortloop", "init", "my-panel", "--panel")
+    assert "shortloop run panel\n" in said
+    project = above / "my-panel"
+    original = (ROOT / "shortloop/panel/default.toml").read_text(encoding="utf-8")
+    settings = project / "panel.toml"
+    assert settings.read_text(encoding="utf-8") == original
+    assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")
+    (project / "rows.csv").write_text(ROWS, encoding="utf-8")
+    settings.write_text(SMALL_PANEL, encoding="utf-8")
+    first = built_by(environment.works(project, "shortloop", "run", "panel"))
+    assert {"csvimport ", "panel_fit 000", "panel_report "} <= {*first}
+    assert (project / "results/small/report.html").is_file()
+    assert built_by(environment.works(project, "shortloop", "run", "panel")) == []
 
 
 @pytest.mark.slow

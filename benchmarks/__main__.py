@@ -8,7 +8,19 @@ from pathlib import Path
 
 from shortloop.worker.threads import set_single_thread
 
-PARTS = ("workload", "peers", "mne", "slices", "growth", "limits", "chains", "cluster", "engines", "panel")
+PARTS = (
+    "workload",
+    "peers",
+    "mne",
+    "slices",
+    "growth",
+    "limits",
+    "chains",
+    "cluster",
+    "engines",
+    "panel",
+    "ladder",
+)
 MODULES = {part: f"benchmarks.{part}" for part in PARTS} | {"mne": "benchmarks.against_mne"}
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,13 @@ from benchmarks.write import figures
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["run"]
+__all__ = ["ASKED", "FORMULA", "REGRESSORS", "ours", "panel_frame", "run", "statistics_of"]
 
 REGRESSORS = ("x1", "x2", "x3", "x4", "x5")
 FORMULA = f"y ~ {' + '.join(REGRESSORS)}"
 SIZES = ((2000, 500), (20_000, 50), (200, 20_000))
 QUICK = ((20, 50), (50, 20))
+LONG = 5000  # rows of a group, beyond which a formula takes hardly longer than the fit, and is left out
 FORMULAS = 100
 """Groups that are fitted by a formula in a groupby; the others take as long."""
 OURS, SHUFFLED = "shortloop", "shortloop, shuffled rows"
@@ -44,20 +46,21 @@ def run(options: Options) -> dict[str, Any]:
     dict
         ``sizes``: for each shape the seconds of each way, and how often ours goes into each; ``tables``.
     """
+    os.environ["POLARS_MAX_THREADS"] = "1"  # as of all others; read when polars is imported
     shapes = QUICK if options.quick else SIZES
     sizes = {f"{groups} × {rows}": _measured(groups, rows, options.runs) for groups, rows in shapes}
     return {"sizes": sizes, "tables": [_table(name, found) for name, found in sizes.items()]}
 
 
 def _measured(groups: int, rows: int, runs: int) -> dict[str, Any]:
-    frame = _frame(groups, rows)
+    frame = panel_frame(groups, rows)
     shuffled = frame.sample(frac=1.0, random_state=1).reset_index(drop=True)
     works: dict[str, Callable[[int], float]] = {
-        OURS: lambda run: seconds_of(lambda: _ours(frame)),
-        SHUFFLED: lambda run: seconds_of(lambda: _ours(shuffled)),
+        OURS: lambda run: seconds_of(lambda: ours(frame)),
+        SHUFFLED: lambda run: seconds_of(lambda: ours(shuffled)),
         ARRAYS: lambda run: seconds_of(lambda: _arrays(frame, rows)),
     }
-    if rows <= 5000:
+    if rows <= LONG:
         share = min(FORMULAS, groups)
         some = frame[frame["g"] < share]
         works[GROUPBY] = lambda run: seconds_of(lambda: _groupby(some)) * groups / share
@@ -73,7 +76,19 @@ def _measured(groups: int, rows: int, runs: int) -> dict[str, Any]:
     }
 
 
-def _frame(groups: int, rows: int) -> pd.DataFrame:
+def panel_frame(groups: int, rows: int) -> pd.DataFrame:
+    """A panel whose groups come one after the other.
+
+    Parameters
+    ----------
+    groups, rows : int
+        How many groups, and rows of each.
+
+    Returns
+    -------
+    DataFrame
+        The group ``g``, `REGRESSORS` and the outcome ``y``.
+    """
     import pandas as pd
 
     rng = np.random.default_rng(0)
@@ -83,22 +98,52 @@ def _frame(groups: int, rows: int) -> pd.DataFrame:
     return pd.DataFrame(frame)
 
 
-def _ours(frame: pd.DataFrame) -> Any:
+def ours(frame: pd.DataFrame) -> Any:
+    """Fit all groups by compiled code.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As of `panel_frame`.
+
+    Returns
+    -------
+    Results
+    """
     from shortloop.panel.frame import fit_frame
 
     return fit_frame(frame, ["g"], model="ols", formula=FORMULA)
 
 
 def _arrays(frame: pd.DataFrame, rows: int) -> list[Any]:
-    from statsmodels.regression.linear_model import OLS
-
     x = np.column_stack([np.ones(len(frame)), *(frame[name] for name in REGRESSORS)])
     y = frame["y"].to_numpy()
-    found = []
-    for first in range(0, len(frame), rows):
-        fitted = OLS(y[first : first + rows], x[first : first + rows]).fit()
-        found.append([*(getattr(fitted, name) for name in ASKED), fitted.conf_int()])
-    return found
+    return [
+        statistics_of(y[first : first + rows], x[first : first + rows], ASKED)
+        for first in range(0, len(frame), rows)
+    ]
+
+
+def statistics_of(y: Any, x: Any, asked: tuple[str, ...]) -> list[Any]:
+    """Fit one group by statsmodels.
+
+    Parameters
+    ----------
+    y : array, shape (rows,)
+    x : array, shape (rows, coefficients)
+    asked : tuple of str
+        Statistics, by their names.
+
+    Returns
+    -------
+    list
+        What was asked for; intervals, too, if it was `ASKED`.
+    """
+    from statsmodels.regression.linear_model import OLS
+
+    fitted = OLS(y, x).fit()
+    found = [getattr(fitted, name) for name in asked]
+    return [*found, fitted.conf_int()] if asked is ASKED else found
 
 
 def _groupby(frame: pd.DataFrame) -> list[Any]:
@@ -126,10 +171,10 @@ def _plugin(frame: pd.DataFrame) -> Callable[[int], float]:
 def _check(frame: pd.DataFrame, rows: int) -> None:
     """What is timed is the same."""
     part = frame[frame["g"] < 5]
-    ours, theirs = _ours(part), _arrays(part, rows)
+    mine, theirs = ours(part), _arrays(part, rows)
     for g, found in enumerate(theirs):
-        np.testing.assert_allclose(ours.arrays["params"][g], found[0], rtol=1e-9)
-        np.testing.assert_allclose(ours.arrays["pvalues"][g], found[3], rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(mine.arrays["params"][g], found[0], rtol=1e-9)
+        np.testing.assert_allclose(mine.arrays["pvalues"][g], found[3], rtol=1e-6, atol=1e-12)
 
 
 def _table(name: str, found: dict[str, Any]) -> dict[str, Any]:

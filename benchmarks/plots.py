@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.chains_plot import draw_chains
 from benchmarks.cluster_plot import draw_cluster
 from benchmarks.engines_plot import draw_engines
+from benchmarks.ladder_plot import draw_ladder
 from benchmarks.panel_plot import draw_panel
 from benchmarks.write import number, read_part
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, save, styled
@@ -50,6 +51,7 @@ def write_plots(folder: Path, part: str) -> list[Path]:
         "chains": lambda content: draw_chains(content, _sizes(content)),
         "cluster": lambda content: draw_cluster(content, _sizes(content)),
         "engines": lambda content: draw_engines(content, _sizes(content)),
+        "ladder": lambda content: draw_ladder(content, _sizes(content)),
         "panel": lambda content: draw_panel(content, _sizes(content)),
     }[part]
     with styled():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    names = ("peers", "mne", "slices", "growth", "limits", "cluster", "panel")
+    names = ("peers", "mne", "slices", "growth", "limits", "cluster", "panel", "ladder")
     return run(tmp_path_factory.mktemp("bench"), *names)
 
 
@@ -123,3 +124,11 @@ def test_the_workload_runs_and_reuses() -> None:
     assert built["cold"] == built["cold, 32 slices"] == [7.0 * participants + 3.0]
     assert set(found["memory"]) == {str(cores()), "32"}
     assert all(peak["private_mb"] > 100 for peak in found["memory"].values())
+
+
+def test_each_step_of_the_ladder_is_measured(parts: dict[str, dict[str, Any]]) -> None:
+    steps = [*parts["ladder"]["steps"].values()]
+    assert len(steps) == 6
+    for before, step in pairwise(steps):
+        ratios = [a / b for a, b in zip(before["seconds"]["values"], step["seconds"]["values"])]
+        assert step["factor"]["values"] == pytest.approx(ratios)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,8 @@ __all__ = ["Column", "Panel", "block_of", "from_frame"]
 
 LEVELS = 10_000
 """Most different texts of a column that is a regressor; one with more is a name of something."""
+
+GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,26 @@ class Column:
         Column
         """
         return Column(self.values[rows], self.levels)
+
+    def moved(self, places: IntArray, rows: int) -> Column:
+        """Its rows where they belong.
+
+        Parameters
+        ----------
+        places : array of int64
+            The new place of each row; -1: it is left out.
+        rows : int
+            How many are left.
+
+        Returns
+        -------
+        Column
+        """
+        from shortloop.panel.kernels.rows import moved
+
+        values: Any = np.empty(rows, self.values.dtype)
+        moved(np.ascontiguousarray(self.values), places, values)
+        return Column(values, self.levels)
 
 
 @dataclass(frozen=True)
@@ -115,7 +137,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     InputError
         If a column that makes groups is not there, or no row has a group.
     """
-    from shortloop.panel.kernels.rows import order_of_groups
+    from shortloop.panel.kernels.rows import places_of_rows
 
     for name in by:
         if name not in frame.columns:
@@ -125,16 +147,16 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
                 found=name,
                 expected=f"one of {', '.join(map(str, frame.columns))}",
             )
+    places: IntArray | None = None  # None: all rows stay where they are
     in_order = _starts_in_order(frame, by)
     if in_order is None:
         codes, number = _codes(frame, by)
-        order, starts = order_of_groups(codes, number)
+        places, starts, firsts = places_of_rows(codes, number)
     else:
-        starts, number = in_order, len(in_order) - 1
-        order = np.arange(len(frame))
+        starts, firsts, number = in_order, in_order[:-1], len(in_order) - 1
     if not number:
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
-    first = frame.iloc[order[starts[:-1]]][list(by)]
+    first = frame.iloc[firsts][list(by)]
     keys = [tuple(map(_text, row)) for row in first.itertuples(index=False, name=None)]
     if len(set(keys)) < number:
         twice = next(key for key in keys if keys.count(key) > 1)
@@ -150,10 +172,10 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
         place[rank] = np.arange(number)
         place[-1] = -1  # code of rows without a group
         codes = np.repeat(np.arange(number), np.diff(starts)) if in_order is not None else codes
-        order, starts = order_of_groups(place[codes], number)
+        places, starts, _ = places_of_rows(place[codes], number)
         keys = [keys[g] for g in rank]
-    notes = [] if len(order) == len(frame) else [f"{len(frame) - len(order)} rows belong to no group"]
-    rows: slice | IntArray = slice(None) if in_order is not None and blocks == 1 else order
+    rows = int(starts[-1])
+    notes = [] if rows == len(frame) else [f"{len(frame) - rows} rows belong to no group"]
     columns = {}
     for name in frame.columns:
         if name not in by:
@@ -161,7 +183,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             if column is None:
                 notes.append(f"{name}: {note}")
             else:
-                columns[str(name)] = column.taken(rows)
+                columns[str(name)] = column if places is None else column.moved(places, rows)
     return Panel(tuple(by), keys, starts, columns, tuple(notes))
 
 
@@ -183,9 +205,25 @@ def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
 
 def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
     """The group of each row, by the order of the values that make it; -1: one of them is missing."""
+    dense = _dense_codes(frame[by[0]]) if len(by) == 1 else None
+    if dense is not None:
+        return dense
     grouped = frame.groupby(list(by), sort=True, observed=True, dropna=True)
     codes: IntArray = grouped.ngroup().fillna(-1).to_numpy().astype(np.int64)
     return codes, int(codes.max(initial=-1)) + 1
+
+
+def _dense_codes(series: pd.Series) -> tuple[IntArray, int] | None:
+    """The same by counting, where groups are whole numbers with few gaps."""
+    if not isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iu" or not len(series):
+        return None
+    values = series.to_numpy()
+    least, most = int(values.min()), int(values.max())
+    if most - least > GAPS * len(values) or most >= 2**63:
+        return None
+    values = values.astype(np.int64) - least
+    code = np.cumsum(np.bincount(values, minlength=most - least + 1) > 0) - 1
+    return code[values], int(code[-1]) + 1
 
 
 def _text(value: object) -> str:

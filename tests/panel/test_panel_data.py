@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -93,3 +95,25 @@ def test_a_column_that_is_not_there() -> None:
     with pytest.raises(InputError, match="there is no such column") as caught:
         from_frame(pd.DataFrame({"x": [1.0]}), ["g"])
     assert caught.value.found == "g"
+
+
+@settings(deadline=None)
+@given(
+    groups=st.lists(st.integers(-6, 6), min_size=1, max_size=40),
+    kind=st.sampled_from(["int8", "int64", "Int64", "uint64", "float64", "str", "category"]),
+    far=st.booleans(),
+    blocks=st.sampled_from([1, 3]),
+)
+def test_rows_are_those_of_a_groupby(groups: list[int], kind: Any, far: bool, blocks: int) -> None:
+    each = np.array(groups) + (6 if kind == "uint64" else 0)
+    if far and kind != "int8":
+        each = np.where(each == 5, 10**12, each)
+    frame = pd.DataFrame({"g": pd.Series(each).astype(kind), "x": np.arange(len(each), dtype=float)})
+    panel = from_frame(frame, ["g"], blocks)
+    found = {
+        key: panel.columns["x"].values[begin:end].tolist()
+        for (key,), begin, end in zip(panel.keys, panel.starts, panel.starts[1:], strict=False)
+    }
+    expected = frame.groupby("g", observed=True)["x"].apply(list)
+    names = [str(int(g)) if kind == "float64" else str(g) for g in expected.index.tolist()]
+    assert found == dict(zip(names, expected.tolist(), strict=True))

@@ -5,28 +5,30 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from shortloop.types import IntArray
+from shortloop.types import FloatArray, IntArray
 
-__all__ = ["numbered_in_groups", "order_of_groups"]
+__all__ = ["moved", "numbered_in_groups", "places_of_rows"]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def order_of_groups(codes: IntArray, groups: int) -> tuple[IntArray, IntArray]:
-    """The order that puts rows of one group together, each group's in the order that they had.
+def places_of_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Where each row belongs, so that rows of one group are together, in the order that they had.
 
     Parameters
     ----------
     codes : array of int, shape (rows,)
-        Group of each row; negative: none, the row is left out.
+        Group of each row; negative: none, the row is left out. Every group has a row.
     groups : int
         How many groups there are.
 
     Returns
     -------
-    order : array of int64
-        Rows, group by group.
+    places : array of int64, shape (rows,)
+        The new place of each row; -1: it is left out.
     starts : array of int64, shape (groups + 1,)
-        Where each group begins in that order, and the end of the last.
+        Where each group begins then, and the end of the last.
+    firsts : array of int64, shape (groups,)
+        Which row came first in each group.
     """
     starts = np.zeros(groups + 1, np.int64)
     for i in range(codes.shape[0]):
@@ -34,13 +36,36 @@ def order_of_groups(codes: IntArray, groups: int) -> tuple[IntArray, IntArray]:
             starts[codes[i] + 1] += 1
     for g in range(groups):
         starts[g + 1] += starts[g]
-    order = np.empty(starts[groups], np.int64)
+    places, firsts = np.full(codes.shape[0], -1, np.int64), np.zeros(groups, np.int64)
     free = starts[:-1].copy()
     for i in range(codes.shape[0]):
-        if codes[i] >= 0:
-            order[free[codes[i]]] = i
-            free[codes[i]] += 1
-    return order, starts
+        code = codes[i]
+        if code >= 0:
+            if free[code] == starts[code]:
+                firsts[code] = i
+            places[i] = free[code]
+            free[code] += 1
+    return places, starts, firsts
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def moved(values: FloatArray | IntArray, places: IntArray, moved_values: FloatArray | IntArray) -> None:
+    """Put values where they belong.
+
+    They are read one after the other and written where groups have come to: there are far fewer such places
+    than rows, so that they stay in the cache, which the other way round they do not.
+
+    Parameters
+    ----------
+    values : array, shape (rows,)
+    places : array of int64, shape (rows,)
+        As of `places_of_rows`.
+    moved_values : array
+        Is written to.
+    """
+    for i in range(values.shape[0]):
+        if places[i] >= 0:
+            moved_values[places[i]] = values[i]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

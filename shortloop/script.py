@@ -102,6 +102,7 @@ def _script(function: Callable[..., Built], prepared: Callable[[], Prepared]) ->
 def _with_settings(function: WithSettings[M], file: str) -> Prepared:
     from pydantic import BaseModel
 
+    from shortloop.settings.changes import changed_name
     from shortloop.settings.read import read_settings, settings_path
 
     parameters = [*inspect.signature(function).parameters]
@@ -118,7 +119,7 @@ def _with_settings(function: WithSettings[M], file: str) -> Prepared:
     default = project_directory() / file
     path = settings_path([SETTINGS_VARIABLE], default, base=user_directory())
     found = read_settings(path, record, noun="settings", variable=SETTINGS_VARIABLE)
-    name = str(getattr(found, "name", path.stem))
+    name = str(getattr(found, "name", changed_name(path.stem)))
     return lambda run: function(run, cast("M", found)), SettingsFile(name, path, "settings", default)
 
 

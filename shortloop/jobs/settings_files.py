@@ -13,6 +13,7 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.places import Places
+from shortloop.settings.changes import changed_text
 
 __all__ = ["TAKE_OVER", "SettingsFile"]
 
@@ -42,12 +43,12 @@ class SettingsFile:
     noun: str
     embedded: Path
     text: str = field(init=False, default="", repr=False)
-    """What was in the file, with surrogates for what is no text."""
+    """What was in the file, with surrogates for what is no text; with what a sweep changes."""
 
     def __post_init__(self) -> None:
         with suppress(OSError):
             text = self.file.read_bytes().decode("utf-8", "surrogateescape")
-            object.__setattr__(self, "text", text)
+            object.__setattr__(self, "text", changed_text(text))
 
     def take_over(self, places: Places, environ: Mapping[str, str] = os.environ) -> str | None:
         """Whether a run from this file may begin.

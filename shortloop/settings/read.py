@@ -11,6 +11,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from shortloop.errors import InputError
+from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 from shortloop.settings.explain import explain
 
@@ -75,7 +76,7 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
     path = Path(path)
     text = _text(path, noun, variable)
     try:
-        content = tomllib.loads(text)
+        content = _changed(tomllib.loads(text), path, model)
         if ENGINE_TABLE not in model.model_fields and isinstance(engine := content.get(ENGINE_TABLE), dict):
             engine_settings(engine, path, {})  # it is for the run, not for the analysis
             del content[ENGINE_TABLE]
@@ -96,6 +97,17 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
             found=str(error),
             hint="correct the value",
         ) from None
+
+
+def _changed(content: dict[str, object], path: Path, model: type[BaseModel]) -> dict[str, object]:
+    """With what a run of a sweep changes."""
+    changes = Changes.given()
+    if changes is None:
+        return content
+    field = model.model_fields.get("name")
+    if field is not None and not field.is_required():  # else all runs of a sweep would have one name
+        content = {"name": field.get_default(call_default_factory=True), **content}
+    return changes.applied(content, path)
 
 
 def _text(path: Path, noun: str, variable: str) -> str:

@@ -5,20 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
-from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shortloop.errors import InputError
-from shortloop.jobs.exax.user import user
 from shortloop.jobs.system_errors import need_files, system_error
-
-if TYPE_CHECKING:
-    from shortloop.jobs.exax.forked import Forked
 
 __all__ = ["app", "main"]
 
@@ -164,80 +158,13 @@ def run(
     ] = False,
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
+    from shortloop.cli.run import run_script
     from shortloop.jobs.exax.forked import leave
     from shortloop.jobs.selection import Selection
-    from shortloop.jobs.settings_files import TAKE_OVER
-    from shortloop.jobs.store.locks import only_run
-    from shortloop.jobs.termination import need_room
-    from shortloop.settings.variable import SETTINGS_VARIABLE
 
-    selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
     need_files(FEWEST_FILES)
-    need_room()
-    environ = {"USER": user()}  # exax signs its lists of jobs with it
-    if settings is not None:
-        environ[SETTINGS_VARIABLE] = str(settings.absolute())
-    selection.into(environ)
-    if take_over:
-        environ[TAKE_OVER] = "1"
-    # Nobody else begins to run while a server that goes with this run is there.
-    with only_run(script):
-        status = _run(script, environ, partial(_check_part, script, environ) if selection.words else None)
-    leave(status if status >= 0 else 128 - status)
-
-
-def _check_part(script: str, environ: Mapping[str, str]) -> None:
-    """At once, and by a plan: a script that runs no pipeline would not know of it, and build everything."""
-    from shortloop.jobs.dry_run import dry_run
-
-    os.environ.update(environ)
-    dry_run(script)
-
-
-def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | None) -> int:
-    from shortloop.jobs.exax.forked import fork_ax
-    from shortloop.jobs.exax.server import running_server
-    from shortloop.jobs.project import configuration_file
-    from shortloop.jobs.store.locks import HELD
-
-    with running_server() as server:
-        environ = {**environ, HELD: str(os.getpid())}
-        # From another folder, the project is the one that this code is part of.
-        command = ["--config", str(configuration_file()), "run"]
-        # A server that was just started has just loaded the methods and looked through the workdirs.
-        quick = ["--quick"] if server.is_fresh else []
-        told, tell = os.pipe()
-        run = fork_ax([*command, *quick, script], environ, partial(_wait_until_told, told), [told])
-        try:
-            if check is not None:
-                check()
-            server.wait()
-            # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
-            signal.signal(signal.SIGINT, lambda number, frame: None)
-            os.write(tell, b"go")
-        finally:
-            os.close(tell)
-        return _wait(run)
-
-
-def _wait_until_told(told: int) -> None:
-    """In the run, until the server answers: it imports meanwhile what build scripts need."""
-    from shortloop.jobs.exax.loading import load_from_source
-
-    load_from_source()  # as they do first
-    from shortloop.script import pipeline  # noqa: F401
-
-    if not os.read(told, 2):
-        raise SystemExit(1)
-
-
-def _wait(run: Forked) -> int:
-    try:
-        return run.wait()
-    except SystemExit:  # a signal that ends this process ends the run
-        run.signal(signal.SIGTERM)
-        run.wait()
-        raise
+    selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
+    leave(run_script(script, settings, selection, take_over))
 
 
 @app.command()

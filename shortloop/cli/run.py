@@ -1,0 +1,108 @@
+"""``shortloop run``: a run of a build script, with a server of its own if none answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shortloop.jobs.exax.user import user
+from shortloop.jobs.settings_files import TAKE_OVER
+from shortloop.jobs.store.locks import only_run
+from shortloop.jobs.termination import need_room
+from shortloop.settings.variable import SETTINGS_VARIABLE
+
+if TYPE_CHECKING:
+    from shortloop.jobs.exax.forked import Forked
+    from shortloop.jobs.selection import Selection
+
+__all__ = ["run_script"]
+
+
+def run_script(script: str, settings: Path | None, selection: Selection, take_over: bool) -> int:
+    """Run a build script.
+
+    Parameters
+    ----------
+    script : str
+        Its name.
+    settings : Path or None
+        Settings file; None: the one that is used else.
+    selection : Selection
+        Which jobs to build.
+    take_over : bool
+        Whether to run even if another settings file has the name of this one.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    need_room()
+    environ = {"USER": user()}  # exax signs its lists of jobs with it
+    if settings is not None:
+        environ[SETTINGS_VARIABLE] = str(settings.absolute())
+    selection.into(environ)
+    if take_over:
+        environ[TAKE_OVER] = "1"
+    # Nobody else begins to run while a server that goes with this run is there.
+    with only_run(script):
+        status = _run(script, environ, partial(_check_part, script, environ) if selection.words else None)
+    return status if status >= 0 else 128 - status
+
+
+def _check_part(script: str, environ: Mapping[str, str]) -> None:
+    """At once, and by a plan: a script that runs no pipeline would not know of it, and build everything."""
+    from shortloop.jobs.dry_run import dry_run
+
+    os.environ.update(environ)
+    dry_run(script)
+
+
+def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | None) -> int:
+    from shortloop.jobs.exax.forked import fork_ax
+    from shortloop.jobs.exax.server import running_server
+    from shortloop.jobs.project import configuration_file
+    from shortloop.jobs.store.locks import HELD
+
+    with running_server() as server:
+        environ = {**environ, HELD: str(os.getpid())}
+        # From another folder, the project is the one that this code is part of.
+        command = ["--config", str(configuration_file()), "run"]
+        # A server that was just started has just loaded the methods and looked through the workdirs.
+        quick = ["--quick"] if server.is_fresh else []
+        told, tell = os.pipe()
+        run = fork_ax([*command, *quick, script], environ, partial(_wait_until_told, told), [told])
+        try:
+            if check is not None:
+                check()
+            server.wait()
+            # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
+            signal.signal(signal.SIGINT, lambda number, frame: None)
+            os.write(tell, b"go")
+        finally:
+            os.close(tell)
+        return _wait(run)
+
+
+def _wait_until_told(told: int) -> None:
+    """In the run, until the server answers: it imports meanwhile what build scripts need."""
+    from shortloop.jobs.exax.loading import load_from_source
+
+    load_from_source()  # as they do first
+    from shortloop.script import pipeline  # noqa: F401
+
+    if not os.read(told, 2):
+        raise SystemExit(1)
+
+
+def _wait(run: Forked) -> int:
+    try:
+        return run.wait()
+    except SystemExit:  # a signal that ends this process ends the run
+        run.signal(signal.SIGTERM)
+        run.wait()
+        raise

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from shortloop.panel.report.content import Content, Shown
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
+from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
 from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, slug, write
 from shortloop.report.provenance import provenance_rows
 from shortloop.report.style import save
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Drawing", "drawings", "sentences", "write_page"]
-
-ALPHA = 0.05
 
 
 class Drawing(NamedTuple):
@@ -167,21 +164,18 @@ def _coefficients(shown: Shown) -> PageTable:
     if shown.corrected is not None:
         columns.append("corrected")
     rows = []
-    for j, name in enumerate(shown.names):
-        params = np.asarray(shown.arrays["params"])[shown.fitted, j]
-        params = params[np.isfinite(params)]
-        if not len(params):
-            rows.append(TableRow(name, ("–",) * len(columns)))
+    for each in coefficient_numbers(shown):
+        if each["median"] is None:
+            rows.append(TableRow(each["term"], ("–",) * len(columns)))
             continue
-        low, middle, high = np.quantile(params, [0.25, 0.5, 0.75])
         cells = [
-            f"{middle:.4g}",
-            f"{low:.4g} to {high:.4g}",
-            _share(np.asarray(shown.arrays["pvalues"])[:, j], shown),
+            f"{each['median']:.4g}",
+            f"{each['lower']:.4g} to {each['upper']:.4g}",
+            f"{each['small']} of {each['tested']}",
         ]
-        if shown.corrected is not None:
-            cells.append(_share(shown.corrected[:, j], shown))
-        rows.append(TableRow(name, tuple(cells)))
+        if each["tested_corrected"] is not None:
+            cells.append(f"{each['small_corrected']} of {each['tested_corrected']}")
+        rows.append(TableRow(each["term"], tuple(cells)))
     return PageTable(
         "Coefficients",
         "Over all groups that were fitted; how many of them have a small p, as it is and corrected for "
@@ -190,11 +184,6 @@ def _coefficients(shown: Shown) -> PageTable:
         tuple(columns),
         tuple(rows),
     )
-
-
-def _share(pvalues: np.ndarray, shown: Shown) -> str:
-    tested = pvalues[shown.fitted & np.isfinite(pvalues)]
-    return f"{int((tested < ALPHA).sum())} of {len(tested)}"
 
 
 def _statuses(shown: Shown) -> PageTable:

@@ -47,11 +47,19 @@ class PanelReport(Stage):
         import json
         from pathlib import Path
 
+        from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
         from shortloop.panel.report.page import sentences, write_page
         from shortloop.report.page import slug
 
         findings = [
-            {"name": shown.name, "folder": slug(shown.name), "says": list(sentences(shown))}
+            {
+                "name": shown.name,
+                "folder": slug(shown.name),
+                "says": list(sentences(shown)),
+                "fitted": int(shown.fitted.sum()),
+                "alpha": ALPHA,
+                "coefficients": coefficient_numbers(shown),
+            }
             for shown in self._content.shown
         ]
         return Finished(

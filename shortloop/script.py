@@ -130,7 +130,8 @@ def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
     for stale in {*_delivered(folder)} - {*names}:
         (folder / stale).unlink(missing_ok=True)
     copy_files(result.path, names, folder)
-    write_summary(folder, {"pipeline": run.name, **run_summary(run.jobs, last, seconds, names)})
+    done = run_summary(run.jobs, last, seconds, names)
+    write_summary(folder, {"pipeline": run.name, **done, "facts": result.facts})
     where = os.path.relpath(folder, configuration().project_directory)
     print(one_line(f"results: {where}: {', '.join(names) or SUMMARY}"))
 

@@ -14,7 +14,18 @@ from shortloop.plain import Plain
 from shortloop.report.files import FIGURES, REPORT
 from shortloop.text import one_line
 
-__all__ = ["copy_files", "copy_report", "print_place", "results_folder", "run_summary", "write_summary"]
+__all__ = [
+    "SUMMARY_VARIABLE",
+    "copy_files",
+    "copy_report",
+    "print_place",
+    "results_folder",
+    "run_summary",
+    "write_summary",
+]
+
+SUMMARY_VARIABLE = "SHORTLOOP_SUMMARY"
+"""Variable that names a file for one more copy of the summary, for whoever has this run made."""
 
 
 def results_folder(name: str) -> Path:
@@ -135,7 +146,10 @@ def write_summary(folder: Path, summary: Mapping[str, Plain]) -> None:
     summary : mapping
         Plain data.
     """
-    write_atomically(folder / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
+    text = json.dumps(summary, indent=1, allow_nan=False) + "\n"
+    write_atomically(folder / "summary.json", text)
+    if asked := os.environ.get(SUMMARY_VARIABLE):
+        write_atomically(Path(asked), text)
 
 
 def print_place(folder: Path) -> None:

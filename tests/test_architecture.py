@@ -25,7 +25,7 @@ FRAME = (
     {"prepare"},
     {"upkeep"},
     {"report"},
-    {"script", "study_run", "notebook"},
+    {"script", "study_run", "notebook", "sweep"},
     {"cli"},
 )
 EEG = (
@@ -36,6 +36,7 @@ EEG = (
     {"eeg.group"},
     {"eeg.study"},
     {"eeg.stages", "eeg.report", "eeg.pipeline"},
+    {"eeg.findings"},
     {"eeg.analysis"},
 )
 PANEL = (
@@ -49,6 +50,7 @@ PANEL = (
     {"panel.frame"},
     {"panel.report", "panel.pipeline"},
     {"panel.stages", "panel.deliver"},
+    {"panel.findings"},
     {"panel.analysis"},
 )
 ANALYSES = {"eeg": EEG, "panel": PANEL}

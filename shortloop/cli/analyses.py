@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from typer import Typer
 
+    from shortloop.sweep.findings import FindingsOf
     from shortloop.worker.results import Result
 
 __all__ = ["Analysis", "Compared", "Comparison", "SettingsKind", "Template", "find_analyses", "project_files"]
@@ -132,12 +133,15 @@ class Analysis:
         What a new project of it begins with.
     settings : SettingsKind, optional
         Its settings file.
+    findings : FindingsOf, optional
+        What its runs found, as numbers, for ``shortloop sweep``.
     """
 
     commands: Typer | None = None
     compare: Callable[[Result, Result], Comparison | None] | None = None
     template: Template | None = None
     settings: SettingsKind | None = None
+    findings: FindingsOf | None = None
 
 
 def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> dict[str, Path]:

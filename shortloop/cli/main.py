@@ -167,6 +167,48 @@ def run(
     leave(run_script(script, settings, selection, take_over))
 
 
+@with_settings.command(
+    epilog="Each is a run as others are: jobs that a combination leaves as they were are used again, so that "
+    "a second sweep, or one that goes on after Ctrl-C, builds only what is missing.\n\n"
+    "The file stays as it is. In each run, the name of the settings is followed by what varies, so that it "
+    "has a folder of its own, as results/NAME-decoding.folds-5+estimator.kind-lda. What changed between them "
+    "is in results/NAME-sweep, as a table (CSV) and a figure.\n\n"
+    "A combination that fails is a row of the table; the others go on, and the status is 1.",
+)
+def sweep(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            readable=False,
+            help="Settings file; default: the one that SHORTLOOP_SETTINGS names, else the script's own.",
+        ),
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE,VALUE…",
+            help="A field and its values, in TOML; texts need no quotes. Repeatable: all combinations run.",
+        ),
+    ] = None,
+    together: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--zip",
+            metavar="FIELD=VALUE,VALUE…",
+            help="The same, of fields whose first values go together, and their second, and so on.",
+        ),
+    ] = None,
+    script: Annotated[str, typer.Option(help="Build script, as `ax run` takes it.")] = "build_pipeline",
+) -> None:
+    """Run a build script with each combination of some settings, and show what changed."""
+    from shortloop.cli.sweep import run_sweep
+    from shortloop.jobs.exax.forked import leave
+
+    need_files(FEWEST_FILES)
+    leave(run_sweep(script, file, vary or [], together or []))
+
+
 @app.command()
 def plan(
     script: Script = "build_pipeline",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from shortloop.cli.analyses import Analysis, Comparison, SettingsKind, Template,
 
 if TYPE_CHECKING:
     from shortloop.eeg.study.schema import Study
+    from shortloop.plain import Plain
+    from shortloop.sweep.findings import Finding
     from shortloop.worker.results import Result
 
 __all__ = ["ANALYSIS"]
@@ -76,6 +79,24 @@ def compare(first: Result, second: Result) -> Comparison | None:
     return compare_scores(first, second)
 
 
+def findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
+    """What a run of a study found.
+
+    Parameters
+    ----------
+    summary : mapping
+        What is in ``summary.json``.
+
+    Returns
+    -------
+    dict of str to Finding, or None
+        None if it is of something else.
+    """
+    from shortloop.eeg.findings import study_findings
+
+    return study_findings(summary)
+
+
 TEMPLATE = Template(
     files=partial(project_files, "eeg", OWN, {"study.toml": Path(__file__).parent / "study/default.toml"}),
     packages=("shortloop.methods",),
@@ -83,4 +104,6 @@ TEMPLATE = Template(
     needs="eeg",
     libraries=("matplotlib", "mne", "numba", "pandas", "scipy", "sklearn"),
 )
-ANALYSIS = Analysis(compare=compare, template=TEMPLATE, settings=SettingsKind(record, check))
+ANALYSIS = Analysis(
+    compare=compare, template=TEMPLATE, settings=SettingsKind(record, check), findings=findings
+)

@@ -34,6 +34,8 @@ class DryRun:
     def __init__(self, planner: type[Planner] = Planner) -> None:
         self._planner = planner
         self.plans: list[Planner] = []
+        self.settings: list[SettingsFile | None] = []
+        """The settings file of each."""
         self.seconds: dict[str, float] = {}
         """How long a job of each method takes, by its name."""
 
@@ -58,6 +60,7 @@ class DryRun:
                 plan.note = _said_of(store, settings)
             self.seconds = store.index.seconds()
         self.plans.append(plan)
+        self.settings.append(settings)
         return 0
 
     def __getattr__(self, name: str) -> NoReturn:

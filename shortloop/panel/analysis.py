@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from shortloop.cli.analyses import Analysis, SettingsKind, Template, project_fil
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
+    from shortloop.plain import Plain
+    from shortloop.sweep.findings import Finding
 
 __all__ = ["ANALYSIS"]
 
@@ -54,6 +57,24 @@ def check(file: Path) -> str:
     return f"panel {panel.name}, a group for each {' and '.join(panel.groups.by)}, models {models}"
 
 
+def findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
+    """What a run of a panel found.
+
+    Parameters
+    ----------
+    summary : mapping
+        What is in ``summary.json``.
+
+    Returns
+    -------
+    dict of str to Finding, or None
+        None if it is of something else.
+    """
+    from shortloop.panel.findings import panel_findings
+
+    return panel_findings(summary)
+
+
 TEMPLATE = Template(
     files=partial(project_files, "panel", OWN, {"panel.toml": Path(__file__).with_name("default.toml")}),
     packages=("shortloop.methods", "accelerator.standard_methods"),
@@ -61,4 +82,4 @@ TEMPLATE = Template(
     needs="panel",
     libraries=("formulaic", "matplotlib", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
 )
-ANALYSIS = Analysis(template=TEMPLATE, settings=SettingsKind(record, check))
+ANALYSIS = Analysis(template=TEMPLATE, settings=SettingsKind(record, check), findings=findings)

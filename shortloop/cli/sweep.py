@@ -1,0 +1,177 @@
+"""``shortloop sweep``: a build script with every combination of some settings, and what changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shortloop.cli.analyses import find_analyses
+from shortloop.cli.tables import counted, print_lines
+from shortloop.extras import REPORT_LIBRARIES, is_installed
+from shortloop.jobs.exax.user import user
+from shortloop.jobs.progress import terminal_width
+from shortloop.jobs.project import configuration, write_atomically
+from shortloop.jobs.selection import Selection
+from shortloop.jobs.store.locks import only_run
+from shortloop.jobs.termination import need_room, say_why
+from shortloop.report.deliver import results_folder
+from shortloop.settings.variable import SETTINGS_VARIABLE
+from shortloop.sweep.checks import Checked, check_combinations, refusal
+from shortloop.sweep.findings import Finding, differing
+from shortloop.sweep.grid import Combination, Grid, parse_grid
+from shortloop.sweep.progress import Progress, first_line
+from shortloop.sweep.runs import Outcome, runner
+from shortloop.sweep.table import csv_text, shown_number
+from shortloop.text import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["run_sweep"]
+
+INTERRUPTED = 130
+WIDTH = 120  # letters, of a table where there is no terminal
+GAP = 1  # letters between columns
+NARROW = 12  # letters of a column, at least: its name has several lines
+NONE = Finding(None)
+LONGEST = 100  # letters of the name of a file
+
+
+def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Sequence[str]) -> int:
+    """Run all combinations, and say what changed.
+
+    Parameters
+    ----------
+    script : str
+        Build script.
+    file : Path or None
+        Settings file; None: the one that is used else.
+    vary, together : sequence of str
+        The grid, as of `shortloop.sweep.grid.parse_grid`.
+
+    Returns
+    -------
+    int
+        Exit status: 0; 1 if a combination fails or cannot run; 130 when interrupted.
+    """
+    grid = parse_grid(vary, together)
+    combinations = grid.combinations()
+    need_room()
+    environ = {"USER": user()}
+    if file is not None:
+        environ[SETTINGS_VARIABLE] = str(file.absolute())
+    Selection().into(environ)
+    progress = Progress(len(combinations), _console())
+    checked = check_combinations(script, combinations, environ, progress)
+    if any(each.problem for each in checked):
+        steps = grid.steps()  # each mistake is to be named, and not each combination that has it
+        alone = check_combinations(script, steps, environ, Progress(len(steps)))
+        say_why(refusal(combinations, checked, steps, alone))
+        return 1
+    outcomes = _run_all(script, environ, combinations, checked, progress)
+    if len(outcomes) < len(combinations):
+        print_lines(
+            f"interrupted: {len(outcomes)} of {counted(len(combinations), 'combination')} are done; all "
+            "finished jobs are kept: sweep again to go on"
+        )
+        return INTERRUPTED
+    _conclude(script, grid, outcomes)
+    return 1 if any(outcome.problem for outcome in outcomes) else 0
+
+
+def _run_all(
+    script: str,
+    environ: dict[str, str],
+    combinations: Sequence[Combination],
+    checked: Sequence[Checked],
+    progress: Progress,
+) -> list[Outcome]:
+    """Those that were done before an interrupt."""
+    analyses = [each.findings for each in find_analyses().values() if each.findings is not None]
+    outcomes: list[Outcome] = []
+    try:
+        with only_run(f"{script} sweep"), runner(script, environ, analyses) as runs:
+            for combination, known in zip(combinations, checked, strict=True):
+                outcome = runs.run(combination, known.name, progress)
+                outcomes.append(outcome)
+                print(progress.done(outcome), flush=True)
+    except KeyboardInterrupt:
+        pass
+    return outcomes
+
+
+def _conclude(script: str, grid: Grid, outcomes: Sequence[Outcome]) -> None:
+    """Table and figure, into the folder of results and to the terminal."""
+    first = outcomes[0]
+    base = first.name.removesuffix(f"-{first.combination.changes.suffix}")
+    folder = results_folder(f"{base}-sweep")
+    stem = re.sub(r"[^A-Za-z0-9_.+-]+", "_", "+".join(sorted(grid.fields)))[:LONGEST]
+    table = folder / f"{stem}.csv"
+    write_atomically(table, csv_text(grid, outcomes))
+    files = [table, *_figure(base, grid, outcomes, folder, stem)]
+    print_lines("")
+    _print_table(grid, outcomes)
+    for outcome in outcomes:
+        if outcome.problem:
+            more = f" (`shortloop runs {outcome.run}` says all)" if outcome.run else ""
+            print_lines(f"failed: {outcome.combination.label}: {first_line(outcome.problem)}{more}")
+    where = os.path.relpath(folder, configuration().project_directory)
+    print_lines(f"what changed: {where}: {', '.join(each.name for each in files)}")
+
+
+def _figure(base: str, grid: Grid, outcomes: Sequence[Outcome], folder: Path, stem: str) -> list[Path]:
+    if not all(map(is_installed, REPORT_LIBRARIES)):
+        print_lines("there is no figure: matplotlib is not installed; pip install 'shortloop[report]'")
+        return []
+    from shortloop.report.style import save
+    from shortloop.sweep.figure import draw
+
+    figure = draw(f"{base}: what changed", grid, outcomes)
+    if figure is None:
+        for ending in (".png", ".pdf"):  # of a sweep before
+            (folder / f"{stem}{ending}").unlink(missing_ok=True)
+        return []
+    return save(figure, folder, stem)
+
+
+def _print_table(grid: Grid, outcomes: Sequence[Outcome]) -> None:
+    """What varies, and as many of the findings that differ as there is room for."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    short = grid.short()
+    varied = list(zip(*(outcome.combination.values() for outcome in outcomes), strict=True))
+    columns = [([short[field], *cells], "left") for field, cells in zip(grid.fields, varied, strict=True)]
+    names = differing([outcome.findings for outcome in outcomes if not outcome.problem])
+    width = terminal_width()
+    room = (width or WIDTH) - sum(max(map(len, cells)) + GAP for cells, _ in columns)
+    shown = 0
+    for name in names:
+        cells = [shown_number(outcome.findings.get(name, NONE).value) for outcome in outcomes]
+        room -= max(NARROW, *map(len, [*name.split(), *cells])) + GAP
+        if room >= 0 or not shown:
+            columns.append(([name, *cells], "right"))
+            shown += 1
+    table = Table(box=None, pad_edge=False)
+    for (head, *_), side in columns:
+        table.add_column(Text(one_line(head)), justify="right" if side == "right" else "left")
+    for row in list(zip(*(cells for cells, _ in columns), strict=True))[1:]:
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    Console(highlight=False, width=width or WIDTH).print(table)
+    if not names:
+        print_lines("no number differs between the combinations")
+    if shown < len(names):
+        print_lines(f"{len(names) - shown} more numbers differ: see the CSV")
+
+
+def _console() -> Console | None:
+    width = terminal_width()
+    if width is None:
+        return None
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)

@@ -1,0 +1,76 @@
+"""What a run of a study found, as numbers, for a sweep."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from shortloop.plain import Plain
+from shortloop.sweep.findings import Finding
+
+__all__ = ["study_findings"]
+
+INTERVAL = "95 % interval of the mean over participants"
+LEVEL = 0.95
+CURVE, MAP = "over time", "generalization"
+
+
+def study_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
+    """Of each kind of features the peak of the scores over time and of the generalization map, when it is,
+    the smallest corrected p, and the best scores of participants.
+
+    Parameters
+    ----------
+    summary : mapping
+        What is in ``summary.json``.
+
+    Returns
+    -------
+    dict of str to Finding, or None
+        None if it is of something else.
+    """
+    listed = summary.get("findings")
+    if "study" not in summary or not isinstance(listed, Sequence):
+        return None
+    return dict(pair for each in listed if isinstance(each, Mapping) for pair in _of_kind(each))
+
+
+def _of_kind(found: Mapping[str, Any]) -> Iterator[tuple[str, Finding]]:
+    kind, group, rows = found["kind"], found["group"], found["participants"]
+    unit = "AUC" if group["score"] == "auc" else "%"
+    curve, plane = group["curve"], group["generalization"]
+    yield f"{kind} {CURVE}: peak", Finding(curve["peak"], unit)
+    yield f"{kind} {CURVE}: peak at", _time(curve["peak_time"], group["time_unit"])
+    yield f"{kind} {CURVE}: smallest corrected p", Finding(curve["p"])
+    yield f"{kind} {CURVE}: best of each participant", _mean([row["peak"] for row in rows], unit)
+    if plane is not None:
+        yield f"{kind} {MAP}: peak", Finding(plane["peak"], unit)
+        yield f"{kind} {MAP}: peak trained at", _time(plane["peak_train_time"], group["time_unit"])
+        yield f"{kind} {MAP}: peak tested at", _time(plane["peak_test_time"], group["time_unit"])
+        yield f"{kind} {MAP}: smallest corrected p", Finding(plane["p"])
+        best = _mean([row["generalization_peak"] for row in rows], unit)
+        yield f"{kind} {MAP}: best of each participant", best
+    yield f"{kind}: folds without a model", Finding(group["left_out"])
+
+
+def _time(time: float | None, unit: str) -> Finding:
+    if time is None or unit != "s":
+        return Finding(time, "ms" if unit == "s" else unit)
+    return Finding(1000 * time, "ms")
+
+
+def _mean(scores: Sequence[float | None], unit: str) -> Finding:
+    """With a t interval."""
+    known = [score for score in scores if score is not None]
+    number = len(known)
+    if not number:
+        return Finding(None, unit)
+    mean = math.fsum(known) / number
+    if number < 2:
+        return Finding(mean, unit)
+    from scipy.special import stdtrit
+
+    variance = math.fsum((score - mean) ** 2 for score in known) / (number - 1)
+    half = float(stdtrit(number - 1, (1 + LEVEL) / 2)) * math.sqrt(variance / number)
+    return Finding(mean, unit, mean - half, mean + half, INTERVAL)

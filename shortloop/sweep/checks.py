@@ -1,0 +1,170 @@
+"""Every combination planned before any is run: what is wrong with any of them is said at once.
+
+That is done in a fork: build scripts that are imported stay there, so that a run gets them as they then are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from shortloop.errors import InputError, place_of
+from shortloop.jobs.exax.forked import Forked
+from shortloop.jobs.settings_files import SettingsFile
+from shortloop.sweep.grid import Combination
+from shortloop.sweep.progress import Progress
+
+__all__ = ["Checked", "check_combinations", "refusal"]
+
+SHOWN = 3  # combinations that are named of those that have a mistake in common
+SAYS = "shortloop: "
+
+
+class Checked(NamedTuple):
+    """A combination that was planned.
+
+    Parameters
+    ----------
+    name : str
+        Of its settings.
+    problem : str
+        Why it cannot run; empty: it can.
+    """
+
+    name: str
+    problem: str
+
+
+def check_combinations(
+    script: str,
+    combinations: Sequence[Combination],
+    environ: Mapping[str, str],
+    progress: Progress,
+) -> list[Checked]:
+    """Plan all combinations. Nothing runs.
+
+    Parameters
+    ----------
+    script : str
+        Build script.
+    combinations : sequence of Combination
+    environ : mapping of str to str
+        Variables that each run gets.
+    progress : Progress
+        Shows how many are done.
+
+    Returns
+    -------
+    list of Checked
+        For each combination.
+
+    Raises
+    ------
+    SystemExit
+        If the process that plans ends before all are.
+    """
+    reading, writing = os.pipe()
+
+    def work() -> None:
+        os.environ.update(environ)
+        with open(writing, "w", encoding="utf-8") as told:
+            for combination in combinations:
+                combination.changes.into(os.environ)
+                json.dump(_check(script, combination), told)
+                told.write("\n")
+                told.flush()
+
+    fork = Forked(work, [writing])
+    os.close(writing)
+    found = []
+    with open(reading, encoding="utf-8") as told, progress.checking() as show:
+        for line in told:
+            found.append(Checked(*json.loads(line)))
+            show()
+    status = fork.wait()
+    if status or len(found) < len(combinations):
+        raise SystemExit(status if status > 0 else 128 - status)
+    return found
+
+
+def refusal(
+    combinations: Sequence[Combination],
+    checked: Sequence[Checked],
+    steps: Sequence[Combination],
+    checked_steps: Sequence[Checked],
+) -> InputError:
+    """What is wrong with combinations, each mistake once.
+
+    Parameters
+    ----------
+    combinations : sequence of Combination
+    checked : sequence of Checked
+        For each, of which some cannot run.
+    steps : sequence of Combination
+        Each step of each axis alone, as of `Grid.steps`.
+    checked_steps : sequence of Checked
+        For each.
+
+    Returns
+    -------
+    InputError
+    """
+    wrong = [each for each, known in zip(combinations, checked, strict=True) if known.problem]
+    guilty = {
+        step: known.problem
+        for step, known in zip(steps, checked_steps, strict=True)
+        if known.problem and all(each in wrong for each in combinations if _has(each, step))
+    }
+    problems: dict[str, list[Combination]] = {}
+    for step, problem in guilty.items():
+        problems.setdefault(problem, []).append(step)
+    for each, known in zip(combinations, checked, strict=True):
+        if known.problem and not any(_has(each, step) for step in guilty):
+            problems.setdefault(known.problem, []).append(each)
+    lines = [f"{len(wrong)} of {len(checked)} combinations cannot run, so none is run"]
+    for problem, those in problems.items():
+        everywhere = len(those) in (len(steps), len(combinations)) and len(those) > 1
+        more = f" and {len(those) - SHOWN} more" if len(those) > SHOWN else ""
+        words = "all" if everywhere else "; ".join(each.label for each in those[:SHOWN]) + more
+        lines += [f"{words}:", *(f"  {line}" for line in problem.splitlines())]
+    return InputError("\n".join(lines))
+
+
+def _has(combination: Combination, step: Combination) -> bool:
+    return step.places.items() <= combination.places.items()
+
+
+def _check(script: str, combination: Combination) -> Checked:
+    from shortloop.jobs.dry_run import dry_run
+
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            planned = dry_run(script)
+    except InputError as error:
+        return Checked("", error.message)
+    except SystemExit:
+        return Checked("", said.getvalue().strip().removeprefix(SAYS) or "the build script ended")
+    except Exception as error:
+        return Checked("", f"{type(error).__name__}: {error}\n  file:         {place_of(error)}")
+    return _named(script, combination, [each for each in planned.settings if each is not None])
+
+
+def _named(script: str, combination: Combination, files: Sequence[SettingsFile]) -> Checked:
+    """Whether the script reads a settings file, in a way that a sweep can change what is in it."""
+    suffix = f"-{combination.changes.suffix}"
+    if files and all(each.name.endswith(suffix) for each in files):
+        return Checked(files[0].name, "")
+    problem = "it reads no settings file" if not files else "it reads its settings file in a way of its own"
+    error = InputError(
+        f"this build script cannot be swept: {problem}",
+        found=script,
+        expected='a script of an analysis, or one of your own with @pipeline(settings="FILE.toml")',
+        hint="give main a second argument, e.g. `settings: Analysis`, with a class Analysis of "
+        "shortloop.Settings, and use its fields where values are written in the script now",
+    )
+    return Checked("", error.message)

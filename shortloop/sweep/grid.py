@@ -1,0 +1,282 @@
+"""A grid of settings: which fields vary, over which values, and every combination of them."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shortloop.errors import InputError
+from shortloop.settings.changes import Changes, field_keys, value_of
+from shortloop.settings.write import toml_key, toml_value
+
+__all__ = ["Axis", "Combination", "Grid", "parse_grid"]
+
+LONGEST = 80  # letters of what follows the name of the settings
+READABLE = 60  # of these, where they are too many
+HASH = 8
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Fields that vary together; mostly one.
+
+    Parameters
+    ----------
+    fields : tuple of str
+        Dotted names.
+    points : tuple of tuple of str
+        Values as they are written, of each field, at each step.
+    """
+
+    fields: tuple[str, ...]
+    points: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """One of the settings of a grid.
+
+    Parameters
+    ----------
+    fields : tuple of (str, str)
+        Dotted names, with values as they are written, in the order of the grid.
+    places : mapping of int to int
+        Which step it is of each axis, by the number of that.
+    label : str
+        In words, e.g. ``"folds=5, kind=lda"``.
+    """
+
+    fields: tuple[tuple[str, str], ...]
+    places: Mapping[int, int]
+    label: str
+
+    @property
+    def changes(self) -> Changes:
+        """What it changes in the settings file."""
+        return Changes(_suffix(self.fields), self.fields)
+
+    def values(self) -> tuple[str, ...]:
+        """Values of its fields, for tables: texts without quotes.
+
+        Returns
+        -------
+        tuple of str
+        """
+        return tuple(shown_value(text) for _, text in self.fields)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid of settings.
+
+    Parameters
+    ----------
+    axes : tuple of Axis
+    """
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Dotted names of all fields."""
+        return tuple(field for axis in self.axes for field in axis.fields)
+
+    def short(self) -> dict[str, str]:
+        """A short name for each field: as much of its end as tells it from the others.
+
+        Returns
+        -------
+        dict of str to str
+        """
+        keys = {field: tuple(map(toml_key, field_keys(field))) for field in self.fields}
+        found = {}
+        for field, own in keys.items():
+            others = [each for other, each in keys.items() if other != field]
+            length = next(
+                (n for n in range(1, len(own)) if all(each[-n:] != own[-n:] for each in others)), len(own)
+            )
+            found[field] = ".".join(own[-length:])
+        return found
+
+    def combinations(self) -> list[Combination]:
+        """All combinations, the last axis changing first.
+
+        Returns
+        -------
+        list of Combination
+        """
+        steps = (range(len(axis.points)) for axis in self.axes)
+        return [self._combination(dict(enumerate(places))) for places in itertools.product(*steps)]
+
+    def steps(self) -> list[Combination]:
+        """Each step of each axis alone, all else as it is in the file.
+
+        Returns
+        -------
+        list of Combination
+            With one place each, that of its axis.
+        """
+        return [
+            self._combination({number: place})
+            for number, axis in enumerate(self.axes)
+            for place in range(len(axis.points))
+        ]
+
+    def _combination(self, places: Mapping[int, int]) -> Combination:
+        fields = tuple(
+            pair
+            for number, place in places.items()
+            for pair in zip(self.axes[number].fields, self.axes[number].points[place], strict=True)
+        )
+        short = self.short()
+        label = ", ".join(f"{short[field]}={shown_value(value)}" for field, value in fields)
+        return Combination(fields, dict(places), label)
+
+
+def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
+    """The grid that a user asks for.
+
+    Parameters
+    ----------
+    each : sequence of str
+        ``field=value,value,…``: an axis each.
+    together : sequence of str
+        The same, of fields whose first values go together, and second, and so on: one axis.
+
+    Returns
+    -------
+    Grid
+
+    Raises
+    ------
+    InputError
+        If something is not written so, or a field or a value is given twice.
+    """
+    axes = []
+    for text in each:
+        field, values = _parse(text)
+        axes.append(Axis((field,), tuple((value,) for value in values)))
+    if together:
+        pairs = [_parse(text) for text in together]
+        lengths = {field: len(values) for field, values in pairs}
+        if len(set(lengths.values())) > 1:
+            raise InputError(
+                "fields that go together have different numbers of values",
+                found=", ".join(f"{field}: {number}" for field, number in lengths.items()),
+                hint="give each the same number with --zip; fields that vary on their own with --set",
+            )
+        fields, values_of = zip(*pairs, strict=True)
+        axes.append(Axis(fields, tuple(zip(*values_of, strict=True))))
+    if not axes:
+        raise InputError(
+            "no field is varied", hint="name one and its values, as --set decoding.folds=5,10; repeatable"
+        )
+    grid = Grid(tuple(axes))
+    _check(grid)
+    return grid
+
+
+def shown_value(text: str) -> str:
+    """A value as it is shown: a text without quotes.
+
+    Parameters
+    ----------
+    text : str
+        As it is written.
+
+    Returns
+    -------
+    str
+    """
+    value = value_of(text)
+    return value if isinstance(value, str) else toml_value(value)
+
+
+def _parse(text: str) -> tuple[str, tuple[str, ...]]:
+    for match in re.finditer("=", text):  # a key in quotes may have one
+        field = text[: match.start()].strip()
+        try:
+            keys = field_keys(field)
+        except InputError:
+            continue
+        values = _split(text[match.end() :], field)
+        return ".".join(map(toml_key, keys)), values
+    raise InputError(
+        "that is no field with values",
+        found=text,
+        expected="as decoding.folds=5,10 or models.plain.model=ols,rlm",
+    )
+
+
+def _split(text: str, field: str) -> tuple[str, ...]:
+    """At commas, but of those within quotes and brackets: a value is the shortest text that is TOML."""
+    pieces, values = text.split(","), []
+    while pieces:
+        for length in range(1, len(pieces) + 1):
+            value = ",".join(pieces[:length]).strip()
+            if _is_toml(value):
+                break
+        else:
+            length, value = 1, pieces[0].strip()
+        try:
+            value_of(value)
+        except InputError as error:
+            raise InputError(
+                error.problem, field=field, found=error.found, expected=error.expected, hint=error.hint
+            ) from None
+        values.append(value)
+        pieces = pieces[length:]
+    return tuple(values)
+
+
+def _needs_no_quotes(text: str) -> bool:
+    try:
+        return value_of(text) == text
+    except InputError:
+        return False
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        return not isinstance(found := value_of(text), str) or found != text
+    except InputError:
+        return False
+
+
+def _check(grid: Grid) -> None:
+    fields = grid.fields
+    for place, field in enumerate(fields):
+        if field in fields[:place]:
+            raise InputError("a field is given twice", found=field, hint="give all its values at once")
+        if field == "name":
+            raise InputError(
+                "the name of the settings cannot vary", found=field, hint="each run of a sweep gets its own"
+            )
+    for axis in grid.axes:
+        seen = [tuple(toml_value(value_of(text)) for text in point) for point in axis.points]
+        for place, point in enumerate(seen):
+            if point in seen[:place]:
+                raise InputError(
+                    "a value is given twice", field=", ".join(axis.fields), found=", ".join(point)
+                )
+
+
+def _suffix(fields: Sequence[tuple[str, str]]) -> str:
+    """What follows the name of the settings: other words for other values, whatever else is in the grid."""
+    parts, exact = [], True
+    for field, text in sorted(fields):
+        value = value_of(text)
+        word = shown_value(text)
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", word)
+        exact &= plain == word and bool(re.fullmatch(r"[A-Za-z0-9_.]+", field))
+        exact &= not isinstance(value, str) or _needs_no_quotes(word)  # "5" is not 5
+        parts.append(f"{re.sub(r'[^A-Za-z0-9_.]+', '_', field)}-{plain}")
+    suffix = "+".join(parts)
+    if exact and len(suffix) <= LONGEST:
+        return suffix
+    said = repr([(field, toml_value(value_of(text))) for field, text in sorted(fields)])
+    digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:HASH]
+    return f"{suffix[:READABLE]}+{digest}"

@@ -1,0 +1,179 @@
+"""How far a sweep is: a line for each combination that is done, and on a terminal one for what runs.
+
+No thread draws it: what runs is a fork, and one that is made while a thread holds a lock may wait for ever.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shortloop.text import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from shortloop.sweep.runs import Outcome
+
+__all__ = ["Progress", "first_line"]
+
+TAIL = 4096  # bytes at the end of what a run printed, that its last line is in
+DONE = re.compile(rb"^\[(\d+)/(\d+)\] ", re.M)
+"""How a run that has no terminal says how far it is."""
+
+
+class Progress:
+    """Progress of a sweep.
+
+    Parameters
+    ----------
+    total : int
+        Combinations.
+    console : Console, optional
+        The terminal; default: there is none.
+    """
+
+    def __init__(self, total: int, console: Console | None = None) -> None:
+        self._total = total
+        self._console = console
+        self._seconds: list[float] = []
+
+    @contextmanager
+    def checking(self) -> Iterator[Callable[[], None]]:
+        """While combinations are checked.
+
+        Yields
+        ------
+        callable
+            To be called after each.
+        """
+        done = 0
+
+        def line() -> str:
+            nonlocal done
+            done += 1
+            return f"checking combinations: {done} of {self._total}"
+
+        with self._shown(line) as show:
+            yield show
+
+    @contextmanager
+    def running(self, label: str, output: Path) -> Iterator[Callable[[], None]]:
+        """While a combination runs.
+
+        Parameters
+        ----------
+        label : str
+            Which.
+        output : Path
+            What it prints.
+
+        Yields
+        ------
+        callable
+            Draws how far it is.
+        """
+        began, place = time.monotonic(), len(self._seconds) + 1
+
+        def line() -> str:
+            jobs, seconds = _jobs(output), time.monotonic() - began
+            parts = [f"{place} of {self._total}: {label}", jobs, _words(seconds), self.left(seconds)]
+            return "  ".join(filter(None, parts))
+
+        with self._shown(line) as show:
+            yield show
+
+    def done(self, outcome: Outcome) -> str:
+        """The line of a combination that is done.
+
+        Parameters
+        ----------
+        outcome : Outcome
+
+        Returns
+        -------
+        str
+            E.g. ``"3 of 12: folds=5, kind=lda: 14 jobs built, 40 reused, 12 s; about 2 min left"``.
+        """
+        self._seconds.append(outcome.seconds)
+        what = f"{outcome.built} jobs built, {outcome.reused} reused, {_words(outcome.seconds)}"
+        if outcome.problem:
+            what = f"failed after {_words(outcome.seconds)}: {first_line(outcome.problem)}"
+        line = f"{len(self._seconds)} of {self._total}: {outcome.combination.label}: {what}"
+        return one_line("; ".join(filter(None, (line, self.left()))))
+
+    def left(self, running: float = 0.0) -> str:
+        """Time until all are done, in words: by the runs that are done, of which the first builds what the
+        others share.
+
+        Parameters
+        ----------
+        running : float, default 0.0
+            Seconds that one more has taken.
+
+        Returns
+        -------
+        str
+            Empty if nothing is known, or nothing is left.
+        """
+        known = self._seconds[1:] or self._seconds
+        number = self._total - len(self._seconds)
+        if not known or not number:
+            return ""
+        mean = sum(known) / len(known)
+        seconds = max(0.0, mean - running) + mean * (number - 1)
+        return f"about {_words(seconds)} left" if seconds >= 1 else ""
+
+    @contextmanager
+    def _shown(self, line: Callable[[], str]) -> Iterator[Callable[[], None]]:
+        if self._console is None:
+            yield lambda: None
+            return
+        from rich.live import Live
+        from rich.text import Text
+
+        def text() -> Text:
+            return Text(one_line(line()), no_wrap=True, overflow="ellipsis")
+
+        with Live(console=self._console, transient=True, auto_refresh=False) as live:
+            yield lambda: live.update(text(), refresh=True)
+
+
+def first_line(problem: str) -> str:
+    """What is wrong, in a line.
+
+    Parameters
+    ----------
+    problem : str
+        The whole message.
+
+    Returns
+    -------
+    str
+        Of a traceback, the last line, which names the error.
+    """
+    lines = [line.strip() for line in problem.strip().splitlines() if line.strip()]
+    if not lines:
+        return ""
+    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
+
+
+def _jobs(output: Path) -> str:
+    try:
+        with output.open("rb") as stream:
+            stream.seek(max(0, output.stat().st_size - TAIL))
+            found = DONE.findall(stream.read())
+    except OSError:
+        return ""
+    return f"{int(found[-1][0])} of {int(found[-1][1])} jobs" if found else ""
+
+
+def _words(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,330 @@
+"""Sweeps through a real server: what is run, what is used again, what fails, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import LiveProject, served
+from toy_project import wait_for
+
+pytestmark = pytest.mark.live
+
+FIRST = '''\
+"""A number."""
+
+from shortloop import stage
+
+
+@stage
+def first(seed: int):
+    return {"number": seed}
+'''
+SQUARE = '''\
+"""A number to a power."""
+
+from shortloop import Job, stage
+
+
+@stage
+def square(of: Job, power: int):
+    import time
+    from pathlib import Path
+
+    folder = Path({folder!r})
+    (folder / f"reached-{{power}}").touch()
+    while (folder / f"hold-{{power}}").exists():
+        time.sleep(0.02)
+    if power == 9:
+        raise ValueError("nine is too many")
+    return {{"value": of["number"] ** power, "pair": [1, power], "words": "none"}}
+'''
+SCRIPT = """\
+from typing import Literal
+
+from pydantic import Field
+
+from shortloop import Settings, pipeline
+
+
+class Powers(Settings):
+    seed: int = 2
+    power: int = Field(1, le=9)
+    way: Literal["a", "b"] = "a"
+
+
+@pipeline(settings="powers.toml")
+def main(run, settings: Powers):
+    return run.build("square", of=run.build("first", seed=settings.seed), power=settings.power)
+"""
+NO_SETTINGS = """\
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    return run.build("first", seed=1)
+"""
+OWN_WAY = """\
+import os
+import tomllib
+from pathlib import Path
+
+from shortloop.jobs.executor import run_pipeline
+from shortloop.jobs.settings_files import SettingsFile
+
+
+def main(urd):
+    file = Path(os.environ["SHORTLOOP_SETTINGS"])
+    seed = tomllib.loads(file.read_text())["seed"]
+    given = SettingsFile("powers", file, "settings", file)
+    return run_pipeline(urd, lambda run: run.build("first", seed=seed), name="own", settings=given)
+"""
+PANEL = """\
+name = "firms"
+input = {format = "simulated", groups = 12, rows = 40}
+groups = {by = ["group"], blocks = 2}
+
+[models.plain]
+model = "ols"
+formula = "y ~ x1 + x2"
+
+[models.small]
+model = "ols"
+formula = "y ~ x1"
+"""
+DONE = re.compile(r"^(\d+) of (\d+): (.*): (\d+) jobs built, (\d+) reused, [\d.]+ \w+", re.M)
+
+
+class Swept(LiveProject):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        (folder / "methods/a_first.py").write_text(FIRST, encoding="utf-8")
+        (folder / "methods/a_square.py").write_text(SQUARE.format(folder=str(folder)), encoding="utf-8")
+        for name, text in (("powers", SCRIPT), ("alone", NO_SETTINGS), ("own_way", OWN_WAY)):
+            (folder / f"build_scripts/build_{name}.py").write_text(text, encoding="utf-8")
+        (folder / "powers.toml").write_text("seed = 2\n", encoding="utf-8")
+        (folder / "panel.toml").write_text(PANEL, encoding="utf-8")
+
+    def sweep(self, *arguments: str, status: int = 0) -> str:
+        done = self.shortloop("sweep", *arguments)
+        assert done.returncode == status, done.stdout + done.stderr
+        assert "Traceback" not in done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def rows(self, name: str) -> list[dict[str, str]]:
+        with (self.folder / "results" / name).open(encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream))
+
+
+def counts(said: str) -> list[tuple[str, int, int]]:
+    """Of each combination, how many jobs it built and used again."""
+    return [(label, int(built), int(reused)) for _, _, label, built, reused in DONE.findall(said)]
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[Swept]:
+    with served(Swept) as made:
+        yield made
+
+
+def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
+    asked = ("--script", "powers", "--set", "seed=2,3", "--set", "power=1,2,3")
+    said = project.sweep(*asked)
+    assert counts(said) == [
+        ("seed=2, power=1", 2, 0),
+        ("seed=2, power=2", 1, 1),
+        ("seed=2, power=3", 1, 1),
+        ("seed=3, power=1", 2, 0),
+        ("seed=3, power=2", 1, 1),
+        ("seed=3, power=3", 1, 1),
+    ]
+    rows = project.rows("powers-sweep/power+seed.csv")
+    assert [(row["seed"], row["power"], float(row["facts.value"])) for row in rows] == [
+        (str(seed), str(power), float(seed**power)) for seed in (2, 3) for power in (1, 2, 3)
+    ]
+    assert all(float(row["facts.pair.2"]) == float(row["power"]) for row in rows)
+    assert (project.folder / "results/powers-sweep/power+seed.png").read_bytes()[:4] == b"\x89PNG"
+    assert "facts.value" in said
+    folders = {folder.name for folder in (project.folder / "results").glob("powers-*")}
+    assert folders == {
+        "powers-sweep",
+        *(f"powers-powers-power-{power}+seed-{seed}" for seed in (2, 3) for power in (1, 2, 3)),
+    }
+    assert (project.folder / "powers.toml").read_text(encoding="utf-8") == "seed = 2\n"
+
+    assert {built for _, built, _ in counts(project.sweep(*asked))} == {0}
+    more = project.sweep("--script", "powers", "--set", "power=1,2,3,4", "--set", "seed=3,2")
+    assert [(label, built) for label, built, _ in counts(more) if built] == [
+        ("power=4, seed=3", 1), ("power=4, seed=2", 1),
+    ]  # fmt: skip
+    assert project.rows("powers-sweep/power+seed.csv")[-1]["facts.value"] == "16.0"
+    # Its settings are kept with each run, and can be run again.
+    run = project.rows("powers-sweep/power+seed.csv")[-1]["run"]
+    assert project.shortloop("runs", run, "--settings-to", "again.toml").returncode == 0
+    again = project.shortloop("run", "powers", "--settings", "again.toml")
+    assert "0 jobs built, 2 reused" in again.stdout, again.stdout + again.stderr
+
+
+def test_fields_that_go_together(project: Swept) -> None:
+    project.sweep("--script", "powers", "--zip", "seed=2,3", "--zip", "power=3,2")
+    rows = project.rows("powers-sweep/power+seed.csv")
+    assert [row["facts.value"] for row in rows] == ["8.0", "9.0"]
+
+
+def test_a_combination_that_fails_is_a_row(project: Swept) -> None:
+    said = project.sweep("--script", "powers", "--set", "power=2,9,5", status=1)
+    rows = project.rows("powers-sweep/power.csv")
+    assert [row["facts.value"] for row in rows] == ["4.0", "", "32.0"]
+    assert [bool(row["problem"]) for row in rows] == [False, True, False]
+    assert "ValueError: nine is too many" in rows[1]["problem"]
+    assert re.search(r"2 of 3: power=9: failed after [\d.]+ s: .*nine is too many", said)
+    assert f"`shortloop runs {rows[1]['run']}` says all" in said
+    assert "nine is too many" in project.shortloop("runs", rows[1]["run"]).stdout
+
+
+def test_what_cannot_run_is_said_of_all_at_once_and_nothing_runs(project: Swept) -> None:
+    before = project.shortloop("runs", "--all").stdout
+    said = project.sweep(
+        "--script", "powers", "--set", "power=1,10,77", "--set", "way=a,c", "--set", "seed=5", status=1
+    )
+    assert "5 of 6 combinations cannot run, so none is run" in said
+    assert said.count("\npower=10:") == said.count("\npower=77:") == said.count("\nway=c:") == 1
+    assert said.count("field:") == 3
+    for words in ("powers.toml", "'c'", "10", "77"):
+        assert words in said
+    assert project.shortloop("runs", "--all").stdout == before
+    assert "all:\n  the settings file has an unknown key" in project.sweep(
+        "--script", "powers", "--set", "pwer=1,2", status=1
+    )
+
+
+def test_scripts_that_cannot_be_swept(project: Swept) -> None:
+    said = project.sweep("--script", "alone", "--set", "seed=1,2", status=1)
+    assert "it reads no settings file" in said
+    assert '@pipeline(settings="FILE.toml")' in said
+    said = project.sweep("powers.toml", "--script", "own_way", "--set", "seed=1,2", status=1)
+    assert "it reads its settings file in a way of its own" in said
+    assert "there is no such build script" in project.sweep("--script", "none", "--set", "a=1,2", status=1)
+
+
+def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
+    asked = ("--script", "powers", "--set", "power=6,7,8", "--set", "seed=5")
+    hold = project.folder / "hold-7"
+    hold.touch()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "shortloop", "sweep", *asked],
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        wait_for((project.folder / "reached-7").exists)
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+        said, _ = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        hold.unlink()
+    assert running.returncode == 130, said
+    assert "Traceback" not in said
+    assert counts(said) == [("power=6, seed=5", 2, 0)]
+    assert "interrupted: 1 of 3 combinations are done" in said
+    assert not (project.folder / "reached-8").exists()
+    assert [(built, reused) for _, built, reused in counts(project.sweep(*asked))] == [(0, 2), (1, 1), (1, 1)]
+
+
+def test_a_sweep_of_a_panel(project: Swept) -> None:
+    asked = ("panel.toml", "--script", "build_panel", "--set", "models.plain.covariance=nonrobust,HC1")
+    said = project.sweep(*asked)
+    built = [number for _, number, _ in counts(said)]
+    assert built == [
+        10,
+        2 + 1 + 1,
+    ]  # rows, blocks, fits, tables and the report; then fits of one specification
+    rows = project.rows("firms-sweep/models.plain.covariance.csv")
+    assert [row["settings"] for row in rows] == [
+        "firms-models.plain.covariance-nonrobust",
+        "firms-models.plain.covariance-HC1",
+    ]
+    assert {row["plain: groups fitted"] for row in rows} == {"12"}
+    assert len({row["plain, x1: median"] for row in rows}) == 1
+    assert len({row["plain, x1: median standard error"] for row in rows}) == 2
+    assert len({row["small, x1: median standard error"] for row in rows}) == 1
+    names = list(rows[0])
+    assert names.index("plain, x1: median standard error") < names.index("plain, x1: median")
+    for row in rows:
+        page = project.folder / "results" / row["settings"] / "report.html"
+        assert row["models.plain.covariance"] in page.read_text(encoding="utf-8")
+    assert {number for _, number, _ in counts(project.sweep(*asked))} == {0}
+
+
+def test_a_sweep_of_a_study(project: Swept) -> None:
+    scores, alphas = ("balanced-accuracy", "balanced-accuracy", "auc"), ("0.05", "0.01", "0.05")
+    asked = ("--zip", f"decoding.score={','.join(scores)}", "--zip", f"group.alpha={','.join(alphas)}")
+    said = project.sweep(*asked)
+    rows = project.rows("live-sweep/decoding.score+group.alpha.csv")
+    assert [(row["decoding.score"], row["group.alpha"]) for row in rows] == [
+        *zip(scores, alphas, strict=True)
+    ]
+    built = [number for _, number, _ in counts(said)]
+    assert built[1] == 2  # the group and the report
+    peaks = [(row["amplitude over time: peak (%)"], row["amplitude over time: peak (AUC)"]) for row in rows]
+    assert [bool(percent) for percent, _ in peaks] == [True, True, False]
+    assert [bool(area) for _, area in peaks] == [False, False, True]
+    assert 50 < float(peaks[0][0]) <= 100
+    assert 0.5 < float(peaks[2][1]) <= 1
+    best = "amplitude over time: best of each participant (%)"
+    low, middle, high = (
+        float(rows[0][name])
+        for name in (
+            f"{best}: 95 % interval of the mean over participants, lower",
+            best,
+            f"{best}: 95 % interval of the mean over participants, upper",
+        )
+    )
+    assert low < middle < high
+    assert {number for _, number, _ in counts(project.sweep(*asked))} == {0}
+
+
+def test_a_terminal_shows_what_runs(project: Swept) -> None:
+    """Runs are forks, and what draws on a terminal may hold a lock while they are made."""
+    said: list[bytes] = []
+
+    def read(terminal: int) -> bytes:
+        said.append(os.read(terminal, 65536))
+        return said[-1]
+
+    before = os.getcwd(), dict(os.environ)
+    os.chdir(project.folder)
+    os.environ.update(project.environment())
+    try:
+        command = [
+            sys.executable,
+            "-m",
+            "shortloop",
+            "sweep",
+            "--script",
+            "powers",
+            "--set",
+            "power=1,2,3,4,5",
+        ]
+        status = pty.spawn([*command, "--set", "seed=7"], read)
+    finally:
+        os.chdir(before[0])
+        os.environ.clear()
+        os.environ.update(before[1])
+    text = b"".join(said).decode()
+    assert os.waitstatus_to_exitcode(status) == 0, text
+    assert "checking combinations: 5 of 5" in text
+    assert len(counts(re.sub(r"\x1b\[[0-9?;]*[a-zA-Z]|\r", "", text))) == 5, text

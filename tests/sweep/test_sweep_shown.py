@@ -1,0 +1,157 @@
+"""The table and the figure of a sweep show all that it found."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from shortloop.sweep.figure import draw
+from shortloop.sweep.findings import Finding
+from shortloop.sweep.grid import Combination, Grid, parse_grid
+from shortloop.sweep.progress import Progress, first_line
+from shortloop.sweep.runs import Outcome
+from shortloop.sweep.table import csv_text, shown_number
+
+
+def outcome(combination: Combination, number: int, problem: str = "", **findings: Finding) -> Outcome:
+    return Outcome(combination, f"s-{number}", 2.0, problem, number, 3, 4, findings)
+
+
+def swept(grid: Grid, failed: int = -1) -> list[Outcome]:
+    """`up` is the number of the combination, `flat` the same for all."""
+    return [
+        outcome(each, number, "a\nb")
+        if number == failed
+        else outcome(
+            each, number, up=Finding(float(number), "", number - 1, number + 1, "range"), flat=Finding(7)
+        )
+        for number, each in enumerate(grid.combinations())
+    ]
+
+
+def test_the_table_has_a_row_for_each_combination() -> None:
+    grid = parse_grid(["a.folds=5,10", 'a.kind="x,y",z'])
+    rows = list(csv.DictReader(io.StringIO(csv_text(grid, swept(grid, failed=2)))))
+    assert [(row["a.folds"], row["a.kind"]) for row in rows] == [
+        ("5", "x,y"), ("5", "z"), ("10", "x,y"), ("10", "z"),
+    ]  # fmt: skip
+    assert [row["up"] for row in rows] == ["0.0", "1.0", "", "3.0"]
+    assert [row["up: range, lower"] for row in rows] == ["-1", "0", "", "2"]
+    assert [row["problem"] for row in rows] == ["", "", "a\nb", ""]
+    assert [row["settings"] for row in rows] == ["s-0", "s-1", "s-2", "s-3"]
+    names = list(rows[0])
+    assert names.index("up") < names.index("flat")
+
+
+def drawn(panel: Axes) -> list[np.ndarray]:
+    """Points of each series."""
+    return [np.asarray(line.get_xydata()) for line in panel.lines if line.get_marker() != "None"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (3.0, "3"),
+        (0.123456, "0.1235"),
+        (-2.0, "-2"),
+        (1e300, "1e+300"),
+        (float("inf"), "inf"),
+        (0.0, "0"),
+    ],
+)
+def test_numbers_in_tables(value: float | None, text: str) -> None:
+    assert shown_number(value) == text
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["folds=2,5,10"],
+        ["kind=a,b"],
+        ["C=1e-4,1e-2,1,100", "kind=a,b"],
+        ["kind=nonrobust,HC0,HC1,HC2,HC3", "x=1,2", "y=1,2"],
+        ["level=0,1,1000", "a=1,2", "b=1,2", "c=1,2"],
+    ],
+)
+def test_the_figure_shows_every_number_that_differs(texts: list[str], tmp_path: Path) -> None:
+    from shortloop.report.style import save
+
+    grid = parse_grid(texts)
+    outcomes = swept(grid)
+    figure = draw("title", grid, outcomes)
+    assert figure is not None
+    (panel,) = figure.axes
+    assert panel.get_title(loc="left") == "up"
+    points = np.concatenate(drawn(panel))
+    assert sorted(points[:, 1]) == sorted(float(number) for number in range(len(outcomes)))
+    collections: list[Any] = [*panel.collections]
+    bars = [segment for each in collections for segment in each.get_segments()]
+    assert sorted(tuple(segment[:, 1]) for segment in bars) == [
+        (number - 1.0, number + 1.0) for number in range(len(outcomes))
+    ]
+    low, high = panel.get_xlim()
+    assert all(low <= x <= high for x in points[:, 0])
+    legend = figure.legends[0].get_texts() if figure.legends else []
+    wanted = sum(len(axis.points) for axis in grid.axes[1:]) if len(grid.axes) < 4 else 2 + 4
+    assert len(legend) == (wanted if len(grid.axes) > 1 else 0)
+    files = save(figure, tmp_path, "what")
+    assert [file.suffix for file in files] == [".png", ".pdf"]
+
+
+def test_points_lie_where_the_numbers_of_the_axis_are() -> None:
+    grid = parse_grid(["kind=a,b", "folds=20,2,10"])
+    figure = draw("title", grid, swept(grid))
+    assert figure is not None
+    (panel,) = figure.axes
+    assert sorted(panel.get_xticks()) == [2, 10, 20]
+    assert panel.get_xlabel() == "folds"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["kind=a", "kind=b"]
+    first, second = drawn(panel)
+    assert first.round().tolist() == [[2, 1], [10, 2], [20, 0]]
+    assert second.round().tolist() == [[2, 4], [10, 5], [20, 3]]
+
+
+def test_what_is_not_drawn_is_said() -> None:
+    grid = parse_grid(["x=1,2,3"])
+    outcomes = [
+        outcome(
+            each, number, "no" if number == 2 else "", **{f"n{k:02d}": Finding(k + number) for k in range(15)}
+        )
+        for number, each in enumerate(grid.combinations())
+    ]
+    figure = draw("title", grid, outcomes)
+    assert figure is not None
+    assert len(figure.axes) == 12
+    said = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
+    assert "3 more numbers differ" in said
+    assert "1 of 3 combinations failed" in said
+    assert draw("title", grid, [outcome(each, 0, flat=Finding(1)) for each in grid.combinations()]) is None
+    assert draw("title", grid, [outcome(each, 0, "failed") for each in grid.combinations()]) is None
+
+
+def test_the_lines_of_a_sweep() -> None:
+    first, second, third = parse_grid(["folds=5,10,20"]).combinations()
+    progress = Progress(3)
+    assert (
+        progress.done(outcome(first, 1)) == "1 of 3: folds=5: 3 jobs built, 4 reused, 2.0 s; about 4.0 s left"
+    )
+    assert progress.done(outcome(second, 2, "bad\n  file: x")) == (
+        "2 of 3: folds=10: failed after 2.0 s: bad; about 2.0 s left"
+    )
+    assert progress.done(outcome(third, 3)) == "3 of 3: folds=20: 3 jobs built, 4 reused, 2.0 s"
+
+
+def test_the_line_that_says_why() -> None:
+    assert first_line("a\n b") == "a"
+    assert (
+        first_line("\nFailed\nTraceback (most recent call last):\n  File x\nValueError: no\n")
+        == "ValueError: no"
+    )
+    assert first_line("") == ""

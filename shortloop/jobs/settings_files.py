@@ -13,7 +13,7 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.places import Places
-from shortloop.settings.changes import changed_text
+from shortloop.settings.changes import changed_name, changed_text
 
 __all__ = ["TAKE_OVER", "SettingsFile"]
 
@@ -138,7 +138,8 @@ class SettingsFile:
 def _has_name(file: Path, name: str) -> bool:
     """Whether a file of settings is there, and of a name."""
     try:
-        return bool(tomllib.loads(file.read_bytes().decode("utf-8-sig")).get("name") == name)
+        own = str(tomllib.loads(file.read_bytes().decode("utf-8-sig")).get("name"))
+        return name in (own, changed_name(own))
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError):  # it may be in the middle of an edit

@@ -12,6 +12,7 @@ from jobs_project import empty_project, write
 from shortloop.errors import InputError
 from shortloop.jobs.settings_files import TAKE_OVER, SettingsFile
 from shortloop.jobs.store.store import Store
+from shortloop.settings.changes import CHANGES_VARIABLE, Changes
 
 project = pytest.fixture(empty_project)
 
@@ -60,6 +61,23 @@ def test_another_file_of_the_same_name_is_refused(file: Path, project: Path) -> 
         for words in (str(file), str(second), NAME, "--take-over", TAKE_OVER):
             assert words in caught.value.message
     assert run(file) is None
+
+
+def test_a_sweep_of_another_file_of_the_same_name_is_refused(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = write(project, "first.toml", TEXT), write(project, "second.toml", TEXT)
+    environ: dict[str, str] = {}
+    Changes("years-50", (("years", "50"),)).into(environ)
+    monkeypatch.setenv(CHANGES_VARIABLE, environ[CHANGES_VARIABLE])
+    with Store() as store:
+        swept = SettingsFile(f"{NAME}-years-50", first, "survey", Path("embedded.toml"))
+        assert tomllib.loads(swept.text) == {"name": f"{NAME}-years-50", "years": 50}
+        assert swept.take_over(store.index, {}) is None
+        swept.note(store.index)
+        assert swept.take_over(store.index, {}) is None
+        with pytest.raises(InputError, match="another survey file has the name"):
+            SettingsFile(swept.name, second, "survey", Path("embedded.toml")).take_over(store.index, {})
 
 
 def test_a_copy_is_another_file(file: Path, project: Path) -> None:

@@ -269,6 +269,7 @@ def test_a_sweep_of_a_panel(project: Swept) -> None:
     assert {number for _, number, _ in counts(project.sweep(*asked))} == {0}
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_study(project: Swept) -> None:
     scores, alphas = ("balanced-accuracy", "balanced-accuracy", "auc"), ("0.05", "0.01", "0.05")
     asked = ("--zip", f"decoding.score={','.join(scores)}", "--zip", f"group.alpha={','.join(alphas)}")

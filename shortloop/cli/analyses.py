@@ -105,7 +105,7 @@ class Template:
 
 @dataclass(frozen=True)
 class SettingsKind:
-    """The settings file of an analysis, for ``shortloop study``.
+    """The settings file of an analysis, for ``shortloop study`` and ``shortloop sweep``.
 
     Parameters
     ----------
@@ -113,10 +113,13 @@ class SettingsKind:
         Gives the record of the file.
     check : callable
         Reads a file, and says in a line what it asks for.
+    script : str
+        The build script that it is for.
     """
 
     record: Callable[[], type[BaseModel]]
     check: Callable[[Path], str]
+    script: str
 
 
 @dataclass(frozen=True)

@@ -199,13 +199,21 @@ def sweep(
             help="The same, of fields whose first values go together, and their second, and so on.",
         ),
     ] = None,
-    script: Annotated[str, typer.Option(help="Build script, as `ax run` takes it.")] = "build_pipeline",
+    script: Annotated[
+        str | None,
+        typer.Option(help="Build script, as `ax run` takes it; default: the one for such a file."),
+    ] = None,
 ) -> None:
     """Run a build script with each combination of some settings, and show what changed."""
+    from shortloop.cli.analyses import find_analyses
+    from shortloop.cli.study import kind_of
     from shortloop.cli.sweep import run_sweep
     from shortloop.jobs.exax.forked import leave
 
     need_files(FEWEST_FILES)
+    if script is None:
+        kinds = {name: each.settings for name, each in find_analyses().items() if each.settings is not None}
+        script = kind_of(kinds, (), file).script
     leave(run_sweep(script, file, vary or [], together or []))
 
 

@@ -105,5 +105,8 @@ TEMPLATE = Template(
     libraries=("matplotlib", "mne", "numba", "pandas", "scipy", "sklearn"),
 )
 ANALYSIS = Analysis(
-    compare=compare, template=TEMPLATE, settings=SettingsKind(record, check), findings=findings
+    compare=compare,
+    template=TEMPLATE,
+    settings=SettingsKind(record, check, "build_pipeline"),
+    findings=findings,
 )

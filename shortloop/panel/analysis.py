@@ -82,4 +82,4 @@ TEMPLATE = Template(
     needs="panel",
     libraries=("formulaic", "matplotlib", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
 )
-ANALYSIS = Analysis(template=TEMPLATE, settings=SettingsKind(record, check), findings=findings)
+ANALYSIS = Analysis(template=TEMPLATE, settings=SettingsKind(record, check, "build_panel"), findings=findings)

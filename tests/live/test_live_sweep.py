@@ -245,13 +245,11 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
 
 
 def test_a_sweep_of_a_panel(project: Swept) -> None:
-    asked = ("panel.toml", "--script", "build_panel", "--set", "models.plain.covariance=nonrobust,HC1")
+    asked = ("panel.toml", "--set", "models.plain.covariance=nonrobust,HC1")  # it tells the script
     said = project.sweep(*asked)
     built = [number for _, number, _ in counts(said)]
-    assert built == [
-        10,
-        2 + 1 + 1,
-    ]  # rows, blocks, fits, tables and the report; then fits of one specification
+    # Rows, blocks, fits, tables and the report; then fits of one specification.
+    assert built == [10, 2 + 1 + 1]
     rows = project.rows("firms-sweep/models.plain.covariance.csv")
     assert [row["settings"] for row in rows] == [
         "firms-models.plain.covariance-nonrobust",

@@ -53,7 +53,16 @@ PANEL = (
     {"panel.findings"},
     {"panel.analysis"},
 )
-ANALYSES = {"eeg": EEG, "panel": PANEL}
+FRAMES = (
+    {"frames.work", "frames.processes", "frames.machine", "frames.size", "frames.environment"},
+    {"frames.table", "frames.timing"},
+    {"frames.check", "frames.runners"},
+    {"frames.child", "frames.measure", "frames.settings"},
+    {"frames.pipeline", "frames.report"},
+    {"frames.stages", "frames.deliver"},
+    {"frames.analysis"},
+)
+ANALYSES = {"eeg": EEG, "frames": FRAMES, "panel": PANEL}
 LEVEL = {
     room: level
     for analysis in ANALYSES.values()
@@ -145,10 +154,11 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         and (node.id if isinstance(node, ast.Name) else node.attr) in ("import_module", "__import__")
     }
     # In turn: what is known to the key; analyses, which are in no key; what a stage says that it imports;
-    # what a worker has, and engines, which are in no key; what methods import themselves, only earlier;
-    # stages of a notebook, to see whether they can be; a method, to see what it takes; alternatives of
-    # settings, which a stage says too; types of a stage's options, which it imports; libraries of tables,
-    # which are in the key of a job that is made from tables; the stage.
+    # what a worker has, and engines, which are in no key; libraries of data frames, which a stage says, too;
+    # what methods import themselves, only earlier; stages of a notebook, to see whether they can be; a
+    # method, to see what it takes; alternatives of settings, which a stage says too; types of a stage's
+    # options, which it imports; libraries of tables, which are in the key of a job that is made from tables;
+    # the stage.
     assert calls == {
         "shortloop/__init__.py",
         "shortloop/cli/analyses.py",
@@ -156,6 +166,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/eeg/decoding/estimators/sklearn.py",
         "shortloop/engines/facts.py",
         "shortloop/engines/registry.py",
+        "shortloop/frames/child.py",
         "shortloop/jobs/exax/preload.py",
         "shortloop/jobs/notebook/building.py",
         "shortloop/jobs/signature.py",

@@ -17,9 +17,10 @@ from shortloop.eeg.pipeline import LIBRARIES
 from shortloop.engines.registry import ENGINES
 from shortloop.engines.registry import LIBRARIES as ENGINE_LIBRARIES
 from shortloop.extras import REPORT_LIBRARIES
+from shortloop.frames.pipeline import LIBRARIES as FRAMES_LIBRARIES
 from shortloop.panel.pipeline import LIBRARIES as PANEL_LIBRARIES
 
-ANALYSES = {"eeg", "panel"}
+ANALYSES = {"eeg", "frames", "panel"}
 # The last two come with those that they are a part of.
 DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
@@ -29,6 +30,8 @@ DISTRIBUTIONS = {
 }
 # Its frames are kept by those who have it.
 FOR_TYPES = "polars"
+# It needs an older pandas, and is measured in an environment of its own.
+ELSEWHERE = "modin"
 # They are loaded by numba itself, and where an engine is asked for.
 LOADED_WITH_LIBRARY = {
     "shortloop/jobs/exax/machine_code.py",
@@ -88,7 +91,9 @@ def imported_at_once(file: Path) -> Iterator[str]:
             yield node.module or ""
 
 
-@pytest.mark.parametrize("group", ["install_requires", "report", "tables", "eeg", "panel", *ENGINES, "dev"])
+@pytest.mark.parametrize(
+    "group", ["install_requires", "report", "tables", "eeg", "frames", "panel", *ENGINES, "dev"]
+)
 def test_all_that_is_required_is_pinned(group: str) -> None:
     pins = requirements()
     wanted = required(group)
@@ -99,9 +104,9 @@ def test_all_that_is_required_is_pinned(group: str) -> None:
 
 def test_all_that_is_imported_is_required() -> None:
     imported = third_party(name for file in [*MODULES, *METHODS, *SCRIPTS] for name in imports_of(file))
-    assert {*map(distribution_of, imported)} - names("install_requires", "eeg", "panel", *ENGINES) == {
-        FOR_TYPES
-    }
+    assert {*map(distribution_of, imported)} - names(
+        "install_requires", "eeg", "frames", "panel", *ENGINES
+    ) == {ELSEWHERE}
 
 
 def test_the_core_is_what_the_frame_imports() -> None:
@@ -121,7 +126,13 @@ def test_the_frame_imports_extras_only_where_it_uses_them(file: Path) -> None:
 
 @pytest.mark.parametrize(
     ("extra", "libraries"),
-    [("report", REPORT_LIBRARIES), ("eeg", LIBRARIES), ("panel", PANEL_LIBRARIES), *ENGINE_LIBRARIES.items()],
+    [
+        ("report", REPORT_LIBRARIES),
+        ("eeg", LIBRARIES),
+        ("frames", FRAMES_LIBRARIES),
+        ("panel", PANEL_LIBRARIES),
+        *ENGINE_LIBRARIES.items(),
+    ],
 )
 def test_what_is_looked_for_is_what_an_extra_installs(extra: str, libraries: tuple[str, ...]) -> None:
     assert {*map(distribution_of, libraries)} == names(extra)

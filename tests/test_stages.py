@@ -18,11 +18,13 @@ from house import METHODS, id_of
 from in_process import InProcess, compiled_by_units, cut_off_and_resumed, do_job, files_of, stage_of, unit_of
 from scipy.io import savemat
 
+from build_scripts.build_frames import pipeline as of_frames
 from build_scripts.build_panel import pipeline as of_panel
 from build_scripts.build_pipeline import apply, make_features, permute, pipeline, train
 from dev.build_ridge import pipeline as ridge
 from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
+from shortloop.frames.pipeline import FramesRun, read_frames
 from shortloop.panel.pipeline import PanelRun, read_panel
 from shortloop.worker.fields import fields_of
 from shortloop.worker.stage import Stage
@@ -76,6 +78,14 @@ groups = {by = ["group"], blocks = 1}
 models.plain = {model = "ols", formula = "y ~ x1 + x2 + C(visits > 2)", covariance = "HC3"}
 """
 
+FRAMES = """\
+name = "frames"
+libraries = ["pandas"]
+transformations = ["groups"]
+table = {rows = 300, columns = 4, groups = 5, chunk = 100}
+timing = {repeats = 1, workers = 2}
+"""
+
 STUDIES = {
     "simulated": SIMULATED,
     "applied": APPLIED + POWER,
@@ -112,6 +122,10 @@ CASES = [
     ("panel", "panel_fit", ""),
     ("panel", "panel_results", ""),
     ("panel", "panel_report", ""),
+    ("frames", "frames_table", ""),
+    ("frames", "frames_truth", ""),
+    ("frames", "frames_run", ""),
+    ("frames", "frames_report", ""),
 ]
 OF_STAGES = [file for file in METHODS if "exax_method" in file.read_text(encoding="utf-8")]
 GROW = [case for case in CASES if case[1] in ("permute", "retrain")]
@@ -151,6 +165,12 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
     run = InProcess(folder)
     of_panel(PanelRun(run, read_panel(file), file))
     _note(found, "panel", run)
+    folder = tmp_path_factory.mktemp("frames")
+    file = folder / "frames.toml"
+    file.write_text(FRAMES, encoding="utf-8")
+    run = InProcess(folder)
+    of_frames(FramesRun(run, read_frames(file), file))
+    _note(found, "frames", run)
     return found
 
 
@@ -188,6 +208,8 @@ def name_of(case: Case) -> str:
 
 
 each_case = pytest.mark.parametrize("case", CASES, ids=name_of)
+# Where times are the result, they are others each time.
+each_same = pytest.mark.parametrize("case", [case for case in CASES if case[1] != "frames_run"], ids=name_of)
 
 
 def test_every_stage_has_a_case() -> None:
@@ -226,7 +248,7 @@ def test_what_is_compiled_is_compiled_when_it_is_opened(
         assert fresh.submit(compiled_by_units, task).result() == []
 
 
-@each_case
+@each_same
 def test_cut_off_and_resumed_by_several_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: Case) -> None:
     """Cut off after any of its units, which began with the last."""
     task, like = jobs.tasks[case], jobs.folders[case]
@@ -257,7 +279,7 @@ def test_outputs_say_what_units_give(jobs: Jobs, case: Case) -> None:
         assert len(out.axes.split(" × ")) == len(out.shape)
 
 
-@each_case
+@each_same
 def test_units_fill_all_of_their_outputs(jobs: Jobs, tmp_path: Path, case: Case) -> None:
     other = do_job(jobs.tasks[case], tmp_path / "main-1", fill=0xA5).path
     assert files_of(other) == files_of(jobs.folders[case])

@@ -1,0 +1,240 @@
+"""The page of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from shortloop.frames.report.advice import advise, span
+from shortloop.frames.report.content import RIGHT, Content, Row
+from shortloop.frames.report.figures import memory_figure, times_figure
+from shortloop.frames.size import BYTES, COPIES, GUIDE
+from shortloop.frames.work import TRANSFORMATIONS
+from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, write
+from shortloop.report.provenance import provenance_rows
+from shortloop.report.style import save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Drawing", "drawings", "limits", "overview", "write_page"]
+
+
+class Drawing(NamedTuple):
+    """A figure to be drawn.
+
+    Parameters
+    ----------
+    name : str
+        Its file name without ending.
+    content : Content
+        What it shows.
+    draw : callable
+        Draws it.
+    title, caption, alt : str
+        What the page says of it.
+    """
+
+    name: str
+    content: Content
+    draw: Callable[[Content], Figure]
+    title: str
+    caption: str
+    alt: str
+
+    def save(self, folder: Path) -> list[Path]:
+        """Draw it, as PNG and PDF."""
+        return save(self.draw(self.content), folder, self.name)
+
+
+def drawings(content: Content) -> list[Drawing]:
+    """The figures of the page.
+
+    Parameters
+    ----------
+    content : Content
+        What it shows.
+
+    Returns
+    -------
+    list of Drawing
+        None if nothing was measured.
+    """
+    if not any(row.is_right for row in content.shown):
+        return []
+    return [
+        Drawing(
+            "times",
+            content,
+            times_figure,
+            "Time",
+            "From the Parquet files to the result in memory. Note the logarithmic scale.",
+            "Seconds that each library takes for each transformation.",
+        ),
+        Drawing(
+            "memory",
+            content,
+            memory_figure,
+            "Memory",
+            "Most memory that all processes of a library hold at a time; what they share is counted once, "
+            "pages of files are not. Note the logarithmic scale.",
+            "Megabytes that each library needs for each transformation.",
+        ),
+    ]
+
+
+def overview(content: Content) -> str:
+    """What was measured, where and when.
+
+    Parameters
+    ----------
+    content : Content
+        What the page shows.
+
+    Returns
+    -------
+    str
+    """
+    machine, asked = content.machine, content.frames["table"]
+    when = sorted(row.when for row in content.shown if row.when)
+    cores = sorted({row.workers for row in content.shown if row.workers > 1})
+    said = (
+        f"{content.rows:,} rows × {asked['columns']} columns ({_size(content)}), {asked['groups']:,} groups, "
+        f"on {machine['cores']} cores of {machine['processor']} with {machine['memory']} GiB of memory"
+    )
+    if cores:
+        said += f"; libraries may use {' or '.join(map(str, cores))} of them, pandas one"
+    if when:
+        said += (
+            f". Measured {when[0]} to {when[-1]} UTC" if when[0] != when[-1] else f". Measured {when[0]} UTC"
+        )
+    return f"{said}."
+
+
+def limits(content: Content) -> tuple[str, ...]:
+    """What was not measured, and what cannot be said.
+
+    Parameters
+    ----------
+    content : Content
+        What the page shows.
+
+    Returns
+    -------
+    tuple of str
+    """
+    asked = content.frames["table"]
+    said = [
+        "The table is simulated, and its files were in the system's cache. Other tables, and other machines, "
+        "give other times.",
+        f"The guide whose transformations these are had {GUIDE[0]:,} rows × {GUIDE[1]} columns, "
+        f"{GUIDE[0] * GUIDE[1] * BYTES / 1e9:.0f} GB.",
+    ]
+    if content.rows < asked["rows"]:
+        said.append(
+            f"{asked['rows']:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory "
+            f"that the run may take."
+        )
+    for row in content.shown:
+        if row.status != RIGHT:
+            said.append(f"{row.title}, {row.transformation}: {row.status}: {row.why}.")
+    return tuple(dict.fromkeys(said))
+
+
+def write_page(content: Content, folder: Path) -> Path:
+    """Write the page, once its figures are drawn.
+
+    Parameters
+    ----------
+    content : Content
+        What it shows.
+    folder : Path
+        Of the report.
+
+    Returns
+    -------
+    Path
+    """
+    provenance = provenance_rows(content.sources)
+    figures = tuple(
+        PageFigure(each.name, number, each.title, each.caption, each.alt, provenance)
+        for number, each in enumerate(drawings(content), 1)
+    )
+    tables = [_table(content, name) for name in content.transformations]
+    sections = [PageSection("times", "Times and memory", advise(content), figures, tuple(tables))]
+    if content.trap is not None:
+        sections.append(PageSection("trap", "Random numbers", (), (), (_random(content, content.trap),)))
+    return write(
+        Page(
+            kind="Data frames",
+            title=str(content.frames["name"]),
+            overview=overview(content),
+            sections=tuple(sections),
+            limits=limits(content),
+            settings=content.frames,
+            versions=content.versions,
+            thread_note="Each library ran in processes of its own; the tables say on how many cores.",
+        ),
+        folder,
+    )
+
+
+def _table(content: Content, transformation: str) -> PageTable:
+    rows = content.of(transformation)
+    base = next((row for row in rows if row.library == "pandas" and row.is_right), None)
+    rows = sorted(rows, key=lambda row: (not row.is_right, row.median if row.seconds else 0.0))
+    return PageTable(
+        f"{transformation}: {TRANSFORMATIONS[transformation]}",
+        "Median of the repeats, and their range; how many times as fast as pandas; start: to import the "
+        "library, start its workers, compile, and do a little of the work; busy: cores, of the library, and "
+        "of others meanwhile.",
+        "library",
+        ("how", "cores", "median", "range", "× pandas", "start", "memory", "busy", "others"),
+        tuple(TableRow(f"{row.title} {row.version}".strip(), _cells(row, base)) for row in rows),
+    )
+
+
+def _cells(row: Row, base: Row | None) -> tuple[str, ...]:
+    cores = row.cores if row.workers <= 1 else f"{row.workers} {row.cores}"
+    if not row.is_right:
+        return (row.how, cores, row.status, *["–"] * 6)
+    return (
+        row.how,
+        cores,
+        span(row.median),
+        f"{span(min(row.seconds))} to {span(max(row.seconds))}",
+        "–" if base is None else f"{base.median / row.median:.2g}",
+        "–" if row.start is None else span(row.start),
+        "–" if row.peak is None else f"{row.peak / 1e6:,.0f} MB",
+        "–" if row.busy is None else f"{row.busy:.1f}",
+        "–" if row.others is None else f"{row.others:.1f}",
+    )
+
+
+def _random(content: Content, trap: Row) -> PageTable:
+    rows = [row for row in (*content.shown, trap) if row.ks_p is not None]
+    return PageTable(
+        "Random numbers of each library",
+        "Whether they are uniform (p of the test of Kolmogorov and Smirnov), and how many of them repeat one "
+        f"of another row. The last row is a mistake on purpose: {trap.how}.",
+        "library",
+        ("transformation", "p", "repeated", "found"),
+        tuple(
+            TableRow(
+                row.title,
+                (
+                    row.transformation,
+                    f"{row.ks_p:.2g}",
+                    f"{100 * (row.repeated or 0.0):.2g} %",
+                    row.why or row.status,
+                ),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _size(content: Content) -> str:
+    size = content.rows * int(content.frames["table"]["columns"]) * BYTES
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

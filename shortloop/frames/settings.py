@@ -1,0 +1,98 @@
+"""The record that a settings file of this analysis is read into. Fields say unit and default."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from shortloop.frames.runners.registry import LIBRARIES
+from shortloop.frames.work import TRANSFORMATIONS
+from shortloop.settings.base import Name, Settings
+
+__all__ = ["Frames", "ModinSettings", "TableSettings", "TimingSettings"]
+
+Library = Literal[
+    "pandas",
+    "dask-threads",
+    "dask-processes",
+    "modin",
+    "pool",
+    "joblib-threads",
+    "joblib-processes",
+    "polars",
+    "duckdb",
+    "numba",
+    "exax",
+]
+Transformation = Literal["apply", "column", "groups"]
+
+
+class TableSettings(Settings):
+    """The table: simulated, in Parquet files."""
+
+    rows: int = Field(
+        400_000,
+        ge=1,
+        le=10**10,
+        description="rows; fewer if the table does not fit four times into `memory`; default 400000",
+    )
+    columns: int = Field(50, ge=2, le=999, description="columns of 8 bytes, the key among them; default 50")
+    groups: int = Field(1000, ge=1, le=10**6, description="different keys; default 1000")
+    chunk: int = Field(25_000, ge=1, description="rows of each file, at most; default 25000")
+    memory: float | None = Field(
+        None, gt=0, description="GiB that the run may take; default: half of what this machine has"
+    )
+
+
+class TimingSettings(Settings):
+    """How work is timed."""
+
+    repeats: int = Field(
+        3, ge=1, le=1000, description="how often each work is timed, at least; quick work more; default 3"
+    )
+    limit: float = Field(
+        300.0, gt=0, description="s that one measurement may take with all its repeats; default 300"
+    )
+    workers: int | None = Field(
+        None, ge=1, description="cores that each library may use; default: as many as jobs have slices"
+    )
+
+
+class ModinSettings(Settings):
+    """Where Modin is: it needs an older pandas than the others, and so an environment of its own."""
+
+    environment: str = Field(
+        "",
+        description="folder of a virtual environment with Modin, as `shortloop modin-environment` makes it; "
+        "default: none, and Modin is left out",
+    )
+
+
+class Frames(Settings):
+    """One comparison: everything that decides what is measured."""
+
+    name: Name = Field(description="name of the comparison and of its folder of results; no default")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of the table and of random numbers; default 0")
+    libraries: tuple[Library, ...] = Field(
+        tuple(LIBRARIES),  # type: ignore[arg-type]
+        min_length=1,
+        description="which to measure, by name; default: all",
+    )
+    transformations: tuple[Transformation, ...] = Field(
+        tuple(TRANSFORMATIONS),  # type: ignore[arg-type]
+        min_length=1,
+        description="which to measure: apply, column, groups; default: all",
+    )
+    table: TableSettings = Field(TableSettings(), description="the table")
+    timing: TimingSettings = Field(TimingSettings(), description="how work is timed")
+    modin: ModinSettings = Field(ModinSettings(), description="where Modin is")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Frames:
+        for field in ("libraries", "transformations"):
+            names = getattr(self, field)
+            twice = sorted({each for each in names if names.count(each) > 1})
+            if twice:
+                raise ValueError(f"{field}: {', '.join(twice)} named twice")
+        return self

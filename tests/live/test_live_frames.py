@@ -1,0 +1,124 @@
+"""Libraries of data frames, measured through a server: right numbers of all of them, and what runs again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+from live_project import LiveProject, served
+
+pytestmark = pytest.mark.live
+
+FRAMES = """\
+name = "tiny"
+seed = 3
+libraries = ["modin", "exax"]
+transformations = ["column"]
+
+[table]
+rows = 3000
+columns = 5
+groups = 20
+chunk = 1000
+
+[timing]
+repeats = 2
+limit = 60.0
+"""
+
+
+class FramesProject(LiveProject):
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(STUDY=str(self.folder / "frames.toml"), **more)
+
+    def write(self, text: str) -> None:
+        (self.folder / "frames.toml").write_text(text, encoding="utf-8")
+
+    def built(self) -> Counter[str]:
+        """How many jobs of each stage a run has built."""
+        done = self.ax("run", "build_frames")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return Counter(re.findall(r"\] built (\S+) ", done.stdout))
+
+    def table(self) -> pd.DataFrame:
+        found = pd.read_parquet(self.folder / "results/tiny/measured.parquet")
+        return found.set_index(["library", "transformation"])
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[FramesProject]:
+    with served(FramesProject) as made:
+        made.write(FRAMES)
+        yield made
+
+
+def test_all_come_to_the_right_numbers_but_the_trap(project: FramesProject) -> None:
+    assert project.built() == {
+        "frames_table": 1,
+        "frames_truth": 1,
+        "frames_rows": 1,
+        "frames_slices": 1,
+        "frames_run": 1,
+        "frames_report": 1,
+    }
+    table = project.table()
+    status = table["status"].groupby("library").unique().map(list).to_dict()
+    assert status == {
+        "exax": ["right"],
+        "modin": ["left out"],
+        "fork-trap": ["wrong"],
+    }
+    timed = table[table["status"] == "right"]
+    assert (timed["repeats"] >= 2).all()
+    assert (timed["least_s"] > 0).all()
+    assert (timed["least_s"] <= timed["median_s"]).all()
+    assert (timed["peak_bytes"] > 1e6).all()
+    assert (timed["workers"] == 2).all()
+    assert "drew the same numbers" in str(table.loc[("fork-trap", "column"), "why"])
+    text = pd.read_csv(project.folder / "results/tiny/measured.csv")
+    assert text["library"].tolist() == table.index.get_level_values(0).tolist()
+    np.testing.assert_allclose(text["median_s"], table["median_s"])
+
+
+def test_nothing_is_measured_twice_but_what_changed(project: FramesProject) -> None:
+    project.built()
+    assert project.built() == {}
+    project.write(FRAMES.replace('["column"]', '["groups", "column"]'))
+    assert project.built() == {"frames_slices": 1, "frames_report": 1}
+    assert set(project.table()["status"]) == {"right", "wrong", "left out"}
+    project.write(FRAMES)
+    assert project.built() == {}
+
+
+def test_the_report_says_what_was_found(project: FramesProject) -> None:
+    project.built()
+    folder = project.folder / "results/tiny"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for word in ("exax dataset", "np.random in forks", "modin-environment", "as was tried on purpose"):
+        assert word in page
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert {f"figures/{name}" for name in ("times.png", "memory.png")} <= {*summary["files"]}
+    assert any("exax dataset is the fastest" in each for each in summary["findings"]["advice"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"exax"]', '"excel"]', ("libraries", "excel")),
+        ("rows = 3000", "rows = 0", ("table.rows", "0")),
+        ('"exax"]', '"exax"]\nmodin.environment = "nowhere"', ("modin.environment", "nowhere", "pyvenv.cfg")),
+    ],
+)
+def test_what_is_wrong_is_named(project: FramesProject, old: str, new: str, words: tuple[str, ...]) -> None:
+    project.write(FRAMES.replace(old, new))
+    done = project.ax("run", "build_frames")
+    project.write(FRAMES)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr + done.stdout
+    for word in words:
+        assert word in done.stderr + done.stdout, done.stderr + done.stdout

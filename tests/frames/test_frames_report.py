@@ -1,0 +1,88 @@
+"""The report of any mixture of rows: right, wrong, failed and left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_frames_advice import content, row
+
+from shortloop.frames.report.content import FAILED, LEFT_OUT, WRONG, Content, frame_of
+from shortloop.frames.report.page import drawings, limits, overview, write_page
+from shortloop.frames.runners.registry import TRAP_NAME
+from shortloop.frames.work import APPLY, COLUMN, GROUPS
+
+EVERY = (APPLY, COLUMN, GROUPS)
+
+
+@pytest.fixture
+def shown() -> Content:
+    rows = []
+    for what in EVERY:
+        rows += [
+            row("pandas", what, 4.0, 4.4, 4.2, when="2026-01-02 03:04"),
+            row("dask-processes", what, 0.02, 0.03, peak=None, busy=None, others=None, ks_p=0.5),
+            row("polars", what, 9.0, status=WRONG, why="3 of 7 sums are wrong"),
+            row("duckdb", what, status=FAILED, why="took longer than 3 s <&>", start=None),
+            row("modin", what, status=LEFT_OUT, why="it needs pandas < 2.4", workers=0, start=None),
+        ]
+    trap = row(TRAP_NAME, COLUMN, 1.0, status=WRONG, ks_p=0.2, repeated=0.5, why="drew the same numbers")
+    return content(*rows, trap=trap, transformations=EVERY)
+
+
+def test_a_page_is_written(shown: Content, tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    for drawing in drawings(shown):
+        files = drawing.save(tmp_path / "figures")
+        assert all(file.stat().st_size > 5000 for file in files)
+    page = write_page(shown, tmp_path).read_text(encoding="utf-8")
+    for words in (
+        "3 of 7 sums are wrong",
+        "took longer than 3 s &lt;&amp;&gt;",
+        "pandas &lt; 2.4",
+        "4.20\u00a0s",
+    ):
+        assert words in page
+
+
+def test_nothing_measured_is_no_crash(tmp_path: Path) -> None:
+    shown = content(row("modin", COLUMN, status=LEFT_OUT, workers=0, start=None, why="not there"))
+    assert drawings(shown) == []
+    page = write_page(shown, tmp_path).read_text(encoding="utf-8")
+    assert "nothing was measured" in page
+    assert "not there" in page
+
+
+def test_the_table_has_units_in_its_names_and_numbers_in_its_columns(shown: Content) -> None:
+    frame = frame_of(shown).set_index(["library", "transformation"])
+    assert len(frame) == 16
+    for name in ("median_s", "start_s", "peak_bytes", "cores_busy", "ks_p", "times_as_fast_as_pandas"):
+        assert frame[name].dtype == np.float64
+    lines = {where: dict(zip(frame.columns, line)) for where, line in zip(frame.index, frame.to_numpy())}
+    pandas, dask, duckdb = (lines[name, APPLY] for name in ("pandas", "dask-processes", "duckdb"))
+    assert pandas["median_s"] == 4.2
+    assert (pandas["least_s"], pandas["most_s"], pandas["repeats"]) == (4.0, 4.4, 3)
+    assert pandas["rows_per_s"] == pytest.approx(10 / 4.2)
+    assert dask["times_as_fast_as_pandas"] == pytest.approx(4.2 / 0.025)
+    assert np.isnan(dask["peak_bytes"])
+    assert duckdb["status"] == FAILED
+    assert np.isnan(duckdb["median_s"])
+
+
+def test_fewer_rows_than_asked_for_are_mentioned(shown: Content) -> None:
+    asked = {**shown.frames, "table": {"columns": 50, "rows": 99, "groups": 3}}
+    fewer = Content(asked, shown.machine, 10, shown.shown, None, {}, ())
+    assert any("99 rows were asked for; 10 fit 4 times" in each for each in limits(fewer))
+    assert not any("asked for" in each for each in limits(shown))
+
+
+def test_the_machine_and_the_day_are_named(shown: Content) -> None:
+    said = overview(shown)
+    for words in (
+        "10 rows × 50 columns",
+        "4 cores of a processor with 8 GiB",
+        "2026-01-02 03:04 UTC",
+        "pandas one",
+    ):
+        assert words in said

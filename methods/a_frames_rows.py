@@ -23,7 +23,8 @@ def prepare(job: Any) -> Any:
 
 
 def analysis(sliceno: int, prepare_res: Any) -> None:
-    from shortloop.frames.stages.table_files import parts_of, work_of
+    from shortloop.frames.stages.table_files import work_of
+    from shortloop.frames.stages.table_rows import parts_of
     from shortloop.worker.results import open_result
 
     rows, row = prepare_res, 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shortloop.frames.size import STEP
 from shortloop.frames.work import ADDED, Aggregates
 from shortloop.types import FloatArray
 
@@ -14,8 +15,9 @@ __all__ = ["LEAST_P", "Checked", "check_aggregates", "check_random", "true_aggre
 
 LEAST_P = 1e-6
 """Numbers that are less probable than this, if all is right, are taken for wrong."""
-RESOLUTION = 2.0**-40
-"""Random numbers that differ by less are taken for the same number: x + 100 rounds them to 2⁻⁴³."""
+SAME = 2.0**-42
+"""Random numbers that differ by less are taken for the same number: adding one to x + 100, which is below
+2¹⁰, rounds it by 2⁻⁴⁴ at most."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,6 @@ def true_aggregates(parts: Iterable[tuple[np.ndarray, list[np.ndarray]]], groups
     Aggregates
         Counted in integers, so that nothing is rounded.
     """
-    from shortloop.frames.table import STEP
-
     counts, sums = np.zeros(groups, np.int64), None
     for keys, columns in parts:
         counts += np.bincount(keys, minlength=groups)
@@ -123,8 +123,8 @@ def check_random(found: FloatArray, x: FloatArray) -> Checked:
 
     drawn = np.sort(drawn)
     ks_p = float(stats.kstest(drawn, "uniform").pvalue) if len(drawn) else 1.0
-    pairs = int((np.diff(np.floor(drawn / RESOLUTION)) == 0).sum())
-    expected = len(drawn) * (len(drawn) - 1) / 2 * RESOLUTION
+    pairs = int((np.diff(drawn) < SAME).sum())
+    expected = len(drawn) * (len(drawn) - 1) * SAME  # by chance: any of the pairs with 2 SAME
     repeated = pairs / max(1, len(drawn))
     wrong = []
     if float(stats.poisson.sf(pairs - 1, expected)) < LEAST_P:

@@ -12,6 +12,8 @@ import signal
 import sys
 import threading
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +22,14 @@ import numpy as np
 from shortloop.frames.timing import Timed, time_repeats
 from shortloop.frames.work import GROUPS, Work
 
-__all__ = ["COUNTS", "LOOKING", "SUMS", "VALUES", "main"]
+__all__ = ["COUNTS", "SUMS", "VALUES", "main"]
 
 VALUES, COUNTS, SUMS = "values.npy", "counts.npy", "sums.npy"
 LOOKING = 0.3  # s that the repeats take, at least, while memory is looked at
-MOST = 100
 
 
 def main(asked: str) -> None:
-    """Measure, and leave the result in the current folder.
+    """Measure, leave the result in the current folder, and wait to be ended.
 
     Parameters
     ----------
@@ -47,34 +48,42 @@ def main(asked: str) -> None:
             "columns": tuple(given["columns"]),
         }
     )
-    transformation, parts = asks["transformation"], range(len(work.rows))
     with os.fdopen(asks["tell"], "w", encoding="ascii") as told:
 
         def tell(**found: object) -> None:
             print(json.dumps(found), file=told, flush=True)
 
-        runner = importlib.import_module(asks["module"]).RUNNER(work)
-        timed = Timed()
         try:
-            runner.start()
-            runner.run(transformation, parts[: work.workers])
-            timed.start = time.perf_counter() - began
-            time_repeats(timed, lambda: runner.run(transformation, parts), asks["repeats"])
-            tell(timed=timed.plain())
-            until, repeats, found = time.monotonic() + LOOKING, 0, None
-            while repeats == 0 or (time.monotonic() < until and repeats < MOST):
-                found = None  # before there is another one
-                found, repeats = runner.run(transformation, parts), repeats + 1
-            tell(looked=True)
-            if transformation == GROUPS:
-                counts, sums = runner.aggregates(found)
-                np.save(COUNTS, counts)
-                np.save(SUMS, sums)
-            else:
-                np.save(VALUES, runner.values(found))
-        finally:
-            runner.close()
-        tell(done=True)
+            _measure(asks, work, began, tell)
+            tell(done=True)
+        except Exception:
+            traceback.print_exc()
+            tell(failed=True)
+        while True:  # what it started is found as long as it is there
+            time.sleep(600)
+
+
+def _measure(asks: dict[str, Any], work: Work, began: float, tell: Callable[..., None]) -> None:
+    transformation, parts = asks["transformation"], range(len(work.rows))
+    runner = importlib.import_module(asks["module"]).RUNNER(work)
+    timed = Timed()
+    runner.start()
+    runner.run(transformation, parts[: work.workers])
+    timed.start = time.perf_counter() - began
+    time_repeats(timed, lambda: runner.run(transformation, parts), asks["repeats"])
+    tell(timed=timed.plain())
+    until, found = time.monotonic() + LOOKING, runner.run(transformation, parts)
+    while time.monotonic() < until:
+        found = None  # before there is another one
+        found = runner.run(transformation, parts)
+    tell(looked=True)
+    if transformation == GROUPS:
+        counts, sums = runner.aggregates(found)
+        np.save(COUNTS, counts)
+        np.save(SUMS, sums)
+    else:
+        np.save(VALUES, runner.values(found))
+    runner.close()
 
 
 def _end_with_parent() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-import shortloop
+from shortloop.frames.child import COUNTS, SUMS, VALUES
 from shortloop.frames.processes import family, memory
 from shortloop.frames.timing import Timed
 from shortloop.frames.work import Aggregates, Work
@@ -25,8 +25,9 @@ from shortloop.types import FloatArray
 __all__ = ["CHILD", "Measured", "environment", "measure"]
 
 CHILD = "shortloop.frames.child"
-VALUES, COUNTS, SUMS = "values.npy", "counts.npy", "sums.npy"
 EVERY = 0.01  # s between looks at memory
+ALIVE = 1.0  # s between looks whether the process is there
+ENDED = "ended"
 SAID = 3  # lines of a failure
 THREADS = (
     "OMP_NUM_THREADS",
@@ -120,17 +121,15 @@ def measure(
                 os.close(tell)
             try:
                 measured = _listen(child, heard.fileno(), limit)
+                status = child.returncode
             finally:
                 _end(child)
         if not measured.failed:
             _load(measured, folder / "here")
         elif measured.failed == ENDED:
             said = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            measured.failed = _why(child.returncode, said)
+            measured.failed = _why(status, said)
     return measured
-
-
-ENDED = "ended"
 
 
 def _listen(child: subprocess.Popen[bytes], heard: int, limit: float) -> Measured:
@@ -141,10 +140,13 @@ def _listen(child: subprocess.Popen[bytes], heard: int, limit: float) -> Measure
         if left <= 0:
             measured.failed = f"took longer than {limit:g} s"
             return measured
-        ready, _, _ = select.select([heard], [], [], min(left, EVERY) if looking else left)
-        if ready:
-            given = os.read(heard, 65536)
+        ended = child.poll() is not None  # forks of it may hold the pipe
+        ready, _, _ = select.select([heard], [], [], 0 if ended else min(left, EVERY if looking else ALIVE))
+        if ready or ended:
+            given = os.read(heard, 65536) if ready else b""
             if not given:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(ALIVE)
                 measured.failed = ENDED
                 return measured
             *lines, text = (text + given).split(b"\n")
@@ -152,26 +154,31 @@ def _listen(child: subprocess.Popen[bytes], heard: int, limit: float) -> Measure
                 if "timed" in each:
                     measured.timed, looking = Timed(**each["timed"]), True
                 elif "looked" in each:
+                    _look(measured.timed, child.pid)  # it may have been too quick
                     looking = False
+                elif "failed" in each:
+                    measured.failed = ENDED
+                    return measured
                 elif "done" in each:
                     return measured
         if looking:
-            measured.timed.peak = max(filter(None, (measured.timed.peak, memory(child.pid))), default=None)
+            _look(measured.timed, child.pid)
+
+
+def _look(timed: Timed, pid: int) -> None:
+    timed.peak = max(filter(None, (timed.peak, memory(pid))), default=None)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """End a process and all that it started, those too that left its group."""
     started = family(child.pid)[1:]
     assert child.stdin is not None
-    with contextlib.suppress(OSError):
-        child.stdin.close()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(0.1)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     for each in started:
         with contextlib.suppress(OSError):
             os.kill(each, signal.SIGKILL)
+    child.stdin.close()
     child.wait()
 
 
@@ -182,7 +189,7 @@ def _load(measured: Measured, folder: Path) -> None:
         measured.aggregates = Aggregates(np.load(folder / COUNTS), np.load(folder / SUMS))
 
 
-def _why(status: int, said: list[str]) -> str:
+def _why(status: int | None, said: list[str]) -> str:
     last = " / ".join(line.strip() for line in said[-SAID:])
     if status == -signal.SIGKILL and not last:
         return "was killed: perhaps there was not enough memory"
@@ -203,7 +210,7 @@ def environment(workers: int, alone: Path | None = None) -> dict[str, str]:
     -------
     dict of str to str
     """
-    package = Path(shortloop.__file__).parent
+    package = Path(__file__).parents[1]
     path = [str(package.parent), *(each for each in sys.path if each)]
     if alone is not None:
         (alone / "path").mkdir()

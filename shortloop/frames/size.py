@@ -1,11 +1,13 @@
-"""How large the table is."""
+"""How large the table is, and its values."""
 
 from __future__ import annotations
 
-__all__ = ["BYTES", "COPIES", "GUIDE", "rows_that_fit"]
+__all__ = ["BYTES", "COPIES", "GUIDE", "STEP", "rows_that_fit"]
 
 BYTES = 8
 """Of a value."""
+STEP = 2.0**-10
+"""What values are multiples of."""
 GUIDE = (25_000_000, 50)
 """Rows and columns of the table in the guide whose transformations these are."""
 COPIES = 4

@@ -10,12 +10,14 @@ import io
 
 import numpy as np
 
+from shortloop.frames.size import STEP
 from shortloop.frames.work import KEY, X
 from shortloop.seeds import seed_for
 
-__all__ = ["STEP", "column_names", "part_bytes", "rows_of_parts"]
+__all__ = ["column_names", "part_bytes", "rows_of_parts"]
 
-STEP, HALF = 2.0**-10, 2**19
+HALF = 2**19
+"""Values lie within this many steps of zero."""
 
 
 def column_names(columns: int) -> tuple[str, ...]:

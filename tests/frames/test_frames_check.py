@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shortloop.frames.check import check_aggregates, check_random, true_aggregates
-from shortloop.frames.table import STEP
+from shortloop.frames.size import STEP
 from shortloop.frames.work import Aggregates
 
 ROWS = 3000

@@ -20,7 +20,7 @@ from shortloop.frames.runners.exax_slices import (
     timed_together,
     whole,
 )
-from shortloop.frames.stages.table_files import parts_of
+from shortloop.frames.stages.table_rows import parts_of
 from shortloop.frames.timing import Timed
 from shortloop.frames.work import KEY, TRANSFORMATIONS, Work
 

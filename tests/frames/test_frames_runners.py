@@ -9,12 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from frames_tiny import checked, tiny
+from house import ROOT
 
 from shortloop.extras import is_installed
 from shortloop.frames.measure import measure
 from shortloop.frames.runners.registry import EXAX, LIBRARIES, MODIN, TRAP, TRAP_NAME
 from shortloop.frames.settings import Frames
+from shortloop.frames.stages.frames_run import FramesRun
 from shortloop.frames.work import COLUMN, GROUPS, TRANSFORMATIONS
+from shortloop.jobs.keys.closure import closure
 
 # It is told its threads by the environment, so it runs in a fresh process only.
 APART = ("polars",)
@@ -104,6 +107,16 @@ def test_random_numbers_of_parts_and_libraries_are_others(tmp_path: Path) -> Non
     drawn = [each.random(4) for each in (first.generator(0), first.generator(1), second.generator(0))]
     assert len(np.unique(drawn)) == 12
     np.testing.assert_array_equal(first.generator(1).random(4), drawn[1])
+
+
+@pytest.mark.parametrize("name", ["polars", "duckdb", "numba", "dask-threads", "pool"])
+def test_a_library_is_in_the_keys_of_its_own_jobs_alone(name: str) -> None:
+    named = FramesRun.modules({"module": LIBRARIES[name].module})
+    modules, libraries = closure(ROOT / "methods" / "a_frames_run.py", named)
+    assert {"shortloop.frames.child", "shortloop.frames.timing", LIBRARIES[name].module} <= modules.keys()
+    others = {each for other in LIBRARIES.values() for each in other.needs} - {*LIBRARIES[name].needs}
+    assert {*LIBRARIES[name].needs} <= libraries
+    assert libraries & others == set()
 
 
 def test_settings_name_every_library() -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortloop.frames.size import GUIDE, rows_that_fit
-from shortloop.frames.table import STEP, column_names, part_bytes, rows_of_parts
+from shortloop.frames.size import GUIDE, STEP, rows_that_fit
+from shortloop.frames.table import column_names, part_bytes, rows_of_parts
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))

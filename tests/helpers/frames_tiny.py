@@ -13,7 +13,7 @@ import numpy as np
 
 from shortloop.frames.check import Checked, check_aggregates, check_random, true_aggregates
 from shortloop.frames.runners.base import Found, Runner
-from shortloop.frames.stages.table_files import parts_of
+from shortloop.frames.stages.table_rows import parts_of
 from shortloop.frames.table import column_names, part_bytes, rows_of_parts
 from shortloop.frames.work import Aggregates, Work, file_name
 

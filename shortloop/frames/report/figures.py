@@ -99,7 +99,13 @@ assert TITLES.keys() == TRANSFORMATIONS.keys()
 def _panel(
     axes: Axes, rows: Sequence[Row], names: Sequence[str], draw: Callable[[Axes, int, Row], None]
 ) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     axes.set_xscale("log")
+    axes.margins(x=0.08)
+    axes.xaxis.set_major_locator(LogLocator(numticks=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.5)

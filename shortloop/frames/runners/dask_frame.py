@@ -27,30 +27,37 @@ class DaskFrame(Runner):
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-        import dask
-        import dask.dataframe
+        import dask.dataframe  # noqa: F401
 
         one_thread()
         workers = self.work.workers
         self._pool: ProcessPoolExecutor | ThreadPoolExecutor
+        self._how: dict[str, Any]
         if self.work.library == "dask-processes":
             context = multiprocessing.get_context("spawn")  # as Dask has it
             self._pool = ProcessPoolExecutor(workers, context, one_thread)
-            dask.config.set(scheduler="processes", pool=self._pool, num_workers=workers)
+            # One at a time: of batches of six, as Dask has it, there are too few for all workers.
+            self._how = {"scheduler": "processes", "pool": self._pool, "num_workers": workers, "chunksize": 1}
         else:
             self._pool = ThreadPoolExecutor(workers)
-            dask.config.set(scheduler="threads", pool=self._pool, num_workers=workers)
+            self._how = {"scheduler": "threads", "pool": self._pool, "num_workers": workers}
 
     def run(self, transformation: str, parts: Sequence[int]) -> Found:
         """As of `Runner`."""
+        import dask
         import dask.dataframe as dd
 
         frame = dd.read_parquet(self.work.files(parts), engine="pyarrow")
         if transformation == APPLY:
-            return frame.map_partitions(_apply, self.work, meta=(None, "f8")).compute()
-        if transformation == COLUMN:
-            return frame[[X]].map_partitions(_column, self.work, meta=(X, "f8")).compute()
-        return frame.assign(**{COUNT: 1}).groupby(KEY).sum().compute()
+            made = frame.map_partitions(_apply, self.work, meta=(None, "f8"))
+        elif transformation == COLUMN:
+            made = frame[[X]].map_partitions(_column, self.work, meta=(X, "f8"))
+        else:
+            made = frame.assign(**{COUNT: 1}).groupby(KEY).sum()
+        with dask.config.set(self._how):
+            # Without `optimize`, reading is a task of its own: from a process, all that was read comes back
+            # here, and goes to a process again with the next task.
+            return made.optimize().compute()
 
     def values(self, found: Found) -> FloatArray:
         """As of `Runner`."""

@@ -160,7 +160,7 @@ def measure_slice(
     after = busy_seconds()
     timed.others = None if every is None or after is None else after - every
     found, timed.peak = _with_memory(work)
-    return _arrays(found, rows, sliceno, transformation, timed)
+    return _arrays(found, rows, sliceno, transformation, columns, timed)
 
 
 def timed_together(slices: Sequence[Slice]) -> Timed:
@@ -220,14 +220,16 @@ def whole(
     return None, made
 
 
-def _arrays(found: Any, rows: Dataset, sliceno: int, transformation: str, timed: Timed) -> Slice:
+def _arrays(
+    found: Any, rows: Dataset, sliceno: int, transformation: str, columns: Sequence[str], timed: Timed
+) -> Slice:
     none = np.zeros(0, np.int64)
     if transformation != GROUPS:
         places = np.fromiter(rows.iterate(sliceno, ROW), np.int64, rows.lines[sliceno])
         return Slice(places, found, none, timed)
     keys, numbers = np.array(list(found), np.int64), np.array(list(found.values()), np.float64)
     if not len(keys):
-        return Slice(keys, np.zeros((0, 0)), none, timed)
+        return Slice(keys, np.zeros((0, len(columns))), none, timed)
     return Slice(keys, numbers[:, 1:], numbers[:, 0].astype(np.int64), timed)
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.frames.runners.pandas_parts import one_thread
-from shortloop.frames.runners.pool import Pool
+from shortloop.frames.runners.pandas_parts import OfParts, one_thread
 from shortloop.frames.work import ADDED, X
 
 if TYPE_CHECKING:
@@ -20,27 +19,41 @@ if TYPE_CHECKING:
 
 __all__ = ["RUNNER", "ForkTrap"]
 
+PATIENCE = 60.0  # s that a worker waits for the others
+_others: Any = None  # what workers meet at
 
-class ForkTrap(Pool):
-    """Forks that draw the same numbers as each other. More files than one are needed to see it."""
+
+class ForkTrap(OfParts):
+    """Forks that draw the same numbers as each other. It takes two of them, and two files, to see it."""
 
     def start(self) -> None:
         """As of `Runner`."""
-        import pandas as pd  # noqa: F401  imported once, for all forks
-
         one_thread()
         np.random.seed(self.work.seed)  # noqa: NPY002  the mistake
-        # A fork for each file: else it is chance whether forks are at the same place of the same numbers.
-        self._pool = multiprocessing.get_context("fork").Pool(self.work.workers, maxtasksperchild=1)
 
     def parts(self, transformation: str, parts: Sequence[int]) -> list[Any]:
-        """As of `OfParts`."""
-        return self._pool.map(partial(_of_part, self.work), parts, chunksize=1)
+        """As of `OfParts`. Each worker has its share: else it is chance whether there is work for all."""
+        workers = min(self.work.workers, len(parts))
+        forks = multiprocessing.get_context("fork")
+        shares = [parts[worker::workers] for worker in range(workers)]
+        with forks.Pool(workers, _begin, (forks.Barrier(workers),)) as pool:
+            done = pool.map(partial(_of_parts, self.work), shares, chunksize=1)
+        found = {part: each for share, given in zip(shares, done) for part, each in zip(share, given)}
+        return [found[part] for part in parts]
+
+
+def _begin(others: Any) -> None:
+    global _others
+    _others = others
+
+
+def _of_parts(work: Work, parts: Sequence[int]) -> list[pd.Series]:
+    _others.wait(PATIENCE)  # so that no worker takes the share of another
+    return [_of_part(work, part) for part in parts]
 
 
 def _of_part(work: Work, part: int) -> pd.Series:
     import pandas as pd
-    import pyarrow  # noqa: F401  which reads the file
 
     frame = pd.read_parquet(work.file(part), engine="pyarrow", columns=[X])
     return frame[X] + ADDED + np.random.random(len(frame))  # noqa: NPY002  the mistake

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from shortloop.frames.runners.base import Found, Runner
-from shortloop.frames.runners.pandas_parts import one_thread
 from shortloop.frames.work import ADDED, APPLY, COLUMN, GROUPS, KEY, Aggregates, X
 
 if TYPE_CHECKING:
@@ -23,7 +22,9 @@ class NumbaThreads(Runner):
 
     def start(self) -> None:
         """As of `Runner`."""
-        one_thread()
+        import pyarrow as pa
+
+        pa.set_cpu_count(1)  # as threads share the work already
         self._kernels = _compiled()
         self._threads = ThreadPoolExecutor(self.work.workers)
 

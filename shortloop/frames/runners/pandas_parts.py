@@ -22,8 +22,11 @@ COUNT = "count"
 
 
 def one_thread() -> None:
-    """From now on, pyarrow reads files in the thread that asks."""
+    """From now on, pyarrow reads files in the thread that asks; loaded once, for all forks to come."""
+    import pandas as pd  # noqa: F401
     import pyarrow as pa
+    import pyarrow.dataset
+    import pyarrow.parquet
 
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)

@@ -17,8 +17,6 @@ class Pool(OfParts):
 
     def start(self) -> None:
         """As of `Runner`."""
-        import pandas as pd  # noqa: F401  imported once, for all forks
-
         one_thread()
         self._pool = multiprocessing.get_context("fork").Pool(self.work.workers)
 

@@ -24,7 +24,8 @@ class FramesTruth(Stage):
         import numpy as np
 
         from shortloop.frames.check import true_aggregates
-        from shortloop.frames.stages.table_files import parts_of, work_of
+        from shortloop.frames.stages.table_files import work_of
+        from shortloop.frames.stages.table_rows import parts_of
 
         work, x = work_of(self.table, "", 1, 0), []
 

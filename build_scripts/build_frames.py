@@ -42,7 +42,7 @@ def pipeline(run: FramesRun) -> Built:
         for transformation in frames.transformations
     ]
     if COLUMN in frames.transformations:
-        measured.append(run_apart(run, TRAP_NAME, TRAP.module, COLUMN, asked))
+        measured.append(run_apart(run, TRAP_NAME, COLUMN, asked))
     return run.build(
         "frames_report",
         frames=frames.model_dump(mode="json"),
@@ -79,18 +79,19 @@ def measure(run: FramesRun, name: str, transformation: str, asked: dict[str, Any
             rows=rows,
             **asked,
         )
-    return run_apart(run, name, LIBRARIES[name].module, transformation, asked)
+    return run_apart(run, name, transformation, asked)
 
 
-def run_apart(run: FramesRun, name: str, module: str, transformation: str, asked: dict[str, Any]) -> Built:
+def run_apart(run: FramesRun, name: str, transformation: str, asked: dict[str, Any]) -> Built:
+    library = LIBRARIES.get(name, TRAP)
     environment, versions = modin_environment(run) if name == MODIN else (None, {})
-    workers = 1 if LIBRARIES.get(name, TRAP).cores == ONE_CORE else asked["workers"]
+    workers = 1 if library.cores == ONE_CORE else asked["workers"]
     return run.build(
         "frames_run",
         partition=f"{name}-{transformation}",
         library=name,
         transformation=transformation,
-        module=module,
+        module=library.module,
         environment=environment,
         versions=versions,
         **{**asked, "workers": workers},

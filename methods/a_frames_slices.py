@@ -50,7 +50,7 @@ def synthesis(analysis_res: Any) -> None:
     from shortloop.frames.measure import Measured
     from shortloop.frames.runners.exax_slices import timed_together, whole
     from shortloop.frames.stages.measured_facts import measured_facts
-    from shortloop.jobs.keys.code import versions_of
+    from shortloop.jobs.keys.code import code_state
     from shortloop.worker.records import write_record
     from shortloop.worker.results import open_result
 
@@ -59,8 +59,9 @@ def synthesis(analysis_res: Any) -> None:
     measured.values, measured.aggregates = whole(
         slices, options.transformation, sum(work.rows), work.groups, len(work.columns)
     )
+    versions = code_state(Path(__file__).resolve()).versions
     facts = measured_facts(measured, open_result(jobs.truth.path), len(slices))
-    write_record("frames_slices", None, {}, facts=facts, versions=versions_of(Path(__file__).resolve()))
+    write_record("frames_slices", None, {}, facts=facts, versions=versions)
 
 
 def _work() -> Any:

@@ -68,7 +68,7 @@ def installed_there(folder: Path, libraries: Sequence[str], asked_in: Path) -> d
     Returns
     -------
     dict of str to str
-        With that of Python.
+        By name.
 
     Raises
     ------

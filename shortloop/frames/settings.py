@@ -12,6 +12,7 @@ from shortloop.settings.base import Name, Settings
 
 __all__ = ["Frames", "ModinSettings", "TableSettings", "TimingSettings"]
 
+MOST_FILES = 100_000
 Library = Literal[
     "pandas",
     "dask-threads",
@@ -90,6 +91,8 @@ class Frames(Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Frames:
+        if self.table.rows > MOST_FILES * self.table.chunk:
+            raise ValueError(f"table.chunk: more than {MOST_FILES} files of so few rows")
         for field in ("libraries", "transformations"):
             names = getattr(self, field)
             twice = sorted({each for each in names if names.count(each) > 1})

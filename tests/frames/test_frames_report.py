@@ -63,6 +63,7 @@ def test_the_table_has_units_in_its_names_and_numbers_in_its_columns(shown: Cont
     pandas, dask, duckdb = (lines[name, APPLY] for name in ("pandas", "dask-processes", "duckdb"))
     assert pandas["median_s"] == 4.2
     assert (pandas["least_s"], pandas["most_s"], pandas["repeats"]) == (4.0, 4.4, 3)
+    assert pandas["processor_s"] == pytest.approx(4.2)  # one core, busy all the time
     assert pandas["rows_per_s"] == pytest.approx(10 / 4.2)
     assert dask["times_as_fast_as_pandas"] == pytest.approx(4.2 / 0.025)
     assert np.isnan(dask["peak_bytes"])

@@ -79,6 +79,8 @@ def test_all_come_to_the_right_numbers_but_the_trap(project: FramesProject) -> N
     assert (timed["least_s"] <= timed["median_s"]).all()
     assert (timed["peak_bytes"] > 1e6).all()
     assert (timed["workers"] == 2).all()
+    assert table.loc[("fork-trap", "column"), "version"] == pd.__version__
+    assert (timed["version"] != "").all()
     assert "drew the same numbers" in str(table.loc[("fork-trap", "column"), "why"])
     text = pd.read_csv(project.folder / "results/tiny/measured.csv")
     assert text["library"].tolist() == table.index.get_level_values(0).tolist()
@@ -111,6 +113,8 @@ def test_the_report_says_what_was_found(project: FramesProject) -> None:
     [
         ('"exax"]', '"excel"]', ("libraries", "excel")),
         ("rows = 3000", "rows = 0", ("table.rows", "0")),
+        ("chunk = 1000", "chunk = 1\nmemory = 0.0", ("table.memory", "0")),
+        ("rows = 3000", "rows = 1_000_000_000", ("table.chunk", "100000 files")),
         ('"exax"]', '"exax"]\nmodin.environment = "nowhere"', ("modin.environment", "nowhere", "pyvenv.cfg")),
     ],
 )

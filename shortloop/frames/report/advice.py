@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shortloop.frames.report.content import Content, Row
+from shortloop.frames.runners.registry import EXAX
 from shortloop.frames.work import APPLY, COLUMN, GROUPS
 
 __all__ = ["CONTENDED", "advise", "slower", "span"]
@@ -147,6 +148,7 @@ def _once(rows: Sequence[Row]) -> str | None:
     def whole(row: Row) -> float:
         return row.median + (row.start or 0.0)
 
+    rows = [row for row in rows if row.library != EXAX]  # its processes are forks of one that is there
     if len(rows) < 2:
         return None
     best, once = _best(rows, lambda row: row.median), _best(rows, whole)
@@ -187,7 +189,7 @@ def _vectorised(content: Content) -> str | None:
     many = [row for row in content.of(APPLY) if row.is_right and row.library in KEEP_PANDAS]
     if many:
         best = _best(many, lambda row: row.median)
-        if best.median < rows.median:
+        if slower(rows, best) and rows.median >= ALIKE * best.median:
             said += (
                 f". More cores make the row by row version {_times(rows.median / best.median)} times as fast"
             )

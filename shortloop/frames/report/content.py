@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from shortloop.frames.runners.registry import LIBRARIES, MODIN, TRAP, TRAP_NAME
+from shortloop.frames.runners.registry import LIBRARIES, TRAP, TRAP_NAME
 from shortloop.plain import Plain
 from shortloop.report.provenance import Source, source_of, upstream
 from shortloop.worker.results import Result
@@ -87,6 +87,13 @@ class Row:
     def median(self) -> float:
         """Seconds of a repeat."""
         return median(self.seconds)
+
+    @property
+    def processor(self) -> float | None:
+        """Seconds of processor time of a repeat; what others do meanwhile matters less to it."""
+        if self.busy is None or not self.seconds:
+            return None
+        return self.busy * sum(self.seconds) / len(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -223,6 +230,7 @@ def frame_of(content: Content) -> pd.DataFrame:
             "repeats": len(row.seconds),
             "rows_per_s": content.rows / row.median if timed else None,
             "times_as_fast_as_pandas": base.median / row.median if timed and base else None,
+            "processor_s": row.processor,
             "peak_bytes": row.peak,
             "cores_busy": row.busy,
             "cores_busy_by_others": row.others,
@@ -246,7 +254,7 @@ def _row(result: Result) -> Row:
     name, transformation = str(options["library"]), str(options["transformation"])
     library = TRAP if name == TRAP_NAME else LIBRARIES[name]
     status = FAILED if facts["failed"] else WRONG if facts["wrong"] else RIGHT
-    there: Any = options["versions"] if name == MODIN else result.record["versions"]
+    there: Any = options.get("versions") or result.record["versions"]
     return Row(
         name,
         library.title,

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Drawing", "drawings", "limits", "overview", "write_page"]
 
 
+NO_BREAK = "\u00a0"
+
+
 class Drawing(NamedTuple):
     """A figure to be drawn.
 
@@ -161,7 +164,7 @@ def write_page(content: Content, folder: Path) -> Path:
         PageFigure(each.name, number, each.title, each.caption, each.alt, provenance)
         for number, each in enumerate(drawings(content), 1)
     )
-    tables = [_table(content, name) for name in content.transformations]
+    tables = [*(_table(content, name) for name in content.transformations), _ways(content)]
     sections = [PageSection("times", "Times and memory", advise(content), figures, tuple(tables))]
     if content.trap is not None:
         sections.append(PageSection("trap", "Random numbers", (), (), (_random(content, content.trap),)))
@@ -186,11 +189,11 @@ def _table(content: Content, transformation: str) -> PageTable:
     rows = sorted(rows, key=lambda row: (not row.is_right, row.median if row.seconds else 0.0))
     return PageTable(
         f"{transformation}: {TRANSFORMATIONS[transformation]}",
-        "Median of the repeats, and their range; how many times as fast as pandas; start: to import the "
-        "library, start its workers, compile, and do a little of the work; busy: cores, of the library, and "
-        "of others meanwhile.",
+        "Median of the repeats, and their range; how many times as fast as pandas; processor: time of all cores, "
+        "to which it matters less what others do; start: to import the library, start its workers, compile, and "
+        "do a little of the work; busy: cores, of the library, and of others meanwhile.",
         "library",
-        ("how", "cores", "median", "range", "× pandas", "start", "memory", "busy", "others"),
+        ("cores", "median", "range", "× pandas", "processor", "start", "memory", "busy", "others"),
         tuple(TableRow(f"{row.title} {row.version}".strip(), _cells(row, base)) for row in rows),
     )
 
@@ -198,17 +201,32 @@ def _table(content: Content, transformation: str) -> PageTable:
 def _cells(row: Row, base: Row | None) -> tuple[str, ...]:
     cores = row.cores if row.workers <= 1 else f"{row.workers} {row.cores}"
     if not row.is_right:
-        return (row.how, cores, row.status, *["–"] * 6)
-    return (
-        row.how,
+        return (cores, row.status, *["–"] * 7)
+    cells = (
         cores,
         span(row.median),
-        f"{span(min(row.seconds))} to {span(max(row.seconds))}",
+        f"{span(min(row.seconds))} – {span(max(row.seconds))}",
         "–" if base is None else f"{base.median / row.median:.2g}",
+        "–" if row.processor is None else span(row.processor),
         "–" if row.start is None else span(row.start),
         "–" if row.peak is None else f"{row.peak / 1e6:,.0f} MB",
         "–" if row.busy is None else f"{row.busy:.1f}",
         "–" if row.others is None else f"{row.others:.1f}",
+    )
+    return tuple(cell.replace(" ", NO_BREAK) for cell in cells)
+
+
+def _ways(content: Content) -> PageTable:
+    ways: dict[str, dict[str, str]] = {}
+    for row in content.shown:
+        ways.setdefault(row.title, {})[row.transformation] = row.how
+    names = content.transformations
+    return PageTable(
+        "How each library does it",
+        "What is timed.",
+        "library",
+        tuple(names),
+        tuple(TableRow(title, tuple(how.get(name, "–") for name in names)) for title, how in ways.items()),
     )
 
 

@@ -189,9 +189,9 @@ def _table(content: Content, transformation: str) -> PageTable:
     rows = sorted(rows, key=lambda row: (not row.is_right, row.median if row.seconds else 0.0))
     return PageTable(
         f"{transformation}: {TRANSFORMATIONS[transformation]}",
-        "Median of the repeats, and their range; how many times as fast as pandas; processor: time of all cores, "
-        "to which it matters less what others do; start: to import the library, start its workers, compile, and "
-        "do a little of the work; busy: cores, of the library, and of others meanwhile.",
+        "Median of the repeats, and their range; how many times as fast as pandas; processor: time of all "
+        "cores, to which it matters less what others do; start: to import the library, start its workers, "
+        "compile, and do a little of the work; busy: cores, of the library, and of others meanwhile.",
         "library",
         ("cores", "median", "range", "× pandas", "processor", "start", "memory", "busy", "others"),
         tuple(TableRow(f"{row.title} {row.version}".strip(), _cells(row, base)) for row in rows),

@@ -217,7 +217,7 @@ def _trap(content: Content) -> str | None:
         return None
     drawn = f"{100 * trap.repeated:.0f} % of the numbers were those of another row"
     if trap.is_right:
-        return f"np.random in forks of one process: here no two workers drew the same numbers ({drawn})."
+        return "Nothing was noticed of np.random in forks: it takes two files, and two workers, to see it."
     return (
         f"Do not draw random numbers from np.random in forks: each begins with the same numbers; {drawn}, as "
         f"was tried on purpose and noticed. Give each worker a seed of its own, as "

@@ -31,7 +31,7 @@ class Row:
     title : str
         What the page calls it.
     version : str
-        Of the library; may be empty.
+        Of the library, or of the one that it runs, with its name; may be empty.
     transformation : str
         Which.
     how : str
@@ -258,7 +258,7 @@ def _row(result: Result) -> Row:
     return Row(
         name,
         library.title,
-        str(there.get(library.needs[0], "")),
+        f"{library.needs[0]} {there[library.needs[0]]}" if library.needs[0] in there else "",
         transformation,
         library.how[transformation],
         library.cores,

@@ -21,6 +21,7 @@ MARKERS = {"one core": "D", "threads": "o", "processes": "s"}
 """Told apart without colour, too."""
 LEGEND = 2 * LINE  # inches
 PER_ROW = 0.19  # inches
+WIDE = 50  # times the least, above which powers of ten are ticks enough
 
 
 def times_figure(content: Content) -> Figure:
@@ -103,7 +104,6 @@ def _panel(
 
     axes.set_xscale("log")
     axes.margins(x=0.08)
-    axes.xaxis.set_major_locator(LogLocator(numticks=6))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(names)), names)
@@ -122,3 +122,7 @@ def _panel(
                 fontsize=8,
                 color=DARK,
             )
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(
+        LogLocator(subs=(1.0,) if high / low > WIDE else (1.0, 2.0, 5.0), numticks=8)
+    )

@@ -191,17 +191,17 @@ def _table(content: Content, transformation: str) -> PageTable:
         f"{transformation}: {TRANSFORMATIONS[transformation]}",
         "Median of the repeats, and their range; how many times as fast as pandas; processor: time of all "
         "cores, to which it matters less what others do; start: to import the library, start its workers, "
-        "compile, and do a little of the work; busy: cores, of the library, and of others meanwhile.",
+        "compile, and do a little of the work; others: cores that they kept busy meanwhile.",
         "library",
-        ("cores", "median", "range", "× pandas", "processor", "start", "memory", "busy", "others"),
-        tuple(TableRow(f"{row.title} {row.version}".strip(), _cells(row, base)) for row in rows),
+        ("cores", "median", "range", "× pandas", "processor", "start", "memory", "others"),
+        tuple(TableRow(row.title, _cells(row, base)) for row in rows),
     )
 
 
 def _cells(row: Row, base: Row | None) -> tuple[str, ...]:
     cores = row.cores if row.workers <= 1 else f"{row.workers} {row.cores}"
     if not row.is_right:
-        return (cores, row.status, *["–"] * 7)
+        return (cores, row.status, *["–"] * 6)
     cells = (
         cores,
         span(row.median),
@@ -210,7 +210,6 @@ def _cells(row: Row, base: Row | None) -> tuple[str, ...]:
         "–" if row.processor is None else span(row.processor),
         "–" if row.start is None else span(row.start),
         "–" if row.peak is None else f"{row.peak / 1e6:,.0f} MB",
-        "–" if row.busy is None else f"{row.busy:.1f}",
         "–" if row.others is None else f"{row.others:.1f}",
     )
     return tuple(cell.replace(" ", NO_BREAK) for cell in cells)
@@ -219,8 +218,8 @@ def _cells(row: Row, base: Row | None) -> tuple[str, ...]:
 def _ways(content: Content) -> PageTable:
     ways: dict[str, dict[str, str]] = {}
     for row in content.shown:
-        ways.setdefault(row.title, {})[row.transformation] = row.how
-    names = content.transformations
+        ways.setdefault(row.title, {"version": row.version or "–"})[row.transformation] = row.how
+    names = ["version", *content.transformations]
     return PageTable(
         "How each library does it",
         "What is timed.",

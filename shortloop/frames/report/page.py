@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.frames.report.advice import advise, span
-from shortloop.frames.report.content import RIGHT, Content, Row
+from shortloop.frames.report.content import LEFT_OUT, RIGHT, Content, Row
 from shortloop.frames.report.figures import memory_figure, times_figure
 from shortloop.frames.size import BYTES, COPIES, GUIDE
 from shortloop.frames.work import TRANSFORMATIONS
@@ -140,7 +140,9 @@ def limits(content: Content) -> tuple[str, ...]:
             f"that the run may take."
         )
     for row in content.shown:
-        if row.status != RIGHT:
+        if row.status == LEFT_OUT:
+            said.append(f"{row.title} was left out: {row.why}.")
+        elif row.status != RIGHT:
             said.append(f"{row.title}, {row.transformation}: {row.status}: {row.why}.")
     return tuple(dict.fromkeys(said))
 

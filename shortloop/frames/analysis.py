@@ -68,4 +68,4 @@ def check(file: Path) -> str:
     )
 
 
-ANALYSIS = Analysis(commands=app, settings=SettingsKind(record, check))
+ANALYSIS = Analysis(commands=app, settings=SettingsKind(record, check, "build_frames"))

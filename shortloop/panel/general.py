@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.panel import status
+from shortloop.panel.kernels.reasons import EDGE
 from shortloop.panel.statistics import COEFFICIENTS, FITS
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def fit_group(
     rows = np.ascontiguousarray(design.columns.T)
     outcome = design.outcome
     known: dict[str, FloatArray | float] = {"nobs": float(len(outcome))}
-    if len(outcome) <= rows.shape[1] and len(outcome) < 2:
+    if len(outcome) < 2:
         return known, status.TOO_FEW_ROWS, []
     if not (np.isfinite(rows).all() and np.isfinite(outcome).all()):
         return known, status.NOT_FINITE, []
@@ -59,6 +60,9 @@ def fit_group(
         try:
             results = model.fit_one(outcome, rows, dict(design.roles))
             found = _found(results, level)
+            converged = _asked(lambda: model.has_converged(results))
+            if converged is not None and np.isfinite(converged):
+                found["converged"] = converged
         except Exception as error:
             results, found = None, {}
             said.append(f"{type(error).__name__}: {_line(error)}")
@@ -116,9 +120,10 @@ def _status(design: Design, rows: FloatArray, results: Any, found: dict[str, Any
         return status.SINGULAR
     if results is None or "params" not in found or not np.isfinite(found["params"]).all():
         return status.FAILED
-    if is_separated(design.outcome, rows, results):
+    not_converged = found.get("converged") == 0.0
+    if is_separated(design.outcome, rows, results, not_converged):
         return status.SEPARATED
-    if found.get("converged") == 0.0:
+    if not_converged:
         return status.NOT_CONVERGED
     return status.FITTED if np.isfinite(found.get("bse", np.nan)).all() else status.FAILED
 
@@ -132,12 +137,14 @@ def _condition(rows: FloatArray) -> float:
     return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
 
-def is_separated(outcome: FloatArray, rows: FloatArray, results: Any) -> bool:
-    """Whether some sum of regressors tells outcomes 0 and 1 apart, wholly or but for ties: then there are no
-    finite coefficients.
+def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool = False) -> bool:
+    """Whether some sum of regressors tells outcomes 0 and 1 apart, wholly or but for ties.
+
+    Then a model of their probability has no finite coefficients.
 
     Konis 2007 (Linear programming algorithms for detecting separated data in binary logistic regression
-    models, section 4.3). Asked only where fitted probabilities are next to 0 or 1.
+    models, section 4.3). Asked only where fitted probabilities are next to 0 or 1, or iterations did not get
+    there.
 
     Parameters
     ----------
@@ -145,19 +152,29 @@ def is_separated(outcome: FloatArray, rows: FloatArray, results: Any) -> bool:
     rows : array, shape (rows, coefficients)
     results : object
         Of statsmodels.
+    not_converged : bool, default False
+        Whether iterations ended before they were there.
 
     Returns
     -------
     bool
+        False of models of another outcome than one that is 0 or 1.
     """
-    if not np.isin(outcome, (0.0, 1.0)).all():
+    if not (_is_of_probability(getattr(results, "model", None)) and np.isin(outcome, (0.0, 1.0)).all()):
         return False
     chances = _asked(lambda: results.predict())
-    if chances is None or np.ndim(chances) != 1 or not ((chances > 0).all() and (chances < 1).all()):
-        is_near = chances is not None and np.ndim(chances) == 1
-    else:
-        is_near = bool((np.minimum(chances, 1.0 - chances) < 1e-6).any())
-    return is_near and _has_direction(outcome, rows)
+    if chances is None or np.ndim(chances) != 1:
+        return False
+    is_near = not (np.minimum(chances, 1.0 - chances) >= EDGE).all()
+    return (is_near or not_converged) and _has_direction(outcome, rows)
+
+
+def _is_of_probability(model: Any) -> bool:
+    from statsmodels.discrete.discrete_model import BinaryModel
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    return isinstance(model, BinaryModel) or (isinstance(model, GLM) and isinstance(model.family, Binomial))
 
 
 def _has_direction(outcome: FloatArray, rows: FloatArray) -> bool:

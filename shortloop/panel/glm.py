@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from shortloop.panel.kernels.irls import FAMILIES, LINKS, NUMBERS, fit_groups
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.statistics import LEVEL, Statistics, infer
+from shortloop.panel.statistics import LEVEL, Statistics
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["TOGETHER", "fit_glm", "warm_up"]
@@ -64,27 +62,17 @@ def fit_glm(
     llf, deviance, scale, condition, iterations = (numbers[:, i] for i in range(len(NUMBERS)))
     nobs = np.diff(starts).astype(float)
     bse = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
-    tvalues, pvalues, lower, upper = infer(beta, bse, None, level)
-    return replace(
-        Statistics.empty(groups, size),
-        params=beta,
-        bse=bse,
-        tvalues=tvalues,
-        pvalues=pvalues,
-        lower=lower,
-        upper=upper,
+    return Statistics.of(
+        beta,
+        bse,
+        nobs,
+        reasons,
+        level=level,
         llf=llf,
         deviance=deviance,
-        aic=2.0 * size - 2.0 * llf,
-        bic=np.log(np.maximum(nobs, 1.0)) * size - 2.0 * llf,
         scale=scale,
-        nobs=nobs,
-        df_model=np.full(groups, size - 1.0),  # as statsmodels has it, whether there is a constant or not
-        df_resid=nobs - size,
         condition_number=condition,
         iterations=iterations,
-        converged=np.where(out, np.nan, 1.0),
-        reasons=reasons,
     )
 
 

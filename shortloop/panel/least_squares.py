@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from shortloop.panel.kernels.columns import IMPLICIT, NO_CONSTANT
 from shortloop.panel.kernels.covariance import CLUSTER, HC0, HC1, HC2, HC3, NONROBUST
 from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.statistics import LEVEL, Statistics, infer
+from shortloop.panel.statistics import LEVEL, Statistics
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Covariance", "fit_least_squares", "warm_up"]
@@ -64,6 +63,8 @@ def fit_least_squares(
     -------
     Statistics
     """
+    from scipy import special
+
     size, groups = columns.shape[0], len(starts) - 1
     beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
     numbers = np.full((groups, len(NUMBERS)), np.nan)
@@ -111,30 +112,22 @@ def fit_least_squares(
             if covariance == "cluster":
                 below = clusters_seen - 1.0
         fvalue[df_model == 0] = np.nan
-    from scipy import special
-
-    tvalues, pvalues, lower, upper = infer(beta, bse, freedom, level)
-    return replace(
-        Statistics.empty(groups, size),
-        params=beta,
-        bse=bse,
-        tvalues=tvalues,
-        pvalues=pvalues,
-        lower=lower,
-        upper=upper,
+    return Statistics.of(
+        beta,
+        bse,
+        nobs,
+        reasons,
+        freedom=freedom,
+        level=level,
         rsquared=rsquared,
         rsquared_adj=rsquared_adj,
         fvalue=fvalue,
         f_pvalue=special.fdtrc(df_model, below, fvalue),
         llf=llf,
-        aic=2.0 * size - 2.0 * llf,
-        bic=np.log(np.maximum(nobs, 1.0)) * size - 2.0 * llf,
         scale=scale,
-        nobs=nobs,
         df_model=df_model,
         df_resid=df_resid,
         condition_number=condition,
-        reasons=reasons,
     )
 
 

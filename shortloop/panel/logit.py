@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from shortloop.panel.kernels.newton import NUMBERS, fit_groups
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.statistics import LEVEL, Statistics, infer
+from shortloop.panel.statistics import LEVEL, Statistics
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["fit_logit", "warm_up"]
@@ -48,29 +46,19 @@ def fit_logit(
     llf, condition, iterations, ones = (numbers[:, i] for i in range(len(NUMBERS)))
     nobs = np.diff(starts).astype(float)
     bse = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
-    tvalues, pvalues, lower, upper = infer(beta, bse, None, level)
     with np.errstate(divide="ignore", invalid="ignore"):
         llnull = special.xlogy(ones, ones / nobs) + special.xlogy(nobs - ones, 1.0 - ones / nobs)
         prsquared = 1.0 - llf / llnull
-    return replace(
-        Statistics.empty(groups, size),
-        params=beta,
-        bse=bse,
-        tvalues=tvalues,
-        pvalues=pvalues,
-        lower=lower,
-        upper=upper,
+    return Statistics.of(
+        beta,
+        bse,
+        nobs,
+        reasons,
+        level=level,
         prsquared=prsquared,
         llf=llf,
-        aic=2.0 * size - 2.0 * llf,
-        bic=np.log(np.maximum(nobs, 1.0)) * size - 2.0 * llf,
-        nobs=nobs,
-        df_model=np.full(groups, size - 1.0),  # as statsmodels has it, whether there is a constant or not
-        df_resid=nobs - size,
         condition_number=condition,
         iterations=iterations,
-        converged=np.where(out, np.nan, 1.0),
-        reasons=reasons,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["COEFFICIENTS", "FITS", "LEVEL", "Statistics", "infer"]
+__all__ = ["COEFFICIENTS", "FITS", "LEVEL", "Statistics"]
 
 LEVEL = 0.95
 """Of confidence intervals."""
@@ -106,36 +107,73 @@ class Statistics:
         made |= {name: np.full(groups, np.nan) for name in FITS}
         return cls(**made, reasons=np.zeros(groups, np.int64))
 
+    @classmethod
+    def of(
+        cls,
+        params: FloatArray,
+        bse: FloatArray,
+        nobs: FloatArray,
+        reasons: IntArray,
+        *,
+        freedom: FloatArray | None = None,
+        level: float = LEVEL,
+        **known: FloatArray,
+    ) -> Statistics:
+        """Of fits whose coefficients and standard errors are known.
 
-def infer(
-    params: FloatArray, bse: FloatArray, freedom: FloatArray | None, level: float = LEVEL
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Test each coefficient against zero.
+        Parameters
+        ----------
+        params, bse : array, shape (groups, coefficients)
+            Coefficients and their standard errors.
+        nobs : array, shape (groups,)
+            Rows.
+        reasons : array of int, shape (groups,)
+            Why a fit was left out.
+        freedom : array, shape (groups,), optional
+            Degrees of freedom of Student's t. Default: tests go by the normal distribution.
+        level : float, default 0.95
+            Of the intervals.
+        **known : array, shape (groups,)
+            More of what there is. With ``llf``, the criteria are computed; degrees of freedom are by default
+            those with a constant, as statsmodels has it of most models, whether there is one or not.
 
-    Parameters
-    ----------
-    params, bse : array, shape (groups, coefficients)
-        Coefficients and their standard errors.
-    freedom : array, shape (groups,), or None
-        Degrees of freedom of Student's t; None: the normal distribution.
-    level : float, default 0.95
-        Of the intervals.
+        Returns
+        -------
+        Statistics
+            NaN where nothing is known.
+        """
+        groups, size = params.shape
+        more: dict[str, FloatArray] = {"df_model": np.full(groups, size - 1.0), "df_resid": nobs - size}
+        if "llf" in known:
+            more["aic"] = 2.0 * size - 2.0 * known["llf"]
+            more["bic"] = np.log(np.maximum(nobs, 1.0)) * size - 2.0 * known["llf"]
+        if "iterations" in known:
+            more["converged"] = np.where(reasons == VOUCHED, 1.0, np.nan)
+        tvalues, pvalues, half = _tested(params, bse, freedom, level)
+        return replace(
+            cls.empty(groups, size),
+            params=params,
+            bse=bse,
+            tvalues=tvalues,
+            pvalues=pvalues,
+            lower=params - half,
+            upper=params + half,
+            nobs=nobs,
+            reasons=reasons,
+            **{**more, **known},
+        )
 
-    Returns
-    -------
-    tvalues, pvalues, lower, upper : array, shape (groups, coefficients)
-        t or z, two-sided p, and the ends of confidence intervals.
-    """
+
+def _tested(
+    params: FloatArray, bse: FloatArray, freedom: FloatArray | None, level: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Each coefficient against zero: t or z, its two-sided p, and half the length of the interval."""
     from scipy import special
 
     with np.errstate(divide="ignore", invalid="ignore"):
         tvalues = params / bse
     tail = (1.0 + level) / 2.0
     if freedom is None:
-        pvalues = 2.0 * special.ndtr(-np.abs(tvalues))
-        quantile = special.ndtri(tail)
-    else:
-        pvalues = 2.0 * special.stdtr(freedom[:, np.newaxis], -np.abs(tvalues))
-        quantile = special.stdtrit(freedom, tail)[:, np.newaxis]
-    half = quantile * bse
-    return tvalues, pvalues, params - half, params + half
+        return tvalues, 2.0 * special.ndtr(-np.abs(tvalues)), special.ndtri(tail) * bse
+    pvalues = 2.0 * special.stdtr(freedom[:, np.newaxis], -np.abs(tvalues))
+    return tvalues, pvalues, special.stdtrit(freedom, tail)[:, np.newaxis] * bse

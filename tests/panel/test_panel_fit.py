@@ -199,6 +199,33 @@ def test_separation_is_told(model: dict[str, str]) -> None:
     ]
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e4, 1e5, 1e9])
+def test_separation_is_told_in_any_unit(unit: float) -> None:
+    """statsmodels stops at once where coefficients are tiny, and says that it converged."""
+    frame = panel(groups=3, rows=80)
+    frame["a"] = unit * (frame["k"] == "a")
+    frame.loc[(frame["g"] == 1) & (frame["k"] == "a"), "b"] = 1.0
+    fits, _ = fitted(frame, formula="b ~ a - 1", model="logit")
+    assert status.STATUSES[fits.status[1]] == "separated"
+    if unit < 1e9:
+        assert status.STATUSES[fits.status[0]] == "fitted"
+    else:
+        assert status.STATUSES[fits.status[0]] == "not converged"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [{"model": "ols"}, {"model": "rlm"}, {"model": "statsmodels", "path": "statsmodels.api.OLS"}],
+)
+def test_only_models_of_a_probability_are_separated(model: dict[str, str]) -> None:
+    frame = panel(groups=2, rows=80)
+    frame["b"] = (frame["x"] > 0.2).astype(float)
+    frame["far"] = 1e7 + frame["x"]  # so that it is handed over
+    fits, _ = fitted(frame, formula="b ~ far", **model)
+    assert (fits.path == 1).all()
+    assert [status.STATUSES[each] for each in fits.status] == ["fitted", "fitted"]
+
+
 def test_a_double_column_is_told_where_statsmodels_is_silent() -> None:
     frame = panel(groups=3)
     frame["double"] = frame["x"] + np.where(frame["g"] == 1, 0.0, frame["w"])

@@ -7,10 +7,10 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.triangles import cholesky, dot
+from shortloop.panel.kernels.triangles import cholesky, dot, product_of, singular_values
 from shortloop.types import FloatArray
 
-__all__ = ["IMPLICIT", "NO_CONSTANT", "UNCLEAR", "constant_of", "implicit_constant", "orthogonalise"]
+__all__ = ["IMPLICIT", "NO_CONSTANT", "UNCLEAR", "basis_of", "constant_of", "implicit_constant"]
 
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 """Where a constant is, if it is no column: nowhere; in a sum of columns; rounding decides."""
@@ -85,8 +85,10 @@ def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobeniu
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
-    """One pass of CholeskyQR; two make the columns orthonormal to rounding up to a condition of about 1e7.
+def basis_of(
+    q: FloatArray, gram: FloatArray, first: FloatArray, second: FloatArray, lower: FloatArray
+) -> tuple[float, float]:
+    """Make columns orthonormal to rounding, up to a condition of about 1e7, by CholeskyQR2.
 
     Yamamoto et al. 2015 (Roundoff error analysis of the CholeskyQR2 algorithm), section 2.
 
@@ -94,16 +96,26 @@ def orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
     ----------
     q : array, shape (p, n)
         Columns; become ``L⁻¹ q``.
-    gram : array, shape (p, p)
-        Is written to.
+    gram, first, second : array, shape (p, p)
+        Are written to.
     lower : array, shape (p, p)
-        Its lower triangle becomes L with ``L L' = q q'``.
+        Its lower triangle becomes L.
 
     Returns
     -------
-    bool
-        False if some column is a sum of the others, or not finite.
+    largest, smallest : float
+        Singular values of the columns. The smallest is 0 if some column is a sum of the others, or not
+        finite; then nothing is said of ``q`` and ``lower``.
     """
+    if not (_orthogonalise(q, gram, first) and _orthogonalise(q, gram, second)):
+        return np.inf, 0.0
+    product_of(first, second, lower)
+    return singular_values(lower, gram)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
+    """One pass of the two: ``q`` becomes ``L⁻¹ q``, with ``L L' = q q'``; False if there is no such L."""
     size = q.shape[0]
     for i in range(size):
         for j in range(i + 1):

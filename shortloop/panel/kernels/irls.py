@@ -11,8 +11,9 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import orthogonalise
+from shortloop.panel.kernels.columns import basis_of
 from shortloop.panel.kernels.reasons import (
+    EDGE,
     ILL_CONDITIONED,
     NOT_BINARY,
     NOT_CONVERGED,
@@ -23,7 +24,16 @@ from shortloop.panel.kernels.reasons import (
     TOO_FEW_ROWS,
     VOUCHED,
 )
-from shortloop.panel.kernels.triangles import cholesky, dot, inverse_of, product_of, singular_values
+from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.kernels.triangles import (
+    cholesky,
+    dot,
+    inverse_of,
+    outer_of,
+    product_of,
+    singular_values,
+    solve,
+)
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["FAMILIES", "LINKS", "NUMBERS", "fit_groups"]
@@ -38,7 +48,6 @@ NEAR = 0.01  # share of the tolerance within which rounding may decide whether t
 ROUNDING = 1e-14  # share of a deviance that may be rounding
 CONDITION = 1e6  # of the weighted regressors: statsmodels loses as many digits
 RISE = 1e-9  # share of the deviance that a step may add to it
-EDGE = 1e-6  # of probabilities: nearer to 1, the rest has lost too many digits
 TWO_PI = 2.0 * math.pi
 NUMBERS = ("llf", "deviance", "scale", "condition_number", "iterations")
 """What is said of each fit beside its coefficients."""
@@ -77,9 +86,7 @@ def fit_groups(
         Become one of `shortloop.panel.kernels.reasons`.
     """
     size = columns.shape[0]
-    longest = 0
-    for g in range(starts.shape[0] - 1):
-        longest = max(longest, starts[g + 1] - starts[g])
+    longest = longest_of(starts)
     store, room = np.empty(size * longest), np.empty((5, longest))
     gram, lower, inverse = np.empty((size, size)), np.zeros((size, size)), np.zeros((size, size))
     first, second, weighted = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
@@ -103,14 +110,10 @@ def fit_groups(
         if not np.isfinite(squares):
             reasons[g] = NOT_FINITE
             continue
-        if not (orthogonalise(q, gram, first) and orthogonalise(q, gram, second)):
-            reasons[g] = SINGULAR
-            continue
-        product_of(first, second, lower)
-        largest, smallest = singular_values(lower, gram)
-        numbers[g, 3] = largest / smallest if smallest > 0.0 else np.inf
+        largest, smallest = basis_of(q, gram, first, second, lower)
+        numbers[g, 3] = largest / smallest
         if not numbers[g, 3] < CONDITION:
-            reasons[g] = ILL_CONDITIONED
+            reasons[g] = ILL_CONDITIONED if smallest > 0.0 else SINGULAR
             continue
         eta, mu, slope, weight = room[0, :rows], room[1, :rows], room[2, :rows], room[3, :rows]
         work = room[4, :rows]
@@ -134,7 +137,7 @@ def fit_groups(
             if not cholesky(gram, weighted):
                 reasons[g] = SINGULAR
                 break
-            _solved(weighted, right, gamma)
+            solve(weighted, right, gamma)
             eta[:] = 0.0
             for j in range(size):
                 factor = gamma[j]
@@ -171,12 +174,8 @@ def fit_groups(
             beta[g, i] = total
         inverse_of(weighted, first)
         product_of(first, inverse, second)
-        for i in range(size):
-            for j in range(i + 1):
-                total = 0.0
-                for k in range(i, size):
-                    total += second[k, i] * second[k, j]
-                covariance[g, i, j] = covariance[g, j, i] = total * scale
+        outer_of(second, covariance[g])
+        covariance[g] *= scale
         numbers[g, 0] = _log_likelihood(family, link, y, mu, scale)
 
 
@@ -329,18 +328,3 @@ def _log_likelihood(family: int, link: int, y: FloatArray, mu: FloatArray, scale
         else:
             total += (math.log(y[i] / (scale * mu[i])) - y[i] / mu[i]) / scale - math.log(y[i])
     return total - rows * math.lgamma(1.0 / scale) if family == GAMMA else total
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _solved(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
-    size = right.shape[0]
-    for i in range(size):
-        rest = right[i]
-        for k in range(i):
-            rest -= lower[i, k] * solution[k]
-        solution[i] = rest / lower[i, i]
-    for i in range(size - 1, -1, -1):
-        rest = solution[i]
-        for k in range(i + 1, size):
-            rest -= lower[k, i] * solution[k]
-        solution[i] = rest / lower[i, i]

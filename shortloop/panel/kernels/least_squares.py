@@ -10,9 +10,9 @@ import numpy as np
 from shortloop.panel.kernels.columns import (
     NO_CONSTANT,
     UNCLEAR,
+    basis_of,
     constant_of,
     implicit_constant,
-    orthogonalise,
 )
 from shortloop.panel.kernels.covariance import (
     CLUSTER,
@@ -36,7 +36,8 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_F,
     VOUCHED,
 )
-from shortloop.panel.kernels.triangles import dot, inverse_of, product_of, singular_values
+from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.kernels.triangles import dot, inverse_of, outer_of
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["CONDITION", "NUMBERS", "fit_groups"]
@@ -91,9 +92,7 @@ def fit_groups(
         Become one of `shortloop.panel.kernels.reasons`.
     """
     size = columns.shape[0]
-    longest = 0
-    for g in range(starts.shape[0] - 1):
-        longest = max(longest, starts[g + 1] - starts[g])
+    longest = longest_of(starts)
     store = np.empty(size * longest)
     residuals, ones = np.empty(longest), np.empty(longest)
     sums = np.empty((longest, size)) if kind == CLUSTER else np.empty((0, size))
@@ -133,14 +132,10 @@ def fit_groups(
         if not np.isfinite(squares + dot(left, left)):
             reasons[g] = NOT_FINITE
             continue
-        if not (orthogonalise(q, gram, first) and orthogonalise(q, gram, second)):
-            reasons[g] = SINGULAR
-            continue
-        product_of(first, second, lower)
-        largest, smallest = singular_values(lower, gram)
-        numbers[g, 3] = largest / smallest if smallest > 0.0 else np.inf
+        largest, smallest = basis_of(q, gram, first, second, lower)
+        numbers[g, 3] = largest / smallest
         if not numbers[g, 3] < CONDITION:
-            reasons[g] = ILL_CONDITIONED
+            reasons[g] = ILL_CONDITIONED if smallest > 0.0 else SINGULAR
             continue
         inverse_of(lower, inverse)
         _sums_of_squares(y, weights[begin:end] if weighted else weights, numbers[g])
@@ -160,7 +155,7 @@ def fit_groups(
                 continue
         reasons[g] = VOUCHED
         if kind == NONROBUST:
-            _outer(inverse, covariance[g])
+            outer_of(inverse, covariance[g])
             continue
         if kind == CLUSTER:
             number = middle_of_clusters(q, left, clusters[begin:end], sums, gram)
@@ -232,19 +227,6 @@ def _residuals(
     if weighted:
         for i in range(y.shape[0]):
             left[i] *= root[i]
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _outer(inverse: FloatArray, product: FloatArray) -> None:
-    """``inverse' @ inverse`` of a lower triangle."""
-    size = inverse.shape[0]
-    for i in range(size):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(i, size):
-                total += inverse[k, i] * inverse[k, j]
-            product[i, j] = total
-            product[j, i] = total
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -8,25 +8,27 @@ import numba
 import numpy as np
 
 from shortloop.panel.kernels.reasons import (
+    EDGE,
     ILL_CONDITIONED,
     NOT_BINARY,
     NOT_CONVERGED,
     NOT_FINITE,
+    RISE,
     SEPARATED,
     SINGULAR,
     TOO_FEW_ROWS,
     VOUCHED,
 )
-from shortloop.panel.kernels.triangles import cholesky, dot, inverse_of, singular_values
+from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.kernels.triangles import cholesky, dot, inverse_of, outer_of, singular_values, solve
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["MAX_ITERATIONS", "NUMBERS", "fit_groups"]
+__all__ = ["NUMBERS", "fit_groups"]
 
 MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10
 """As of `statsmodels.base.optimizer._fit_newton`."""
 CONDITION = 1e6
 """Of the matrix of second derivatives: statsmodels inverts it, and so has ten digits of it."""
-PERFECT = 1e-8  # difference between outcome and probability that statsmodels takes for none
 NEAR = 0.01  # share of the tolerance within which rounding may decide whether there is one more step
 NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
 """What is said of each fit beside its coefficients; ``outcomes``: how many are one."""
@@ -62,9 +64,7 @@ def fit_groups(
         Become one of `shortloop.panel.kernels.reasons`.
     """
     size = columns.shape[0]
-    longest = 0
-    for g in range(starts.shape[0] - 1):
-        longest = max(longest, starts[g + 1] - starts[g])
+    longest = longest_of(starts)
     room = np.empty((3, longest))
     second, lower, inverse = np.empty((size, size)), np.zeros((size, size)), np.zeros((size, size))
     slope, step = np.empty(size), np.empty(size)
@@ -92,7 +92,7 @@ def fit_groups(
             if not cholesky(second, lower):
                 reasons[g] = SINGULAR
                 break
-            _solved(lower, slope, step)
+            solve(lower, slope, step)
             largest = 0.0
             for j in range(size):
                 b[j] += step[j]
@@ -103,13 +103,14 @@ def fit_groups(
             if abs(largest - TOLERANCE) < NEAR * TOLERANCE:
                 break
             if largest <= TOLERANCE:
-                reasons[g] = VOUCHED if iteration + 1 < MAX_ITERATIONS else NOT_CONVERGED
+                is_there = iteration + 1 < MAX_ITERATIONS and rows * dot(slope, step) < RISE
+                reasons[g] = VOUCHED if is_there else NOT_CONVERGED
                 numbers[g, 2] = iteration + 1
                 break
         if reasons[g] != VOUCHED:
             continue
         _probabilities(x, b, eta, chance)
-        if _is_perfect(y, chance):
+        if _is_at_edge(chance):
             reasons[g] = SEPARATED
             continue
         _derivatives(x, y, chance, weight, slope, second)
@@ -122,12 +123,8 @@ def fit_groups(
             reasons[g] = ILL_CONDITIONED
             continue
         inverse_of(lower, inverse)
-        for i in range(size):
-            for j in range(i + 1):
-                total = 0.0
-                for k in range(i, size):
-                    total += inverse[k, i] * inverse[k, j]
-                covariance[g, i, j] = covariance[g, j, i] = total / rows
+        outer_of(inverse, covariance[g])
+        covariance[g] /= rows
         numbers[g, 0] = _log_likelihood(y, eta)
 
 
@@ -172,26 +169,11 @@ def _derivatives(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _solved(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
-    size = right.shape[0]
-    for i in range(size):
-        rest = right[i]
-        for k in range(i):
-            rest -= lower[i, k] * solution[k]
-        solution[i] = rest / lower[i, i]
-    for i in range(size - 1, -1, -1):
-        rest = solution[i]
-        for k in range(i + 1, size):
-            rest -= lower[k, i] * solution[k]
-        solution[i] = rest / lower[i, i]
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _is_perfect(y: FloatArray, chance: FloatArray) -> bool:
-    worst = 0.0
-    for i in range(y.shape[0]):
-        worst = max(worst, abs(y[i] - chance[i]))
-    return worst < 10.0 * PERFECT
+def _is_at_edge(chance: FloatArray) -> bool:
+    lowest, highest = 1.0, 0.0
+    for i in range(chance.shape[0]):
+        lowest, highest = min(lowest, chance[i]), max(highest, chance[i])
+    return lowest < EDGE or highest > 1.0 - EDGE
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "BAD_WEIGHTS",
+    "EDGE",
     "EXACT_FIT",
     "FEW_CLUSTERS",
     "ILL_CONDITIONED",
@@ -14,6 +15,7 @@ __all__ = [
     "NO_VARIANCE",
     "OUTSIDE",
     "REASONS",
+    "RISE",
     "SEPARATED",
     "SINGULAR",
     "TOO_FEW_ROWS",
@@ -22,6 +24,11 @@ __all__ = [
     "VOUCHED",
 ]
 
+EDGE = 1e-6
+"""Fitted probabilities nearer than this to 0 or 1 may be on their way there: outcomes may be separated."""
+RISE = 1e-6
+"""By how much twice the log-likelihood may be below its maximum, to second order, where iterations stop: with
+regressors so large that coefficients are tiny, Newton's method of statsmodels stops before it is there."""
 VOUCHED = 0
 (
     SINGULAR,

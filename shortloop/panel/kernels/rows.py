@@ -1,4 +1,4 @@
-"""Putting the rows of each group one after the other."""
+"""The rows of each group, one after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["moved", "numbered_in_groups", "places_of_rows"]
+__all__ = ["longest_of", "moved", "numbered_in_groups", "places_of_rows"]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -97,3 +97,22 @@ def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
                 count += 1
             numbers[i] = number[codes[i]]
     return numbers
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def longest_of(starts: IntArray) -> int:
+    """How many rows the longest group has.
+
+    Parameters
+    ----------
+    starts : array of int, shape (groups + 1,)
+        First row of each group, and the end of the last.
+
+    Returns
+    -------
+    int
+    """
+    longest = 0
+    for g in range(starts.shape[0] - 1):
+        longest = max(longest, starts[g + 1] - starts[g])
+    return longest

@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.types import FloatArray
 
-__all__ = ["cholesky", "dot", "inverse_of", "product_of", "singular_values"]
+__all__ = ["cholesky", "dot", "inverse_of", "outer_of", "product_of", "singular_values", "solve"]
 
 SWEEPS = 30  # of Jacobi's method: about six are needed
 ROUNDING = 1e-15
@@ -102,6 +102,50 @@ def inverse_of(lower: FloatArray, inverse: FloatArray) -> None:
             for k in range(j, i):
                 total -= lower[i, k] * inverse[k, j]
             inverse[i, j] = total / lower[i, i]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def outer_of(lower: FloatArray, product: FloatArray) -> None:
+    """Multiply a lower triangle by itself: of an inverse, the inverse of what was factored.
+
+    Parameters
+    ----------
+    lower : array, shape (p, p)
+        What is above the diagonal is not read.
+    product : array, shape (p, p)
+        Becomes ``lower.T @ lower``.
+    """
+    for i in range(lower.shape[0]):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(i, lower.shape[0]):
+                total += lower[k, i] * lower[k, j]
+            product[i, j] = product[j, i] = total
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def solve(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
+    """Solve equations whose matrix was factored.
+
+    Parameters
+    ----------
+    lower : array, shape (p, p)
+        Of `cholesky`.
+    right : array, shape (p,)
+    solution : array, shape (p,)
+        Becomes x of ``lower @ lower.T @ x = right``.
+    """
+    size = right.shape[0]
+    for i in range(size):
+        rest = right[i]
+        for k in range(i):
+            rest -= lower[i, k] * solution[k]
+        solution[i] = rest / lower[i, i]
+    for i in range(size - 1, -1, -1):
+        rest = solution[i]
+        for k in range(i + 1, size):
+            rest -= lower[k, i] * solution[k]
+        solution[i] = rest / lower[i, i]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -73,6 +73,21 @@ class ModelSettings(Tagged):
     def warm_up(self) -> None:
         """Load the compiled code, so that processes forked later share it."""
 
+    def has_converged(self, results: Any) -> bool | None:
+        """Whether iterations of statsmodels got there, where its results do not say so, or too early.
+
+        Parameters
+        ----------
+        results : object
+            Of `fit_one`.
+
+        Returns
+        -------
+        bool or None
+            None: as the results have it.
+        """
+        return None
+
     @abstractmethod
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         """Fit one group by statsmodels.

@@ -42,3 +42,16 @@ class Logit(WithCovariance):
         from statsmodels.discrete.discrete_model import Logit as OfStatsmodels
 
         return OfStatsmodels(outcome, rows).fit(disp=0, **self.how(roles))
+
+    def has_converged(self, results: Any) -> bool | None:
+        """statsmodels looks at the coefficients alone, which are tiny where regressors are large."""
+        import numpy as np
+
+        from shortloop.panel.kernels.reasons import RISE
+
+        if not results.converged:
+            return False
+        slope, second = results.model.score(results.params), -results.model.hessian(results.params)
+        lengths = np.sqrt(np.diag(second))
+        slope, second = slope / lengths, second / np.outer(lengths, lengths)
+        return bool(slope @ np.linalg.pinv(second) @ slope < RISE)

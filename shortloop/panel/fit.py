@@ -118,7 +118,7 @@ class Fitter:
         fits = Fits(
             self.names,
             found,
-            np.full(groups, status.FITTED, np.int8),
+            np.where(found.converged == 0.0, status.NOT_CONVERGED, status.FITTED).astype(np.int8),
             left.astype(np.int8),
             {},
         )

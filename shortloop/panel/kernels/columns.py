@@ -10,7 +10,15 @@ import numpy as np
 from shortloop.panel.kernels.triangles import cholesky, dot, product_of, singular_values
 from shortloop.types import FloatArray
 
-__all__ = ["IMPLICIT", "NO_CONSTANT", "UNCLEAR", "basis_of", "constant_of", "implicit_constant"]
+__all__ = [
+    "IMPLICIT",
+    "NO_CONSTANT",
+    "UNCLEAR",
+    "basis_of",
+    "constant_of",
+    "implicit_constant",
+    "weighted_gram",
+]
 
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 """Where a constant is, if it is no column: nowhere; in a sum of columns; rounding decides."""
@@ -131,3 +139,23 @@ def _orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
         for i in range(q.shape[1]):
             q[j, i] *= scale
     return True
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def weighted_gram(q: FloatArray, weight: FloatArray, work: FloatArray, gram: FloatArray) -> None:
+    """Products of columns, with a weight for each row.
+
+    Parameters
+    ----------
+    q : array, shape (p, n)
+    weight : array, shape (n,)
+    work : array, shape (n,)
+        Is written to.
+    gram : array, shape (p, p)
+        Its lower triangle becomes ``q diag(weight) q'``.
+    """
+    for j in range(q.shape[0]):
+        for i in range(work.shape[0]):
+            work[i] = weight[i] * q[j, i]
+        for k in range(j + 1):
+            gram[j, k] = dot(q[k], work)

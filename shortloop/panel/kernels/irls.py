@@ -11,7 +11,7 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import basis_of
+from shortloop.panel.kernels.columns import basis_of, weighted_gram
 from shortloop.panel.kernels.reasons import (
     EDGE,
     ILL_CONDITIONED,
@@ -129,11 +129,7 @@ def fit_groups(
                 work[i] = weight[i] * (eta[i] + slope[i] * (y[i] - mu[i]))
             for j in range(size):
                 right[j] = dot(q[j], work)
-            for j in range(size):
-                for i in range(rows):
-                    work[i] = weight[i] * q[j, i]
-                for k in range(j + 1):
-                    gram[j, k] = dot(q[k], work)
+            weighted_gram(q, weight, work, gram)
             if not cholesky(gram, weighted):
                 reasons[g] = SINGULAR
                 break

@@ -21,6 +21,7 @@ __all__ = [
     "TOO_FEW_ROWS",
     "UNCLEAR_CONSTANT",
     "UNCLEAR_F",
+    "UNCLEAR_WEIGHT",
     "VOUCHED",
 ]
 
@@ -46,7 +47,8 @@ VOUCHED = 0
     NOT_BINARY,
     BAD_WEIGHTS,
     OUTSIDE,
-) = range(1, 16)
+    UNCLEAR_WEIGHT,
+) = range(1, 17)
 REASONS = {
     VOUCHED: "",
     SINGULAR: "a regressor is a sum of others",
@@ -63,6 +65,7 @@ REASONS = {
     NOT_CONVERGED: "it did not converge, or rounding decides where it stops",
     NOT_BINARY: "outcomes other than 0 and 1",
     BAD_WEIGHTS: "weights that are not positive",
+    UNCLEAR_WEIGHT: "rounding decides how much a residual counts",
     OUTSIDE: "outcomes, or means on the way, that the family cannot have",
 }
 """What each means."""

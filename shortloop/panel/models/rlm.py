@@ -9,9 +9,21 @@ from pydantic import Field
 from shortloop.panel.models.base import ModelSettings
 
 if TYPE_CHECKING:
-    from shortloop.types import FloatArray
+    from shortloop.panel.design import Design
+    from shortloop.panel.statistics import Statistics
+    from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Rlm"]
+__all__ = ["Rlm", "warm_up"]
+
+TOLERANCE = 1e-8
+"""As of statsmodels' ``RLM.fit``."""
+
+
+def warm_up() -> None:
+    """Load what fits, so that jobs share it."""
+    from shortloop.panel.huber import warm_up as load
+
+    load()
 
 
 class Rlm(ModelSettings):
@@ -20,8 +32,21 @@ class Rlm(ModelSettings):
     model: Literal["rlm"] = Field(description="robust regression with Huber's weights")
     t: float = Field(1.345, gt=0, description="residuals beyond this many scales count less; default 1.345")
 
+    def warm_up(self) -> None:
+        warm_up()
+
+    def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
+        from shortloop.panel.huber import fit_huber
+
+        return fit_huber(design.columns, design.outcome, starts, self.t, level=level)
+
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.robust.norms import HuberT
         from statsmodels.robust.robust_linear_model import RLM
 
         return RLM(outcome, rows, M=HuberT(self.t)).fit()
+
+    def has_converged(self, results: Any) -> bool | None:
+        """statsmodels stops after 50 iterations without a word."""
+        before, now = results.fit_history["deviance"][-2:]
+        return None if results.scale == 0.0 else bool(abs(now - before) <= TOLERANCE)

@@ -1,0 +1,65 @@
+"""Robust regressions of many groups at once, with the numbers of statsmodels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shortloop.panel.kernels.huber import NUMBERS, fit_groups
+from shortloop.panel.kernels.reasons import VOUCHED
+from shortloop.panel.statistics import LEVEL, Statistics
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["BOUND", "fit_huber", "warm_up"]
+
+BOUND = 1.345
+
+
+def fit_huber(
+    columns: FloatArray, outcome: FloatArray, starts: IntArray, bound: float = BOUND, *, level: float = LEVEL
+) -> Statistics:
+    """Fit a robust regression with Huber's weights to each group of rows.
+
+    Coefficients, standard errors and the number of iterations are those of ``statsmodels.api.RLM`` with
+    ``HuberT``: the scale is the median of absolute residuals, found again in each iteration; covariances are
+    ``H1``. Fits that cannot be vouched for are left out, with a reason.
+
+    Parameters
+    ----------
+    columns : array of float64, shape (coefficients, rows)
+        Regressors, each in one piece; the rows of a group one after the other.
+    outcome : array of float64, shape (rows,)
+    starts : array of int64, shape (groups + 1,)
+        First row of each group, and the end of the last.
+    bound : float, default 1.345
+        Residuals beyond this many scales count less.
+    level : float, default 0.95
+        Of confidence intervals.
+
+    Returns
+    -------
+    Statistics
+    """
+    size, groups = columns.shape[0], len(starts) - 1
+    beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
+    numbers, reasons = np.full((groups, len(NUMBERS)), np.nan), np.zeros(groups, np.int64)
+    fit_groups(columns, outcome, starts, bound, beta, cov, numbers, reasons)
+    out = reasons != VOUCHED
+    beta[out], cov[out], numbers[out] = np.nan, np.nan, np.nan
+    scale, condition, iterations, converged = (numbers[:, i] for i in range(len(NUMBERS)))
+    return Statistics.of(
+        beta,
+        np.sqrt(np.diagonal(cov, axis1=1, axis2=2)),
+        np.diff(starts).astype(float),
+        reasons,
+        level=level,
+        scale=scale,
+        condition_number=condition,
+        iterations=iterations,
+        converged=converged,
+    )
+
+
+def warm_up() -> None:
+    """Load the machine code, so that processes forked later share it; compile it, if it never was."""
+    rows = np.random.default_rng(0).standard_normal((3, 12))
+    fit_huber(rows[:2], rows[2], np.array([0, 12]))

@@ -1,0 +1,186 @@
+"""Robust regressions of many groups: the path of statsmodels, fit by fit, or a reason why not."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shortloop.panel import status
+from shortloop.panel.frame import fit_frame
+from shortloop.panel.huber import BOUND, fit_huber
+from shortloop.panel.kernels.reasons import (
+    EXACT_FIT,
+    ILL_CONDITIONED,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SINGULAR,
+    TOO_FEW_ROWS,
+    UNCLEAR_WEIGHT,
+    VOUCHED,
+)
+from shortloop.panel.statistics import Statistics
+from shortloop.types import FloatArray
+
+sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+
+
+def mine(x: FloatArray, y: FloatArray, bound: float = BOUND) -> Statistics:
+    return fit_huber(np.ascontiguousarray(x.T), y, np.array([0, len(y)]), bound)
+
+
+def by_statsmodels(x: FloatArray, y: FloatArray, bound: float = BOUND) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sm.RLM(y, x, M=sm.robust.norms.HuberT(bound)).fit()
+
+
+def same(found: Statistics, theirs: Any, g: int = 0) -> None:
+    scale = np.maximum(np.abs(theirs.params), theirs.bse)
+    assert np.all(np.abs(found.params[g] - theirs.params) <= 1e-9 * scale)
+    np.testing.assert_allclose(found.bse[g], theirs.bse, rtol=1e-9)
+    np.testing.assert_allclose(found.tvalues[g] * theirs.bse, theirs.params, atol=2e-9 * scale.max())
+    np.testing.assert_allclose(found.pvalues[g], theirs.pvalues, rtol=1e-6, atol=1e-9)
+    low, high = np.asarray(theirs.conf_int()).T
+    np.testing.assert_allclose(found.lower[g], low, atol=1e-8 * scale.max())
+    np.testing.assert_allclose(found.upper[g], high, atol=1e-8 * scale.max())
+    np.testing.assert_allclose(found.scale[g], theirs.scale, rtol=1e-9)
+    for name in ("nobs", "df_model", "df_resid"):
+        assert getattr(found, name)[g] == getattr(theirs, name), name
+    iterations, deviance = theirs.fit_history["iteration"], theirs.fit_history["deviance"]
+    assert found.iterations[g] == iterations
+    assert found.converged[g] == (abs(deviance[-1] - deviance[-2]) <= 1e-8)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, float]:
+    """Regressors of all kinds; errors with long tails, of all sizes, or whole numbers."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    size = draw(st.integers(1, 6))
+    rows = draw(st.integers(size + 1, 120))
+    x = rng.standard_normal((rows, size))
+    if draw(st.booleans()):
+        x = rng.integers(0, 3, (rows, size)).astype(float)
+    if draw(st.booleans()) and size > 1:
+        x[:, 1] = x[:, 0] + 10 ** draw(st.floats(-5, 0)) * rng.standard_normal(rows)
+    if draw(st.integers(0, 3)):
+        x[:, 0] = 1.0
+    x *= 10.0 ** rng.uniform(-draw(st.floats(0, 2)), draw(st.floats(0, 2)), size)
+    x[:, -1] += draw(st.sampled_from([0.0, 0.0, 100.0]))
+    error = rng.standard_t(draw(st.sampled_from([1, 2, 5, 50])), rows)
+    if draw(st.booleans()):
+        error[rng.uniform(size=rows) < 0.2] *= 10 ** draw(st.floats(0, 4))
+    y = x @ rng.standard_normal(size) + 10 ** draw(st.floats(-2, 2)) * error
+    y *= 10 ** draw(st.floats(-2, 3))
+    if draw(st.booleans()):
+        y = np.round(y)
+    return x, y, draw(st.sampled_from([BOUND, BOUND, 0.5, 1.0, 3.0]))
+
+
+@given(problems())
+@settings(max_examples=400, deadline=None)
+def test_it_is_what_statsmodels_says(problem: tuple[FloatArray, FloatArray, float]) -> None:
+    x, y, bound = problem
+    found = mine(x, y, bound)
+    if found.reasons[0] == VOUCHED:
+        same(found, by_statsmodels(x, y, bound))
+    else:
+        assert np.isnan(found.params).all()
+        assert np.isnan(found.bse).all()
+        assert np.isnan(found.scale).all()
+
+
+@pytest.mark.parametrize("bound", [BOUND, 0.7, 2.5])
+def test_what_is_not_special_is_vouched_for(bound: float) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        x = np.column_stack([np.ones(150), rng.standard_normal((150, 3))])
+        y = x @ rng.standard_normal(4) + rng.standard_t(3, 150)
+        found = mine(x, y, bound)
+        assert found.reasons[0] == VOUCHED
+        same(found, by_statsmodels(x, y, bound))
+
+
+def odd() -> dict[str, tuple[FloatArray, FloatArray, float, set[int]]]:
+    rng = np.random.default_rng(5)
+    x = np.column_stack([np.ones(60), rng.standard_normal((60, 2))])
+    y = x @ [1.0, 2.0, 3.0] + rng.standard_normal(60)
+    infinite = x.copy()
+    infinite[3, 1] = np.inf
+    half = np.where(np.arange(60) < 40, 2.0, y)
+    return {
+        "a column twice": (np.column_stack([x, x[:, 1]]), y, BOUND, {SINGULAR, ILL_CONDITIONED}),
+        "a column of zeros": (np.column_stack([x, np.zeros(60)]), y, BOUND, {SINGULAR}),
+        "nearly twice": (
+            np.column_stack([x, x[:, 1] + 1e-9 * y]),
+            y,
+            BOUND,
+            {SINGULAR, ILL_CONDITIONED},
+        ),
+        "few": (x[:3], y[:3], BOUND, {TOO_FEW_ROWS}),
+        "infinite": (infinite, y, BOUND, {NOT_FINITE}),
+        "missing": (x, np.where(y == y[4], np.nan, y), BOUND, {NOT_FINITE}),
+        "no error": (x, x @ [1.0, 2.0, 3.0], BOUND, {EXACT_FIT, ILL_CONDITIONED}),
+        "all zero": (x, np.zeros(60), BOUND, {EXACT_FIT}),
+        "most are on a line": (x[:, :1], half, BOUND, {EXACT_FIT, ILL_CONDITIONED, NOT_CONVERGED}),
+        "the median is the bound": (x[:59], y[:59], 0.6744897501960817, {UNCLEAR_WEIGHT}),
+        "tiny": (x, 1e-9 * y, BOUND, {NOT_CONVERGED}),
+    }
+
+
+@pytest.mark.parametrize("name", odd())
+def test_what_it_cannot_vouch_for(name: str) -> None:
+    x, y, bound, reasons = odd()[name]
+    found = mine(x, y, bound)
+    assert found.reasons[0] in reasons
+    assert np.isnan(found.params).all()
+
+
+def test_stackloss() -> None:
+    data = sm.datasets.stackloss.load_pandas()
+    x, y = sm.add_constant(data.exog).to_numpy(float), data.endog.to_numpy(float)
+    found = mine(x, y)
+    assert found.reasons[0] == VOUCHED
+    same(found, by_statsmodels(x, y))
+    # As R's MASS::rlm has it, in the library's own tests (statsmodels/robust/tests/results/results_rlm.py).
+    np.testing.assert_allclose(found.params[0], [-41.0265, 0.8294, 0.9261, -0.1278], atol=5e-4)
+    np.testing.assert_allclose(found.bse[0], [9.7919, 0.1110, 0.3029, 0.1286], atol=5e-4)
+    np.testing.assert_allclose(found.scale, 2.4407, atol=5e-4)
+
+
+def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
+    """statsmodels is silent after fifty iterations."""
+    rng = np.random.default_rng(0)
+    rows, groups = 9, 400
+    frame = pd.DataFrame({"g": np.repeat(np.arange(groups), rows), "x": rng.standard_normal(rows * groups)})
+    frame["y"] = frame["x"] + rng.standard_t(3, rows * groups)
+    found = fit_frame(frame, ["g"], model="rlm", formula="y ~ x")
+    stopped = np.flatnonzero(found.arrays["converged"] == 0)
+    assert (found.arrays["iterations"][stopped] == 50).all()
+    assert (found.arrays["path"][stopped] == 0).any()
+    assert (found.arrays["status"][stopped] == status.NOT_CONVERGED).all()
+    for g in stopped:
+        part = frame[frame["g"] == g]
+        theirs = by_statsmodels(sm.add_constant(part["x"]).to_numpy(float), part["y"].to_numpy(float))
+        np.testing.assert_allclose(found.arrays["params"][g], theirs.params, rtol=1e-8)
+        # A column of so large numbers is not fitted by compiled code.
+        other = fit_frame(part.assign(z=1e9), ["g"], model="rlm", formula="y ~ x + z - 1")
+        assert (other.arrays["path"][0], other.arrays["status"][0]) == (1, status.NOT_CONVERGED)
+
+
+def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
+    rng = np.random.default_rng(4)
+    x, starts = rng.standard_normal((3, 300)), np.array([0, 40, 100, 103, 250, 300])
+    y = rng.standard_t(3, 300)
+    together = fit_huber(x, y, starts)
+    for g in range(5):
+        part = slice(starts[g], starts[g + 1])
+        alone = fit_huber(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])
+        for name in vars(together):
+            both = (getattr(together, name)[g], getattr(alone, name)[0])
+            np.testing.assert_array_equal(*both, err_msg=name)

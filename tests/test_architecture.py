@@ -42,7 +42,15 @@ EEG = (
 PANEL = (
     {"panel.kernels", "panel.statistics", "panel.status"},
     {"panel.data", "panel.dataset", "panel.formats"},
-    {"panel.design", "panel.elementwise", "panel.least_squares", "panel.logit", "panel.glm", "panel.huber"},
+    {
+        "panel.design",
+        "panel.elementwise",
+        "panel.least_squares",
+        "panel.logit",
+        "panel.glm",
+        "panel.huber",
+        "panel.quantile",
+    },
     {"panel.models"},
     {"panel.general"},
     {"panel.fit"},

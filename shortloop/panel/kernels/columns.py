@@ -159,3 +159,25 @@ def weighted_gram(q: FloatArray, weight: FloatArray, work: FloatArray, gram: Flo
             work[i] = weight[i] * q[j, i]
         for k in range(j + 1):
             gram[j, k] = dot(q[k], work)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def move(q: FloatArray, step: FloatArray, gamma: FloatArray, left: FloatArray) -> None:
+    """Add to coefficients, and take that from the residuals.
+
+    Parameters
+    ----------
+    q : array, shape (p, n)
+        Columns.
+    step : array, shape (p,)
+        What is added.
+    gamma : array, shape (p,)
+        Coefficients; become larger by it.
+    left : array, shape (n,)
+        Residuals; become smaller by what it explains.
+    """
+    for j in range(q.shape[0]):
+        factor = step[j]
+        gamma[j] += factor
+        for i in range(left.shape[0]):
+            left[i] -= factor * q[j, i]

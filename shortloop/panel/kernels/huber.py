@@ -11,7 +11,7 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import basis_of, weighted_gram
+from shortloop.panel.kernels.columns import basis_of, move, weighted_gram
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     ILL_CONDITIONED,
@@ -25,6 +25,7 @@ from shortloop.panel.kernels.reasons import (
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import (
     cholesky,
+    coefficients_of,
     dot,
     inverse_of,
     outer_of,
@@ -109,7 +110,7 @@ def fit_groups(
         for _ in range(2):  # the second time, for what rounding left
             for j in range(size):
                 step[j] = dot(q[j], left)
-            _move(q, step, gamma, left)
+            move(q, step, gamma, left)
         variance = dot(left, left) / (rows - size)
         scale = _scale(left, work)
         before = _criterion(left, variance, bound)
@@ -130,7 +131,7 @@ def fit_groups(
                 reasons[g] = SINGULAR
                 break
             solve(weighted, right, step)
-            _move(q, step, gamma, left)
+            move(q, step, gamma, left)
             for i in range(rows):
                 work[i] = weight[i] * left[i]
             variance = dot(left, work) / (rows - size)
@@ -153,11 +154,7 @@ def fit_groups(
             reasons[g] = UNCLEAR_WEIGHT
             continue
         inverse_of(lower, inverse)
-        for i in range(size):
-            total = 0.0
-            for k in range(i, size):
-                total += inverse[k, i] * gamma[k]
-            beta[g, i] = total
+        coefficients_of(inverse, gamma, beta[g])
         inverse_of(weighted, first)
         product_of(first, inverse, second)
         for i in range(rows):
@@ -171,16 +168,6 @@ def fit_groups(
             continue
         outer_of(inverse, covariance[g])
         covariance[g] *= factor * scale**2
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _move(q: FloatArray, step: FloatArray, gamma: FloatArray, left: FloatArray) -> None:
-    """Add to the coefficients of the basis, and take that from the residuals."""
-    for j in range(q.shape[0]):
-        factor = step[j]
-        gamma[j] += factor
-        for i in range(left.shape[0]):
-            left[i] -= factor * q[j, i]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -27,6 +27,7 @@ from shortloop.panel.kernels.reasons import (
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import (
     cholesky,
+    coefficients_of,
     dot,
     inverse_of,
     outer_of,
@@ -163,11 +164,7 @@ def fit_groups(
             reasons[g] = ILL_CONDITIONED
             continue
         inverse_of(lower, inverse)
-        for i in range(size):
-            total = 0.0
-            for k in range(i, size):
-                total += inverse[k, i] * gamma[k]
-            beta[g, i] = total
+        coefficients_of(inverse, gamma, beta[g])
         inverse_of(weighted, first)
         product_of(first, inverse, second)
         outer_of(second, covariance[g])

@@ -37,7 +37,7 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 from shortloop.panel.kernels.rows import longest_of
-from shortloop.panel.kernels.triangles import dot, inverse_of, outer_of
+from shortloop.panel.kernels.triangles import dot, inverse_of, outer_of, sandwich_of
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["CONDITION", "NUMBERS", "fit_groups"]
@@ -166,7 +166,7 @@ def fit_groups(
         elif not middle_of_rows(kind, q, left, numbers[g, 3], gram):
             reasons[g] = LEVERAGE
             continue
-        _sandwich(inverse, gram, first, covariance[g])
+        sandwich_of(inverse, gram, first, covariance[g])
         if not _has_variances(covariance[g], inverse, numbers[g, 0] / rows):
             reasons[g] = NO_VARIANCE
             continue
@@ -227,25 +227,6 @@ def _residuals(
     if weighted:
         for i in range(y.shape[0]):
             left[i] *= root[i]
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _sandwich(inverse: FloatArray, middle: FloatArray, work: FloatArray, product: FloatArray) -> None:
-    """``inverse' @ middle @ inverse``, of lower triangles; the middle is symmetric."""
-    size = inverse.shape[0]
-    for i in range(size):
-        for j in range(size):
-            total = 0.0
-            for k in range(j, size):
-                total += (middle[i, k] if k <= i else middle[k, i]) * inverse[k, j]
-            work[i, j] = total
-    for i in range(size):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(i, size):
-                total += inverse[k, i] * work[k, j]
-            product[i, j] = total
-            product[j, i] = total
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

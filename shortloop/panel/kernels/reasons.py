@@ -22,6 +22,7 @@ __all__ = [
     "UNCLEAR_CONSTANT",
     "UNCLEAR_F",
     "UNCLEAR_WEIGHT",
+    "UNSTABLE",
     "VOUCHED",
 ]
 
@@ -48,7 +49,8 @@ VOUCHED = 0
     BAD_WEIGHTS,
     OUTSIDE,
     UNCLEAR_WEIGHT,
-) = range(1, 17)
+    UNSTABLE,
+) = range(1, 18)
 REASONS = {
     VOUCHED: "",
     SINGULAR: "a regressor is a sum of others",
@@ -66,6 +68,7 @@ REASONS = {
     NOT_BINARY: "outcomes other than 0 and 1",
     BAD_WEIGHTS: "weights that are not positive",
     UNCLEAR_WEIGHT: "rounding decides how much a residual counts",
+    UNSTABLE: "rounding grows too much in the iterations",
     OUTSIDE: "outcomes, or means on the way, that the family cannot have",
 }
 """What each means."""

@@ -9,7 +9,17 @@ import numpy as np
 
 from shortloop.types import FloatArray
 
-__all__ = ["cholesky", "dot", "inverse_of", "outer_of", "product_of", "singular_values", "solve"]
+__all__ = [
+    "cholesky",
+    "coefficients_of",
+    "dot",
+    "inverse_of",
+    "outer_of",
+    "product_of",
+    "sandwich_of",
+    "singular_values",
+    "solve",
+]
 
 SWEEPS = 30  # of Jacobi's method: about six are needed
 ROUNDING = 1e-15
@@ -63,6 +73,26 @@ def cholesky(matrix: FloatArray, lower: FloatArray) -> bool:
                 rest -= lower[i, k] * lower[j, k]
             lower[i, j] = rest / diagonal
     return True
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def coefficients_of(inverse: FloatArray, gamma: FloatArray, beta: FloatArray) -> None:
+    """Coefficients of columns from those of their basis.
+
+    Parameters
+    ----------
+    inverse : array, shape (p, p)
+        Of the triangle that leads from the basis to the columns; what is above its diagonal is not read.
+    gamma : array, shape (p,)
+        Coefficients of the basis.
+    beta : array, shape (p,)
+        Become those of the columns, ``inverse.T @ gamma``.
+    """
+    for i in range(gamma.shape[0]):
+        total = 0.0
+        for k in range(i, gamma.shape[0]):
+            total += inverse[k, i] * gamma[k]
+        beta[i] = total
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -120,6 +150,34 @@ def outer_of(lower: FloatArray, product: FloatArray) -> None:
             total = 0.0
             for k in range(i, lower.shape[0]):
                 total += lower[k, i] * lower[k, j]
+            product[i, j] = product[j, i] = total
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def sandwich_of(lower: FloatArray, middle: FloatArray, work: FloatArray, product: FloatArray) -> None:
+    """Multiply a symmetric matrix by a lower triangle from both sides.
+
+    Parameters
+    ----------
+    lower, middle : array, shape (p, p)
+        What is above their diagonals is not read.
+    work : array, shape (p, p)
+        Is written to.
+    product : array, shape (p, p)
+        Becomes ``lower.T @ middle @ lower``.
+    """
+    size = lower.shape[0]
+    for i in range(size):
+        for j in range(size):
+            total = 0.0
+            for k in range(j, size):
+                total += (middle[i, k] if k <= i else middle[k, i]) * lower[k, j]
+            work[i, j] = total
+    for i in range(size):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(i, size):
+                total += lower[k, i] * work[k, j]
             product[i, j] = product[j, i] = total
 
 

@@ -9,9 +9,21 @@ from pydantic import Field
 from shortloop.panel.models.base import ModelSettings
 
 if TYPE_CHECKING:
-    from shortloop.types import FloatArray
+    from shortloop.panel.design import Design
+    from shortloop.panel.statistics import Statistics
+    from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Quantreg"]
+__all__ = ["Quantreg", "warm_up"]
+
+TOLERANCE = 1e-6
+"""As of statsmodels' ``QuantReg.fit``."""
+
+
+def warm_up() -> None:
+    """Load what fits, so that jobs share it."""
+    from shortloop.panel.quantile import warm_up as load
+
+    load()
 
 
 class Quantreg(ModelSettings):
@@ -20,7 +32,21 @@ class Quantreg(ModelSettings):
     model: Literal["quantreg"] = Field(description="quantile regression")
     quantile: float = Field(0.5, gt=0, lt=1, description="which quantile of the outcome; default 0.5")
 
+    def warm_up(self) -> None:
+        warm_up()
+
+    def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
+        from shortloop.panel.quantile import fit_quantile
+
+        return fit_quantile(design.columns, design.outcome, starts, self.quantile, level=level)
+
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.regression.quantile_regression import QuantReg
 
         return QuantReg(outcome, rows).fit(q=self.quantile)
+
+    def has_converged(self, results: Any) -> bool | None:
+        """statsmodels warns after 1,000 iterations, but its results do not say it."""
+        params = results.history["params"]
+        before = params[-2] if len(params) > 1 else 1.0
+        return bool((abs(params[-1] - before) <= TOLERANCE).all())

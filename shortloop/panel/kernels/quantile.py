@@ -1,0 +1,311 @@
+"""Quantile regressions of all groups, one after the other, along the path that statsmodels goes.
+
+Iteratively reweighted least squares with weights of one over the residual, on an orthonormal basis of the
+regressors; each step is solved for what it adds, so that rounding does not grow.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from shortloop.panel.kernels.columns import (
+    NO_CONSTANT,
+    UNCLEAR,
+    basis_of,
+    constant_of,
+    implicit_constant,
+    move,
+    weighted_gram,
+)
+from shortloop.panel.kernels.reasons import (
+    ILL_CONDITIONED,
+    NO_VARIANCE,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SINGULAR,
+    TOO_FEW_ROWS,
+    UNCLEAR_CONSTANT,
+    UNCLEAR_WEIGHT,
+    UNSTABLE,
+    VOUCHED,
+)
+from shortloop.panel.kernels.rounding import LEAST, SURE, are_clear, carry, evaluate, variance_of
+from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.kernels.triangles import cholesky, coefficients_of, dot, inverse_of, sandwich_of, solve
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["NUMBERS", "fit_groups"]
+
+MAX_ITERATIONS, TOLERANCE = 1000, 1e-6
+"""As of statsmodels' ``QuantReg.fit``."""
+FIRST_LOOK, EACH_LOOK, LOOK_BACK = 300, 100, 9
+"""When statsmodels looks for a circle of coefficients, and for how long a circle."""
+NUMBERS = ("prsquared", "condition_number", "iterations", "converged", "sparsity", "bandwidth")
+"""What is said of each fit beside its coefficients."""
+CONDITION = 1e6
+"""Of the products of the regressors: statsmodels inverts them, and so has ten digits of that."""
+AGREED = 1e-10  # share of a standard error that rounding may be, with some room
+ENDED = 1e-6  # the same where iterations do not converge, but end
+CIRCLE = 1e-7  # coefficients that come back as near as this may be a circle
+EXACT = 1e-6  # share of the outcome's size that residuals must have, not to be rounding
+FEW = 1e-3  # rows about the quantile, at least, for a density there
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def fit_groups(
+    columns: FloatArray,
+    outcome: FloatArray,
+    starts: IntArray,
+    quantile: float,
+    widths: FloatArray,
+    beta: FloatArray,
+    covariance: FloatArray,
+    numbers: FloatArray,
+    constants: IntArray,
+    reasons: IntArray,
+) -> None:
+    """Fit each group of rows.
+
+    Parameters
+    ----------
+    columns : array, shape (p, rows)
+        Regressors.
+    outcome : array, shape (rows,)
+    starts : array of int, shape (groups + 1,)
+        First row of each group, and the end of the last.
+    quantile : float
+        Which, above 0 and below 1.
+    widths : array, shape (groups,)
+        Of the kernel about the quantile, in scales of the residuals.
+    beta : array, shape (groups, p)
+        Become the coefficients.
+    covariance : array, shape (groups, p, p)
+        Become their covariances.
+    numbers : array, shape (groups, numbers)
+        Become `NUMBERS`.
+    constants : array of int, shape (groups,)
+        Become what `shortloop.panel.kernels.columns.constant_of` and `implicit_constant` say.
+    reasons : array of int, shape (groups,)
+        Become one of `shortloop.panel.kernels.reasons`.
+    """
+    size, longest = columns.shape[0], longest_of(starts)
+    store, vectors = np.empty(size * longest), np.empty(4 * longest)
+    lower, inverse, errors = np.zeros((size, size)), np.zeros((size, size)), np.empty((size, size))
+    work = np.zeros((5, size, size))
+    gram, first, second = work[0], work[1], work[2]
+    past = np.empty((LOOK_BACK, size))
+    for g in range(starts.shape[0] - 1):
+        begin, end = starts[g], starts[g + 1]
+        rows = end - begin
+        if rows <= size:
+            reasons[g] = TOO_FEW_ROWS
+            continue
+        x, y = columns[:, begin:end], outcome[begin:end]
+        q = store[: size * rows].reshape(size, rows)
+        room = vectors[: 4 * rows].reshape(4, rows)
+        left, weight, some = room[0], room[1], room[2]
+        squares = 0.0
+        for j in range(size):
+            q[j] = x[j]
+            squares += dot(q[j], q[j])
+        if not np.isfinite(squares + dot(y, y)):
+            reasons[g] = NOT_FINITE
+            continue
+        largest, smallest = basis_of(q, gram, first, second, lower)
+        numbers[g, 1] = largest / smallest
+        if not numbers[g, 1] ** 2 < CONDITION:
+            reasons[g] = ILL_CONDITIONED if smallest > 0.0 else SINGULAR
+            continue
+        inverse_of(lower, inverse)
+        reasons[g] = _iterate(q, y, quantile, lower, inverse, past, beta[g], numbers[g], room, errors, work)
+        if reasons[g] != VOUCHED:
+            continue
+        constants[g] = constant_of(x)
+        if constants[g] == NO_CONSTANT:
+            some[:] = 1.0
+            constants[g] = implicit_constant(q, some, smallest, math.sqrt(squares))
+            if constants[g] == UNCLEAR:
+                reasons[g] = UNCLEAR_CONSTANT
+                continue
+        sparsity = _sparsity(y, left, widths[g], numbers[g])
+        if not sparsity > 0.0:
+            reasons[g] = NO_VARIANCE
+            continue
+        for i in range(rows):
+            weight[i] = ((quantile if left[i] > 0.0 else 1.0 - quantile) * sparsity) ** 2
+        weighted_gram(q, weight, some, gram)
+        sandwich_of(inverse, gram, first, covariance[g])
+        whole = _loss(y, np.percentile(y, 100.0 * quantile), quantile)
+        numbers[g, 0] = 1.0 - _loss(left, 0.0, quantile) / whole
+        if not whole > 0.0:
+            reasons[g] = NO_VARIANCE
+        for j in range(size):
+            error = float(math.sqrt(covariance[g, j, j]))
+            error = max(error, min(float(abs(beta[g, j])), math.sqrt(rows) * error))
+            error *= AGREED if numbers[g, 3] == 1.0 else ENDED
+            if not SURE * math.sqrt(variance_of(inverse, errors, j)) < error:
+                reasons[g] = UNSTABLE
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _iterate(
+    q: FloatArray,
+    y: FloatArray,
+    quantile: float,
+    lower: FloatArray,
+    inverse: FloatArray,
+    past: FloatArray,
+    beta: FloatArray,
+    numbers: FloatArray,
+    room: FloatArray,
+    errors: FloatArray,
+    work: FloatArray,
+) -> int:
+    """The coefficients, and what rounding of statsmodels may have done to them; or a reason why not.
+
+    Rounding in one iteration changes the weights of the next, so that it may grow a millionfold before it
+    shrinks; so its covariance is carried along, to first order.
+
+    Parameters
+    ----------
+    q, y : array, shape (p, n) and (n,)
+        Orthonormal basis of the columns, and the outcome.
+    quantile : float
+        Which.
+    lower, inverse : array, shape (p, p)
+        Triangle that leads from the basis to the columns, and its inverse.
+    past : array, shape (`LOOK_BACK`, p)
+        Is written to.
+    beta : array, shape (p,)
+        Becomes the coefficients.
+    numbers : array, shape (numbers,)
+        Become iterations, and whether they converged.
+    room : array, shape (4, n)
+        The first becomes the residuals; the others are written to.
+    errors : array, shape (p, p)
+        Becomes the covariance of rounding, in the basis.
+    work : array, shape (5, p, p)
+        Is written to.
+
+    Returns
+    -------
+    int
+        Of `shortloop.panel.kernels.reasons`.
+    """
+    size, rows = q.shape
+    left, weight, pull, some = room[0], room[1], room[2], room[3]
+    gram, weighted, spread, change_of, evaluated = work[0], work[1], work[2], work[3], work[4]
+    gamma, step, right = np.zeros(size), np.empty(size), np.empty(size)
+    left[:] = y
+    for _ in range(2):  # the second time, for what rounding left
+        for j in range(size):
+            step[j] = dot(q[j], left)
+        move(q, step, gamma, left)
+    coefficients_of(inverse, gamma, beta)
+    change = 0.0
+    for j in range(size):
+        change = max(change, abs(beta[j] - 1.0))  # from where statsmodels says that it begins
+        for k in range(size):
+            gram[j, k] = weighted[j, k] = 1.0 if j == k else 0.0
+            spread[j, k] = dot(inverse[j], inverse[k])
+    errors[:] = 0.0
+    change_of[:] = 0.0
+    evaluated[:] = 0.0
+    carry(gram, weighted, change_of, evaluated, spread, lower, beta, errors)
+    last, iteration = np.inf, 1
+    past[:] = np.inf
+    past[1] = beta
+    above, below = 1.0 / quantile, 1.0 / (1.0 - quantile)
+    while change > TOLERANCE and iteration < MAX_ITERATIONS:
+        nearest = np.inf
+        for i in range(rows):
+            distance = abs(left[i])
+            nearest = min(nearest, distance)
+            weight[i] = (below if left[i] >= 0.0 else above) / max(distance, LEAST)
+            pull[i] = weight[i] / left[i] if distance > LEAST else 0.0
+        if not are_clear(q, left, errors, nearest, quantile):
+            return UNCLEAR_WEIGHT
+        for i in range(rows):
+            some[i] = weight[i] * left[i]
+        for j in range(size):
+            right[j] = dot(q[j], some)
+        weighted_gram(q, weight, some, gram)
+        if not cholesky(gram, weighted):
+            return SINGULAR
+        solve(weighted, right, step)
+        move(q, step, gamma, left)
+        for i in range(rows):
+            pull[i] *= left[i]
+        weighted_gram(q, pull, some, change_of)
+        evaluate(q, y, weight, pull, evaluated)
+        coefficients_of(inverse, step, right)
+        last, change = min(last, change), 0.0
+        for j in range(size):
+            beta[j] += right[j]
+            change = max(change, abs(right[j]))
+        if not carry(gram, weighted, change_of, evaluated, spread, lower, beta, errors):
+            return ILL_CONDITIONED
+        iteration += 1
+        if iteration >= FIRST_LOOK and iteration % EACH_LOOK == 0 and _came_back(past, beta):
+            return NOT_CONVERGED
+        past[iteration % LOOK_BACK] = beta
+    coefficients_of(inverse, gamma, beta)
+    numbers[2], numbers[3] = iteration, change <= TOLERANCE
+    if quantile != 0.5 and not are_clear(q, left, errors, 0.0, quantile):
+        return UNCLEAR_WEIGHT
+    worst = 0.0
+    for j in range(size):
+        worst = max(worst, variance_of(inverse, errors, j))
+    if not min(last - TOLERANCE, abs(change - TOLERANCE)) > 2.0 * SURE * math.sqrt(worst):
+        return NOT_CONVERGED
+    return VOUCHED
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _came_back(past: FloatArray, beta: FloatArray) -> bool:
+    """Whether the coefficients were once here, but for rounding, in the last iterations."""
+    for k in range(past.shape[0]):
+        farthest = 0.0
+        for j in range(beta.shape[0]):
+            farthest = max(farthest, abs(past[k, j] - beta[j]))
+        if farthest < CIRCLE:
+            return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _sparsity(y: FloatArray, left: FloatArray, width: float, numbers: FloatArray) -> float:
+    """One over the density of residuals at the quantile; negative if there is none to be relied on.
+
+    Greene 2008, Econometric Analysis, section 14.3; bandwidth of Hall and Sheather 1988 (On the distribution
+    of a studentized quantile), with the kernel of Epanechnikov.
+    """
+    rows = y.shape[0]
+    spread = float(np.percentile(left, 75.0)) - float(np.percentile(left, 25.0))
+    if not spread > EXACT * math.sqrt(dot(y, y) / rows):
+        return -1.0
+    deviation = float(np.std(y))
+    bandwidth = width * (deviation if deviation < spread / 1.34 else spread / 1.34)
+    if not bandwidth > 0.0:
+        return -1.0
+    total = 0.0
+    for i in range(rows):
+        distance = left[i] / bandwidth
+        if abs(distance) <= 1.0:
+            total += 0.75 * (1.0 - distance * distance)
+    if not total > FEW:
+        return -1.0
+    numbers[4], numbers[5] = rows * bandwidth / total, bandwidth
+    return numbers[4]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _loss(values: FloatArray, center: float, quantile: float) -> float:
+    total = 0.0
+    for i in range(values.shape[0]):
+        distance = values[i] - center
+        total += quantile * distance if distance >= 0.0 else (quantile - 1.0) * distance
+    return total

@@ -1,0 +1,185 @@
+"""Quantile regressions of many groups: the path of statsmodels, fit by fit, or a reason why not."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shortloop.panel import status
+from shortloop.panel.frame import fit_frame
+from shortloop.panel.kernels.reasons import (
+    ILL_CONDITIONED,
+    NO_VARIANCE,
+    NOT_FINITE,
+    SINGULAR,
+    TOO_FEW_ROWS,
+    UNCLEAR_WEIGHT,
+    VOUCHED,
+)
+from shortloop.panel.quantile import fit_quantile
+from shortloop.panel.statistics import Statistics
+from shortloop.types import FloatArray
+
+sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+
+
+def mine(x: FloatArray, y: FloatArray, quantile: float = 0.5) -> Statistics:
+    return fit_quantile(np.ascontiguousarray(x.T), y, np.array([0, len(y)]), quantile)
+
+
+def by_statsmodels(x: FloatArray, y: FloatArray, quantile: float = 0.5) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sm.QuantReg(y, x).fit(q=quantile)
+
+
+def same(found: Statistics, theirs: Any, g: int = 0) -> None:
+    """See that a fit is that of statsmodels; without convergence, iterations end somewhere on their way."""
+    tolerance = 1e-9 if found.converged[g] else 1e-6
+    scale = np.maximum(np.abs(theirs.params), theirs.bse)
+    assert np.all(np.abs(found.params[g] - theirs.params) <= tolerance * scale)
+    np.testing.assert_allclose(found.bse[g], theirs.bse, rtol=max(tolerance, 1e-8))
+    np.testing.assert_allclose(
+        found.tvalues[g] * theirs.bse, theirs.params, atol=10 * tolerance * scale.max()
+    )
+    np.testing.assert_allclose(found.pvalues[g], theirs.pvalues, rtol=1e-4, atol=1e-8)
+    low, high = np.asarray(theirs.conf_int()).T
+    np.testing.assert_allclose(found.lower[g], low, atol=10 * tolerance * scale.max())
+    np.testing.assert_allclose(found.upper[g], high, atol=10 * tolerance * scale.max())
+    np.testing.assert_allclose(found.prsquared[g], theirs.prsquared, atol=tolerance)
+    np.testing.assert_allclose(found.condition_number[g], theirs.condition_number, rtol=1e-8)
+    for name in ("nobs", "df_model", "df_resid", "iterations"):
+        assert getattr(found, name)[g] == getattr(theirs, name), name
+    params = theirs.history["params"]
+    before = params[-2] if len(params) > 1 else 1.0
+    assert found.converged[g] == np.all(np.abs(params[-1] - before) <= 1e-6)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, float]:
+    """Regressors of all kinds; errors with long tails, of all sizes, or whole numbers."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    size = draw(st.integers(1, 5))
+    rows = draw(st.integers(size + 1, 100))
+    x = rng.standard_normal((rows, size))
+    if draw(st.booleans()):
+        x = rng.integers(0, 3, (rows, size)).astype(float)
+    if draw(st.booleans()) and size > 1:
+        x[:, 1] = x[:, 0] + 10 ** draw(st.floats(-2, 0)) * rng.standard_normal(rows)
+    if draw(st.integers(0, 3)):
+        x[:, 0] = 1.0
+    x *= 10.0 ** rng.uniform(-draw(st.floats(0, 1)), draw(st.floats(0, 1)), size)
+    y = x @ rng.standard_normal(size)
+    y += 10 ** draw(st.floats(-1, 1)) * rng.standard_t(draw(st.sampled_from([1, 3, 50])), rows)
+    y *= 10 ** draw(st.floats(-2, 2))
+    if draw(st.booleans()):
+        y = np.round(y)
+    return x, y, draw(st.sampled_from([0.5, 0.5, 0.25, 0.8, 0.05]))
+
+
+@given(problems())
+@settings(max_examples=60, deadline=None)
+def test_it_is_what_statsmodels_says(problem: tuple[FloatArray, FloatArray, float]) -> None:
+    x, y, quantile = problem
+    found = mine(x, y, quantile)
+    if found.reasons[0] == VOUCHED:
+        same(found, by_statsmodels(x, y, quantile))
+    else:
+        assert np.isnan(found.params).all()
+        assert np.isnan(found.bse).all()
+        assert np.isnan(found.prsquared).all()
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.25, 0.9])
+def test_what_is_not_special_is_vouched_for(quantile: float) -> None:
+    rng = np.random.default_rng(3)
+    vouched = 0
+    for _ in range(20):
+        x = np.column_stack([np.ones(150), rng.standard_normal((150, 2))])
+        y = x @ rng.standard_normal(3) + rng.standard_t(3, 150)
+        found = mine(x, y, quantile)
+        if found.reasons[0] == VOUCHED:
+            vouched += 1
+            same(found, by_statsmodels(x, y, quantile))
+    assert vouched >= 18
+
+
+def odd() -> dict[str, tuple[FloatArray, FloatArray, float, set[int]]]:
+    rng = np.random.default_rng(5)
+    x = np.column_stack([np.ones(60), rng.standard_normal((60, 2))])
+    y = x @ [1.0, 2.0, 3.0] + rng.standard_normal(60)
+    infinite = x.copy()
+    infinite[3, 1] = np.inf
+    return {
+        "a column twice": (np.column_stack([x, x[:, 1]]), y, 0.5, {SINGULAR, ILL_CONDITIONED}),
+        "a column of zeros": (np.column_stack([x, np.zeros(60)]), y, 0.5, {SINGULAR}),
+        "of other size": (x * [1.0, 1.0, 1e5], y, 0.5, {ILL_CONDITIONED}),
+        "few": (x[:3], y[:3], 0.5, {TOO_FEW_ROWS}),
+        "infinite": (infinite, y, 0.5, {NOT_FINITE}),
+        "missing": (x, np.where(y == y[4], np.nan, y), 0.5, {NOT_FINITE}),
+        "no error": (x, x @ [1.0, 2.0, 3.0], 0.5, {NO_VARIANCE, UNCLEAR_WEIGHT}),
+        "all alike": (x, np.ones(60), 0.5, {NO_VARIANCE, UNCLEAR_WEIGHT}),
+        "too far a quantile": (x, y, 0.999, {NO_VARIANCE}),
+        "most are alike": (x[:, :1], np.where(np.arange(60) < 50, 0.0, y), 0.5, {NO_VARIANCE}),
+    }
+
+
+@pytest.mark.parametrize("name", odd())
+def test_what_it_cannot_vouch_for(name: str) -> None:
+    x, y, quantile, reasons = odd()[name]
+    found = mine(x, y, quantile)
+    assert found.reasons[0] in reasons
+    assert np.isnan(found.params).all()
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.25, 0.75])
+def test_engel(quantile: float) -> None:
+    """Koenker and Bassett 1982, Robust tests for heteroscedasticity based on regression quantiles."""
+    data = sm.datasets.engel.load_pandas().data
+    x, y = sm.add_constant(data["income"]).to_numpy(float), data["foodexp"].to_numpy(float)
+    found = mine(x, y, quantile)
+    assert found.reasons[0] == ILL_CONDITIONED  # raw incomes
+    x[:, 1] /= 1000.0
+    found = mine(x, y, quantile)
+    assert found.reasons[0] == VOUCHED
+    same(found, by_statsmodels(x, y, quantile))
+    # As R's quantreg has it.
+    known = {0.5: [81.48225, 560.18], 0.25: [95.48354, 474.10], 0.75: [62.39659, 644.01]}
+    np.testing.assert_allclose(found.params[0], known[quantile], rtol=1e-4)
+
+
+def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
+    rng = np.random.default_rng(0)
+    rows, groups = 50, 150
+    frame = pd.DataFrame({"g": np.repeat(np.arange(groups), rows)})
+    for name in "abcd":
+        frame[name] = rng.standard_normal(rows * groups)
+    frame["y"] = frame["a"] + rng.standard_t(3, rows * groups)
+    found = fit_frame(frame, ["g"], model="quantreg", formula="y ~ a + b + c + d")
+    stopped = np.flatnonzero(found.arrays["converged"] == 0)
+    assert (found.arrays["iterations"][stopped] == 1000).all()
+    assert (found.arrays["path"][stopped] == 0).any()
+    assert (found.arrays["status"][stopped] == status.NOT_CONVERGED).all()
+    assert (found.arrays["status"][found.arrays["converged"] == 1] == status.FITTED).all()
+    part = frame[frame["g"] == stopped[0]]
+    large = fit_frame(part.assign(a=1e4 * part["a"]), ["g"], model="quantreg", formula="y ~ a + b + c + d")
+    assert (large.arrays["path"][0], large.arrays["status"][0]) == (1, status.NOT_CONVERGED)
+
+
+def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
+    rng = np.random.default_rng(4)
+    x, starts = rng.standard_normal((3, 300)), np.array([0, 40, 100, 103, 250, 300])
+    y = rng.standard_t(3, 300)
+    together = fit_quantile(x, y, starts)
+    for g in range(5):
+        part = slice(starts[g], starts[g + 1])
+        alone = fit_quantile(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])
+        for name in vars(together):
+            both = (getattr(together, name)[g], getattr(alone, name)[0])
+            np.testing.assert_array_equal(*both, err_msg=name)

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.measure import interleaved, ratio, seconds_of, spread
 from benchmarks.options import Options
+from benchmarks.panel_models import iterated
 from benchmarks.write import figures
 
 if TYPE_CHECKING:
@@ -44,12 +45,15 @@ def run(options: Options) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``sizes``: for each shape the seconds of each way, and how often ours goes into each; ``tables``.
+        ``sizes``: for each shape the seconds of each way, and how often ours goes into each; ``models``: the
+        same of models that are iterated; ``tables``.
     """
     os.environ["POLARS_MAX_THREADS"] = "1"  # as of all others; read when polars is imported
     shapes = QUICK if options.quick else SIZES
     sizes = {f"{groups} × {rows}": _measured(groups, rows, options.runs) for groups, rows in shapes}
-    return {"sizes": sizes, "tables": [_table(name, found) for name, found in sizes.items()]}
+    models, table = iterated(options)
+    tables = [*(_table(name, found) for name, found in sizes.items()), table]
+    return {"sizes": sizes, "models": models, "tables": tables}
 
 
 def _measured(groups: int, rows: int, runs: int) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.irls import FAMILIES, LINKS, NUMBERS, fit_groups
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.statistics import LEVEL, Statistics
+from shortloop.panel.statistics import LEVEL, Covariance, Statistics
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["TOGETHER", "fit_glm", "warm_up"]
@@ -28,6 +29,8 @@ def fit_glm(
     family: str,
     link: str | None = None,
     *,
+    covariance: Covariance = "nonrobust",
+    clusters: IntArray | None = None,
     level: float = LEVEL,
 ) -> Statistics:
     """Fit a generalized linear model to each group of rows.
@@ -44,6 +47,10 @@ def fit_glm(
         First row of each group, and the end of the last.
     family, link : str
         One of `TOGETHER`. Default of the link: the family's own.
+    covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default "nonrobust"
+        Of the coefficients. HC0 to HC3 are the same here, as in statsmodels.
+    clusters : array of int64, shape (rows,), optional
+        For "cluster": numbers from 0 in each group, without gaps.
     level : float, default 0.95
         Of confidence intervals.
 
@@ -52,11 +59,13 @@ def fit_glm(
     Statistics
     """
     size, groups = columns.shape[0], len(starts) - 1
+    known = np.empty(0, np.int64) if clusters is None else clusters
+    kind = KINDS[covariance]
     beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
     numbers, reasons = np.full((groups, len(NUMBERS)), np.nan), np.zeros(groups, np.int64)
     which = FAMILIES.index(family), LINKS.index(link or TOGETHER[family][0])
     with np.errstate(all="ignore"):
-        fit_groups(columns, outcome, starts, *which, beta, cov, numbers, reasons)
+        fit_groups(columns, outcome, known, starts, *which, kind, beta, cov, numbers, reasons)
     out = reasons != VOUCHED
     beta[out], cov[out], numbers[out] = np.nan, np.nan, np.nan
     llf, deviance, scale, condition, iterations = (numbers[:, i] for i in range(len(NUMBERS)))

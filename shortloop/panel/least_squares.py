@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
 from shortloop.panel.kernels.columns import IMPLICIT, NO_CONSTANT
-from shortloop.panel.kernels.covariance import CLUSTER, HC0, HC1, HC2, HC3, NONROBUST
+from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.statistics import LEVEL, Statistics
+from shortloop.panel.statistics import LEVEL, Covariance, Statistics
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Covariance", "fit_least_squares", "warm_up"]
-
-Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
-KINDS: dict[Covariance, int] = {
-    "nonrobust": NONROBUST,
-    "HC0": HC0,
-    "HC1": HC1,
-    "HC2": HC2,
-    "HC3": HC3,
-    "cluster": CLUSTER,
-}
+__all__ = ["fit_least_squares", "warm_up"]
 
 
 def fit_least_squares(

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.newton import NUMBERS, fit_groups
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.statistics import LEVEL, Statistics
+from shortloop.panel.statistics import LEVEL, Covariance, Statistics
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["fit_logit", "warm_up"]
 
 
 def fit_logit(
-    columns: FloatArray, outcome: FloatArray, starts: IntArray, *, level: float = LEVEL
+    columns: FloatArray,
+    outcome: FloatArray,
+    starts: IntArray,
+    *,
+    covariance: Covariance = "nonrobust",
+    clusters: IntArray | None = None,
+    level: float = LEVEL,
 ) -> Statistics:
     """Fit a logistic regression to each group of rows.
 
@@ -28,6 +35,10 @@ def fit_logit(
         0 or 1.
     starts : array of int64, shape (groups + 1,)
         First row of each group, and the end of the last.
+    covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default "nonrobust"
+        Of the coefficients. HC0 to HC3 are the same here, as in statsmodels.
+    clusters : array of int64, shape (rows,), optional
+        For "cluster": numbers from 0 in each group, without gaps.
     level : float, default 0.95
         Of confidence intervals.
 
@@ -38,9 +49,11 @@ def fit_logit(
     from scipy import special
 
     size, groups = columns.shape[0], len(starts) - 1
+    known = np.empty(0, np.int64) if clusters is None else clusters
+    kind = KINDS[covariance]
     beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
     numbers, reasons = np.full((groups, len(NUMBERS)), np.nan), np.zeros(groups, np.int64)
-    fit_groups(columns, outcome, starts, beta, cov, numbers, reasons)
+    fit_groups(columns, outcome, known, starts, kind, beta, cov, numbers, reasons)
     out = reasons != VOUCHED
     beta[out], cov[out], numbers[out] = np.nan, np.nan, np.nan
     llf, condition, iterations, ones = (numbers[:, i] for i in range(len(NUMBERS)))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["COEFFICIENTS", "FITS", "LEVEL", "Statistics"]
+__all__ = ["COEFFICIENTS", "FITS", "LEVEL", "Covariance", "Statistics"]
 
+Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
 LEVEL = 0.95
 """Of confidence intervals."""
 

@@ -25,7 +25,7 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 from shortloop.panel.logit import fit_logit
-from shortloop.panel.models.glm import Glm
+from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.statistics import Statistics
 from shortloop.types import FloatArray
 
@@ -34,18 +34,23 @@ sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed
 KINDS = [("logit", ""), *((family, link) for family, links in TOGETHER.items() for link in links)]
 
 
-def mine(kind: tuple[str, str], x: FloatArray, y: FloatArray) -> Statistics:
+def mine(kind: tuple[str, str], x: FloatArray, y: FloatArray, **more: Any) -> Statistics:
     columns, starts = np.ascontiguousarray(x.T), np.array([0, len(y)])
-    return fit_logit(columns, y, starts) if kind[0] == "logit" else fit_glm(columns, y, starts, *kind)
+    if kind[0] == "logit":
+        return fit_logit(columns, y, starts, **more)
+    return fit_glm(columns, y, starts, *kind, **more)
 
 
-def by_statsmodels(kind: tuple[str, str], x: FloatArray, y: FloatArray) -> Any:
+def by_statsmodels(kind: tuple[str, str], x: FloatArray, y: FloatArray, **more: Any) -> Any:
+    settings: dict[str, Any] = {"formula": "y ~ x", "covariance": more.get("covariance", "nonrobust")}
+    if settings["covariance"] == "cluster":
+        settings["clusters"] = "of"
+    settings |= (
+        {"model": "logit"} if kind[0] == "logit" else {"model": "glm", "family": kind[0], "link": kind[1]}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if kind[0] == "logit":
-            return sm.Logit(y, x).fit(disp=0)
-        model = Glm.model_validate({"model": "glm", "family": kind[0], "link": kind[1], "formula": "y ~ x"})
-        return model.fit_one(y, x, {})
+        return ModelSettings.model_validate(settings).fit_one(y, x, more)
 
 
 def same(found: Statistics, theirs: Any, g: int = 0) -> None:
@@ -111,6 +116,36 @@ def test_it_is_what_statsmodels_says(problem: tuple[tuple[str, str], FloatArray,
         assert np.isnan(found.params).all()
         assert np.isnan(found.bse).all()
         assert np.isnan(found.llf).all()
+
+
+@given(problems(), st.sampled_from(["HC0", "HC1", "HC2", "HC3", "cluster"]), st.integers(2, 30))
+@settings(max_examples=300, deadline=None)
+def test_covariances_that_allow_for_errors_that_differ(
+    problem: tuple[tuple[str, str], FloatArray, FloatArray], covariance: str, clusters: int
+) -> None:
+    kind, x, y = problem
+    more: dict[str, Any] = {"covariance": covariance}
+    if covariance == "cluster":
+        codes = np.random.default_rng(len(y)).integers(0, clusters, len(y))
+        more["clusters"] = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    found = mine(kind, x, y, **more)
+    if found.reasons[0] == VOUCHED:
+        same(found, by_statsmodels(kind, x, y, **more))
+    else:
+        assert np.isnan(found.bse).all()
+
+
+@pytest.mark.parametrize("covariance", ["HC1", "cluster"])
+@pytest.mark.parametrize("kind", [KINDS[0], *((family, links[0]) for family, links in TOGETHER.items())])
+def test_errors_that_differ_are_vouched_for(kind: tuple[str, str], covariance: str) -> None:
+    rng = np.random.default_rng(3)
+    x = np.column_stack([np.ones(200), rng.standard_normal((200, 2))])
+    y = outcomes(kind, x, np.array([0.3, 1.0, -0.5]), rng)
+    more = {"covariance": covariance, "clusters": np.arange(200) % 20}
+    found = mine(kind, x, y, **more)
+    assert found.reasons[0] == VOUCHED or kind == ("gamma", "inverse_power")
+    if found.reasons[0] == VOUCHED:
+        same(found, by_statsmodels(kind, x, y, **more))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=" ".join)

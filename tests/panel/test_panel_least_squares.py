@@ -22,8 +22,8 @@ from shortloop.panel.kernels.reasons import (
     TOO_FEW_ROWS,
     VOUCHED,
 )
-from shortloop.panel.least_squares import Covariance, fit_least_squares
-from shortloop.panel.statistics import Statistics
+from shortloop.panel.least_squares import fit_least_squares
+from shortloop.panel.statistics import Covariance, Statistics
 from shortloop.types import FloatArray
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")

@@ -1,11 +1,13 @@
-"""Covariances of least-squares coefficients that do not take all errors for alike."""
+"""Covariances of coefficients that do not take all errors for alike."""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.triangles import cholesky, dot
+from shortloop.panel.kernels.columns import weighted_gram
+from shortloop.panel.kernels.reasons import FEW_CLUSTERS, NO_VARIANCE, VOUCHED
+from shortloop.panel.kernels.triangles import cholesky, dot, sandwich_of
 from shortloop.types import FloatArray, IntArray
 
 __all__ = [
@@ -14,17 +16,22 @@ __all__ = [
     "HC1",
     "HC2",
     "HC3",
+    "KINDS",
     "NONROBUST",
     "UNCLEAR_TEST",
     "middle_of_clusters",
     "middle_of_rows",
+    "robust_likelihood",
     "wald",
 ]
 
 NONROBUST, HC0, HC1, HC2, HC3, CLUSTER = range(6)
 """Kinds of covariances: MacKinnon and White 1985, section 2; clusters: Cameron and Miller 2015, section 2."""
+KINDS = {"nonrobust": NONROBUST, "HC0": HC0, "HC1": HC1, "HC2": HC2, "HC3": HC3, "cluster": CLUSTER}
+"""By their names."""
 UNCLEAR_TEST = -1.0
 FREE = 1e-8  # least share of a row that others do not decide, over the square of the condition
+LEAST = 1e-8  # times what it is where errors are alike: less than this, a variance may be rounding
 SMALL = (
     1e-9  # share of the largest variance; of less, the rank that statsmodels finds is a matter of rounding
 )
@@ -114,6 +121,82 @@ def middle_of_clusters(
                     total += sums[c, j] * sums[c, k]
                 middle[j, k] = factor * total
     return number
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def robust_likelihood(
+    kind: int,
+    x: FloatArray,
+    score: FloatArray,
+    clusters: IntArray,
+    inverse: FloatArray,
+    root: FloatArray,
+    scale: float,
+    sums: FloatArray,
+    room: FloatArray,
+    covariance: FloatArray,
+) -> int:
+    """The covariance of coefficients of greatest likelihood where rows differ, or hang together.
+
+    As statsmodels has it: HC0 to HC3 are one and the same here, without a correction.
+
+    Parameters
+    ----------
+    kind : int
+        `HC0` to `CLUSTER`.
+    x : array, shape (p, n)
+        Columns, or an orthonormal basis.
+    score : array, shape (n,)
+        Derivatives of the likelihood of each row. Is written to.
+    clusters : array of int, shape (n,)
+        As of `middle_of_clusters`.
+    inverse : array, shape (p, p)
+        Inverse of the triangle L, where ``L L'`` are the second derivatives.
+    root : array, shape (p, p)
+        The same; with a basis, times the inverse of the triangle that leads to the columns.
+    scale : float
+        Variance of the errors, over that of the family.
+    sums : array, shape (n, p)
+        Is written to.
+    room : array, shape (n,)
+        Is written to.
+    covariance : array, shape (p, p)
+        Becomes the covariance.
+
+    Returns
+    -------
+    int
+        Of `shortloop.panel.kernels.reasons`.
+    """
+    size = x.shape[0]
+    middle, work, both = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
+    if kind == CLUSTER:
+        if middle_of_clusters(x, score, clusters, sums, middle) < 2:
+            return FEW_CLUSTERS
+    else:
+        for i in range(score.shape[0]):
+            score[i] *= score[i]
+        weighted_gram(x, score, room, middle)
+    for i in range(size):
+        for j in range(size):
+            total = 0.0
+            for k in range(i + 1):
+                total += inverse[i, k] * (middle[k, j] if j <= k else middle[j, k])
+            work[i, j] = total
+    for i in range(size):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(j + 1):
+                total += work[i, k] * inverse[j, k]
+            both[i, j] = total
+    sandwich_of(root, both, work, covariance)
+    for j in range(size):
+        alike = 0.0
+        for k in range(j, size):
+            alike += root[k, j] * root[k, j]
+        if not covariance[j, j] > LEAST * scale * alike:
+            return NO_VARIANCE
+    return VOUCHED
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

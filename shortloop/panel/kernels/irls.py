@@ -12,9 +12,11 @@ import numba
 import numpy as np
 
 from shortloop.panel.kernels.columns import basis_of, weighted_gram
+from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood
 from shortloop.panel.kernels.reasons import (
     EDGE,
     ILL_CONDITIONED,
+    NO_VARIANCE,
     NOT_BINARY,
     NOT_CONVERGED,
     NOT_FINITE,
@@ -58,9 +60,11 @@ NUMBERS = ("llf", "deviance", "scale", "condition_number", "iterations")
 def fit_groups(
     columns: FloatArray,
     outcome: FloatArray,
+    clusters: IntArray,
     starts: IntArray,
     family: int,
     link: int,
+    kind: int,
     beta: FloatArray,
     covariance: FloatArray,
     numbers: FloatArray,
@@ -73,10 +77,14 @@ def fit_groups(
     columns : array, shape (p, rows)
         Regressors.
     outcome : array, shape (rows,)
+    clusters : array of int, shape (rows,) or (0,)
+        As of `shortloop.panel.kernels.covariance.middle_of_clusters`.
     starts : array of int, shape (groups + 1,)
         First row of each group, and the end of the last.
     family, link : int
         Places in `FAMILIES` and `LINKS`.
+    kind : int
+        Of the covariance, as of `shortloop.panel.kernels.covariance`.
     beta : array, shape (groups, p)
         Become the coefficients.
     covariance : array, shape (groups, p, p)
@@ -89,6 +97,7 @@ def fit_groups(
     size = columns.shape[0]
     longest = longest_of(starts)
     store, room = np.empty(size * longest), np.empty((5, longest))
+    sums = np.empty((longest, size)) if kind == CLUSTER else np.empty((0, size))
     gram, lower, inverse = np.empty((size, size)), np.zeros((size, size)), np.zeros((size, size))
     first, second, weighted = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
     right, gamma = np.empty(size), np.empty(size)
@@ -165,11 +174,28 @@ def fit_groups(
             continue
         inverse_of(lower, inverse)
         coefficients_of(inverse, gamma, beta[g])
+        numbers[g, 0] = _log_likelihood(family, link, y, mu, scale)
+        if kind == NONROBUST:
+            inverse_of(weighted, first)
+            product_of(first, inverse, second)
+            outer_of(second, covariance[g])
+            covariance[g] *= scale
+            continue
+        _slopes(link, eta, mu, slope)
+        _observed(family, link, eta, y, mu, slope, weight, work)
+        weighted_gram(q, weight, eta, gram)
+        if not cholesky(gram, weighted):
+            reasons[g] = NO_VARIANCE
+            continue
+        product_of(lower, weighted, first)
+        largest, smallest = singular_values(first, gram)
+        if not largest**2 < CONDITION * smallest**2:  # statsmodels inverts the second derivatives
+            reasons[g] = ILL_CONDITIONED
+            continue
         inverse_of(weighted, first)
         product_of(first, inverse, second)
-        outer_of(second, covariance[g])
-        covariance[g] *= scale
-        numbers[g, 0] = _log_likelihood(family, link, y, mu, scale)
+        some = clusters[begin:end] if kind == CLUSTER else clusters
+        reasons[g] = robust_likelihood(kind, q, work, some, first, second, scale, sums, eta, covariance[g])
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -273,6 +299,46 @@ def _variance(family: int, mu: float) -> float:
 def _weights(family: int, mu: FloatArray, slope: FloatArray, weight: FloatArray) -> None:
     for i in range(mu.shape[0]):
         weight[i] = 1.0 / (slope[i] * slope[i] * _variance(family, mu[i]))
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _observed(
+    family: int,
+    link: int,
+    eta: FloatArray,
+    y: FloatArray,
+    mu: FloatArray,
+    slope: FloatArray,
+    weight: FloatArray,
+    score: FloatArray,
+) -> None:
+    """Derivatives of the likelihood of each row, and the second with their sign turned, times the scale."""
+    for i in range(mu.shape[0]):
+        m = mu[i]
+        if link == LOGIT:
+            bend = (2.0 * m - 1.0) / (m * (1.0 - m)) ** 2
+        elif link == PROBIT:
+            bend = eta[i] * slope[i] * slope[i]
+        elif link == CLOGLOG:
+            bend = -(1.0 + math.log(1.0 - m)) * slope[i] * slope[i]
+        elif link == LOG:
+            bend = -1.0 / (m * m)
+        elif link == IDENTITY:
+            bend = 0.0
+        elif link == INVERSE:
+            bend = 2.0 / (m * m * m)
+        else:
+            bend = -0.25 / (m * math.sqrt(m))
+        of_mean = 0.0  # derivative of the variance
+        if family == BINOMIAL:
+            of_mean = 1.0 - 2.0 * m
+        elif family == POISSON:
+            of_mean = 1.0
+        elif family == GAMMA:
+            of_mean = 2.0 * m
+        variance = _variance(family, m)
+        score[i] = (y[i] - m) / (slope[i] * variance)
+        weight[i] = (1.0 + score[i] * (variance * bend + of_mean * slope[i])) / (slope[i] ** 2 * variance)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

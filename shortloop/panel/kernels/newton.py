@@ -7,6 +7,7 @@ import math
 import numba
 import numpy as np
 
+from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood
 from shortloop.panel.kernels.reasons import (
     EDGE,
     ILL_CONDITIONED,
@@ -38,7 +39,9 @@ NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
 def fit_groups(
     columns: FloatArray,
     outcome: FloatArray,
+    clusters: IntArray,
     starts: IntArray,
+    kind: int,
     beta: FloatArray,
     covariance: FloatArray,
     numbers: FloatArray,
@@ -52,8 +55,12 @@ def fit_groups(
         Regressors.
     outcome : array, shape (rows,)
         Zeros and ones.
+    clusters : array of int, shape (rows,) or (0,)
+        As of `shortloop.panel.kernels.covariance.middle_of_clusters`.
     starts : array of int, shape (groups + 1,)
         First row of each group, and the end of the last.
+    kind : int
+        Of the covariance, as of `shortloop.panel.kernels.covariance`.
     beta : array, shape (groups, p)
         Become the coefficients.
     covariance : array, shape (groups, p, p)
@@ -66,6 +73,7 @@ def fit_groups(
     size = columns.shape[0]
     longest = longest_of(starts)
     room = np.empty((3, longest))
+    sums = np.empty((longest, size)) if kind == CLUSTER else np.empty((0, size))
     second, lower, inverse = np.empty((size, size)), np.zeros((size, size)), np.zeros((size, size))
     slope, step = np.empty(size), np.empty(size)
     for g in range(starts.shape[0] - 1):
@@ -123,9 +131,20 @@ def fit_groups(
             reasons[g] = ILL_CONDITIONED
             continue
         inverse_of(lower, inverse)
-        outer_of(inverse, covariance[g])
-        covariance[g] /= rows
         numbers[g, 0] = _log_likelihood(y, eta)
+        if kind == NONROBUST:
+            outer_of(inverse, covariance[g])
+            covariance[g] /= rows
+            continue
+        for j in range(size):
+            for k in range(j + 1):
+                inverse[j, k] /= math.sqrt(rows)  # so that it is of the sum, and not of the mean
+        for i in range(rows):
+            chance[i] = y[i] - chance[i]
+        some = clusters[begin:end] if kind == CLUSTER else clusters
+        reasons[g] = robust_likelihood(
+            kind, x, chance, some, inverse, inverse, 1.0, sums, weight, covariance[g]
+        )
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

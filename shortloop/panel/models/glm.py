@@ -40,12 +40,18 @@ class Glm(WithCovariance):
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
         from shortloop.panel.glm import TOGETHER, fit_glm
 
-        if (
-            self.covariance != "nonrobust"
-            or (self.link or TOGETHER[self.family][0]) not in TOGETHER[self.family]
-        ):
+        if (self.link or TOGETHER[self.family][0]) not in TOGETHER[self.family]:
             return None
-        return fit_glm(design.columns, design.outcome, starts, self.family, self.link, level=level)
+        return fit_glm(
+            design.columns,
+            design.outcome,
+            starts,
+            self.family,
+            self.link,
+            covariance=self.covariance,
+            clusters=design.clusters(starts),
+            level=level,
+        )
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.genmod import families

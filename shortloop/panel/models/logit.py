@@ -31,12 +31,17 @@ class Logit(WithCovariance):
     def warm_up(self) -> None:
         warm_up()
 
-    def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
+    def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
         from shortloop.panel.logit import fit_logit
 
-        if self.covariance != "nonrobust":
-            return None
-        return fit_logit(design.columns, design.outcome, starts, level=level)
+        return fit_logit(
+            design.columns,
+            design.outcome,
+            starts,
+            covariance=self.covariance,
+            clusters=design.clusters(starts),
+            level=level,
+        )
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.discrete.discrete_model import Logit as OfStatsmodels

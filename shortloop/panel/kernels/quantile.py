@@ -47,7 +47,7 @@ NUMBERS = ("prsquared", "condition_number", "iterations", "converged", "sparsity
 """What is said of each fit beside its coefficients."""
 CONDITION = 1e6
 """Of the products of the regressors: statsmodels inverts them, and so has ten digits of that."""
-AGREED = 1e-10  # share of a standard error that rounding may be, with some room
+AGREED = 5e-10  # share of a standard error that rounding may be, with some room
 ENDED = 1e-6  # the same where iterations do not converge, but end
 CIRCLE = 1e-7  # coefficients that come back as near as this may be a circle
 EXACT = 1e-6  # share of the outcome's size that residuals must have, not to be rounding

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -49,8 +51,10 @@ def same(mine: Statistics, theirs: Any, g: int = 0) -> None:
     """See that a fit is that of statsmodels."""
     scale = np.maximum(np.abs(theirs.params), theirs.bse)
     assert np.all(np.abs(mine.params[g] - theirs.params) <= 1e-9 * scale)
-    # statsmodels has leverages from an inverse, which loses digits with the square of the condition.
-    lost = 4e-16 * mine.condition_number[g] ** 2 if theirs.cov_type in ("HC2", "HC3") else 0.0
+    # statsmodels has leverages, and what is around sums over clusters, from an inverse, which loses digits
+    # with the square of the condition.
+    inverted = theirs.cov_type in ("HC2", "HC3", "cluster")
+    lost = 4e-15 * mine.condition_number[g] ** 2 if inverted else 0.0
     np.testing.assert_allclose(mine.bse[g], theirs.bse, rtol=1e-9 + lost)
     np.testing.assert_allclose(
         mine.tvalues[g] * theirs.bse, theirs.tvalues * theirs.bse, atol=2e-9 * scale.max()
@@ -119,6 +123,30 @@ def test_it_is_what_statsmodels_says(problem: tuple[FloatArray, FloatArray, dict
         assert np.isnan(mine.params).all()
         assert np.isnan(mine.bse).all()
         assert np.isnan(mine.rsquared).all()
+
+
+def test_sums_over_clusters_are_right_where_statsmodels_loses_digits() -> None:
+    rng = np.random.default_rng(8)
+    x, y = 100.0 + 0.05 * rng.standard_normal((9, 2)), 120.0 + 6.0 * rng.standard_normal(9)
+    clusters = np.array([2, 1, 3, 0, 2, 2, 3, 2, 1])
+    mine = one(x, y, covariance="cluster", clusters=clusters)
+    assert mine.reasons[0] == VOUCHED
+
+    rows = [[Fraction(value) for value in row] for row in x]  # exact, but for the last root
+    outcome = [Fraction(value) for value in y]
+    a, b, c = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
+    bread = [[c / (a * c - b * b), -b / (a * c - b * b)], [-b / (a * c - b * b), a / (a * c - b * b)]]
+    right = [sum(row[i] * each for row, each in zip(rows, outcome)) for i in range(2)]
+    beta = [sum(bread[i][j] * right[j] for j in range(2)) for i in range(2)]
+    errors = [each - sum(row[i] * beta[i] for i in range(2)) for row, each in zip(rows, outcome)]
+    sums = [
+        [sum(rows[n][i] * errors[n] for n in range(9) if clusters[n] == g) for i in range(2)]
+        for g in range(4)
+    ]
+    for i in range(2):
+        variance = sum(sum(bread[i][j] * each[j] for j in range(2)) ** 2 for each in sums)
+        exact = math.sqrt(variance * Fraction(4, 3) * Fraction(8, 7))
+        assert mine.bse[0, i] == pytest.approx(exact, rel=1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)

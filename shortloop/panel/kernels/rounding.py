@@ -96,7 +96,19 @@ def carry(
 def evaluate(
     q: FloatArray, y: FloatArray, weight: FloatArray, pull: FloatArray, evaluated: FloatArray
 ) -> None:
-    """What rounding of residuals does: to small residuals of large outcomes, the others do not matter."""
+    """What rounding of residuals does: to small residuals of large outcomes, the others do not matter.
+
+    Parameters
+    ----------
+    q : array, shape (p, rows)
+        Orthonormal basis of the columns.
+    y, weight : array, shape (rows,)
+        Outcomes, and the weights of this iteration.
+    pull : array, shape (rows,)
+        How much the right side moves with each residual.
+    evaluated : array, shape (p, p)
+        Its lower triangle becomes the covariance of what that does to the right side.
+    """
     evaluated[:] = 0.0
     for i in range(y.shape[0]):
         if weight[i] * abs(y[i]) > BESIDE and pull[i] != 0.0:
@@ -111,6 +123,23 @@ def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, nearest: floa
     """Whether rounding is small beside each residual, the nearest to zero of which is known, or 0.
 
     At the median, it may be small beside the least that residuals are taken for: their sign does not count.
+
+    Parameters
+    ----------
+    q : array, shape (p, rows)
+        Orthonormal basis of the columns.
+    left : array, shape (rows,)
+        Residuals.
+    errors : array, shape (p, p)
+        Covariance of rounding, in the basis.
+    nearest : float
+        Size of the smallest residual, or 0.
+    quantile : float
+        Which quantile is fitted.
+
+    Returns
+    -------
+    bool
     """
     total = 0.0
     for j in range(q.shape[0]):
@@ -135,7 +164,21 @@ def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, nearest: floa
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def variance_of(inverse: FloatArray, errors: FloatArray, j: int) -> float:
-    """Of rounding in one coefficient of the columns."""
+    """Of rounding in one coefficient of the columns.
+
+    Parameters
+    ----------
+    inverse : array, shape (p, p)
+        Of the triangle that leads from the basis to the columns.
+    errors : array, shape (p, p)
+        Covariance of rounding, in the basis.
+    j : int
+        Which coefficient.
+
+    Returns
+    -------
+    float
+    """
     total = 0.0
     for a in range(j, inverse.shape[0]):
         for b in range(j, inverse.shape[0]):

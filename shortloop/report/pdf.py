@@ -1,0 +1,299 @@
+"""Pages of a PDF, drawn one by one in any process and put together at the end.
+
+A page of small plots takes matplotlib a quarter of a second, nearly all of it for axes and texts. Here a page
+is a list of strokes and texts, which is written at once and compressed where it is drawn (PDF Reference 1.7,
+sections 4 and 5). Nothing in a file tells when or by how many processes it was made.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shortloop.report.pdf_font import COMPRESSION, font, width_of
+from shortloop.text import one_line
+
+__all__ = ["Canvas", "Sheet", "document"]
+
+Align = Literal["left", "center", "right"]
+TENTHS = 10
+"""Dots lie at tenths of a point, 0.04 mm, which no printer tells apart."""
+DOT = "%d %d m %d %d l S\n"  # hardly a line, with round ends: what has no length is not drawn by all
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A page that is drawn.
+
+    Parameters
+    ----------
+    title : str
+        Its bookmark.
+    size : tuple of float
+        Width and height in points, 1/72 inch.
+    characters : str
+        Those that are written on it.
+    content : bytes
+        What is drawn, compressed.
+    """
+
+    title: str
+    size: tuple[float, float]
+    characters: str
+    content: bytes
+
+    def to_bytes(self) -> bytes:
+        """As the content of a file.
+
+        Returns
+        -------
+        bytes
+        """
+        head = json.dumps([self.title, self.size, self.characters]).encode()
+        return head + b"\n" + self.content
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Sheet:
+        """Read it again.
+
+        Parameters
+        ----------
+        data : bytes
+            As of `to_bytes`.
+
+        Returns
+        -------
+        Sheet
+        """
+        head, _, content = data.partition(b"\n")
+        title, (width, height), characters = json.loads(head)
+        return cls(title, (width, height), characters, content)
+
+
+class Canvas:
+    """A page to draw on, in points from its lower left corner.
+
+    Parameters
+    ----------
+    width, height : float
+        Of the page.
+    """
+
+    def __init__(self, width: float, height: float) -> None:
+        self._size = width, height
+        self._parts: list[str] = []
+        self._characters: set[str] = set()
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: float = 9.0,
+        *,
+        align: Align = "left",
+        color: str = "#000000",
+        upward: bool = False,
+    ) -> None:
+        """Write a line.
+
+        Parameters
+        ----------
+        x, y : float
+            Where its baseline begins, has its middle or ends.
+        text : str
+            Characters that the font does not have are boxes.
+        size : float, default 9.0
+            Of the font, in points.
+        align : {"left", "center", "right"}
+            What of it is there.
+        color : str, default black
+            As ``"#0072B2"``.
+        upward : bool, default False
+            Whether it runs upwards.
+        """
+        glyphs = font().cmap
+        text = one_line(text)
+        self._characters.update(text)
+        codes = "".join(f"{glyphs.get(ord(each), (0, 0))[0]:04X}" for each in text)
+        before = {"left": 0.0, "center": 0.5, "right": 1.0}[align]
+        before = before * width_of(text, size) if before else 0.0
+        turn, x, y = ("0 1 -1 0", x, y - before) if upward else ("1 0 0 1", x - before, y)
+        self._parts.append(f"BT /F {size:g} Tf {_rgb(color)} rg {turn} {x:.2f} {y:.2f} Tm <{codes}> Tj ET\n")
+
+    def lines(
+        self, points: ArrayLike, color: str, width: float = 0.8, dashes: tuple[float, ...] = ()
+    ) -> None:
+        """Draw lines from point to point.
+
+        Parameters
+        ----------
+        points : array-like, shape (lines, points, 2)
+            Where to.
+        color : str
+        width : float, default 0.8
+        dashes : tuple of float, default ()
+            Lengths of dashes and of gaps. Empty: the line is solid.
+        """
+        values = np.asarray(points, np.float64)
+        if not values.size:
+            return
+        some = "%.2f %.2f m" + " %.2f %.2f l" * (values.shape[1] - 1) + "\n"
+        drawn = (some * len(values)) % tuple(values.ravel().tolist())
+        how = " ".join(f"{each:g}" for each in dashes)
+        self._parts.append(f"q {_rgb(color)} RG {width:g} w [{how}] 0 d\n{drawn}S Q\n")
+
+    def dots(self, x: ArrayLike, y: ArrayLike, color: str, width: float = 2.6, opacity: int = 6) -> None:
+        """Draw round dots.
+
+        Parameters
+        ----------
+        x, y : array-like, shape (dots,)
+            Where they are.
+        color : str
+        width : float, default 2.6
+            Of one of them.
+        opacity : int, default 6
+            From 1, hardly seen, to 10.
+        """
+        across, up = (np.rint(TENTHS * np.asarray(each)).astype(np.int64) for each in (x, y))
+        if not len(across):
+            return
+        drawn = (DOT * len(across)) % tuple(np.stack([across, up, across + 1, up], 1).ravel().tolist())
+        self._parts.append(
+            f"q /A{opacity} gs {_rgb(color)} RG 1 J {TENTHS * width:g} w "
+            f"{1 / TENTHS:g} 0 0 {1 / TENTHS:g} 0 0 cm\n"
+            f"{drawn}Q\n"
+        )
+
+    def fill(self, points: ArrayLike, color: str, opacity: int = 2) -> None:
+        """Fill an area.
+
+        Parameters
+        ----------
+        points : array-like, shape (points, 2)
+            Its corners.
+        color : str
+        opacity : int, default 2
+            As of `dots`.
+        """
+        values = np.asarray(points, np.float64)
+        drawn = ("%.2f %.2f m" + " %.2f %.2f l" * (len(values) - 1)) % tuple(values.ravel().tolist())
+        self._parts.append(f"q /A{opacity} gs {_rgb(color)} rg {drawn} f Q\n")
+
+    @contextmanager
+    def clipped(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
+        """Draw what is within this in a rectangle only.
+
+        Parameters
+        ----------
+        x, y : float
+            Its lower left corner.
+        width, height : float
+        """
+        self._parts.append(f"q {x:.2f} {y:.2f} {width:.2f} {height:.2f} re W n\n")
+        yield
+        self._parts.append("Q\n")
+
+    def sheet(self, title: str) -> Sheet:
+        """The page, as it is drawn by now.
+
+        Parameters
+        ----------
+        title : str
+            Its bookmark.
+
+        Returns
+        -------
+        Sheet
+        """
+        content = zlib.compress("".join(self._parts).encode("ascii"), COMPRESSION)
+        return Sheet(one_line(title), self._size, "".join(sorted(self._characters)), content)
+
+
+def document(sheets: Sequence[Sheet], title: str) -> bytes:
+    """Put pages together.
+
+    Parameters
+    ----------
+    sheets : sequence of Sheet
+        In their order, at least one.
+    title : str
+        Of the document.
+
+    Returns
+    -------
+    bytes
+        A PDF file with a bookmark for each page. The same pages give the same bytes.
+    """
+    objects: list[bytes] = []
+
+    def add(body: str | bytes, stream: bytes | None = None) -> int:
+        data = body.encode("ascii") if isinstance(body, str) else body
+        if stream is not None:
+            data = b"<< %s /Length %d >>\nstream\n%s\nendstream" % (data, len(stream), stream)
+        objects.append(data)
+        return len(objects)
+
+    count = len(sheets)
+    first, marks = 4, 4 + 2 * count  # after catalog, tree and outline; each page is followed by its content
+    fonts = marks + count
+    for head in (
+        "<< /Type /Catalog /Pages 2 0 R /Outlines 3 0 R /PageMode /UseOutlines >>",
+        f"<< /Type /Pages /Count {count} /Kids [{' '.join(f'{first + 2 * i} 0 R' for i in range(count))}] "
+        f"/Resources << /Font << /F {fonts} 0 R >> /ExtGState << {_opacities()} >> >> >>",
+        f"<< /Type /Outlines /Count {count} /First {marks} 0 R /Last {marks + count - 1} 0 R >>",
+    ):
+        add(head)
+    for i, sheet in enumerate(sheets):
+        width, height = sheet.size
+        box = f"/MediaBox [0 0 {width:g} {height:g}]"
+        add(f"<< /Type /Page /Parent 2 0 R {box} /Contents {first + 2 * i + 1} 0 R >>")
+        add("/Filter /FlateDecode", sheet.content)
+    for i, sheet in enumerate(sheets):
+        beside = (f" /Prev {marks + i - 1} 0 R" if i else "") + (
+            f" /Next {marks + i + 1} 0 R" if i < count - 1 else ""
+        )
+        add(f"<< /Title {_string(sheet.title)} /Parent 3 0 R /Dest [{first + 2 * i} 0 R /Fit]{beside} >>")
+    for body, stream in font().objects("".join(sheet.characters for sheet in sheets), fonts):
+        add(body, stream)
+    info = add(f"<< /Title {_string(one_line(title))} >>")
+    return _file(objects, info)
+
+
+def _file(objects: Sequence[bytes], info: int) -> bytes:
+    """Objects, and a table of where each begins."""
+    found = io.BytesIO()
+    found.write(b"%PDF-1.5\n%\xe2\xe3\xcf\xd3\n")
+    places = []
+    for number, body in enumerate(objects, 1):
+        places.append(found.tell())
+        found.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
+    table = found.tell()
+    found.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
+    found.writelines(b"%010d 00000 n \n" % place for place in places)
+    found.write(b"trailer\n<< /Size %d /Root 1 0 R /Info %d 0 R >>\n" % (len(objects) + 1, info))
+    found.write(b"startxref\n%d\n%%%%EOF\n" % table)
+    return found.getvalue()
+
+
+@lru_cache(maxsize=64)
+def _rgb(color: str) -> str:
+    return " ".join(f"{int(color[i : i + 2], 16) / 255:.3g}" for i in (1, 3, 5))
+
+
+def _opacities() -> str:
+    return " ".join(f"/A{tenth} << /CA {tenth / 10:g} /ca {tenth / 10:g} >>" for tenth in range(1, 11))
+
+
+def _string(text: str) -> str:
+    return f"<{(chr(0xFEFF) + text).encode('utf-16-be').hex()}>"

@@ -34,12 +34,15 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
         )
         for number in range(panel.groups.blocks)
     }
-    results = [
-        fit(run, name, model, outcome, blocks)
-        for name, model in panel.models.items()
-        for outcome in model.outcomes or (None,)
-    ]
-    return run.build("panel_report", panel=panel.model_dump(mode="json"), results=results)
+    results, pages = [], []
+    for name, model in panel.models.items():
+        for outcome in model.outcomes or (None,):
+            alone = model.model_copy(update={"outcomes": ()})  # others are none of its business
+            found = fit(run, name, alone, outcome, blocks)
+            results.append(found)
+            pages += diagnose(run, name, alone, outcome, blocks, found)
+    settings = panel.model_dump(mode="json")
+    return run.build("panel_report", panel=settings, results=results, diagnostics=pages)
 
 
 def fit(
@@ -47,13 +50,12 @@ def fit(
 ) -> Built:
     """One specification and outcome in all groups."""
     asked: dict[str, Any] = {"specification": name, "outcome": outcome}
-    alone = model.model_copy(update={"outcomes": ()})  # a further outcome is none of this one's business
     fits = [
         run.build(
             "panel_fit",
             partition=block,
             **asked,
-            model=alone,
+            model=model,
             level=run.panel.inference.level,
             block=job,
             modules=model.modules(),
@@ -64,3 +66,36 @@ def fit(
     if run.panel.datasets:
         run.build("panel_dataset", partition="-".join(filter(None, (name, outcome))), results=results)
     return results
+
+
+def diagnose(
+    run: PanelRun,
+    name: str,
+    model: ModelSettings,
+    outcome: str | None,
+    blocks: dict[str, Built],
+    results: Built,
+) -> list[Built]:
+    """Pages of the groups to look at; none if no group is."""
+    asked = run.panel.diagnostics
+    if not asked.groups and not asked.worst:
+        return []
+    given: dict[str, Any] = {
+        "specification": name,
+        "outcome": outcome,
+        "model": model,
+        "seed": run.panel.seed,
+        "results": results,
+        "blocks": list(blocks.values()),
+        "modules": model.modules(),
+    }
+    residuals = run.build("panel_residuals", **given) if asked.worst else None
+    pages = run.build(
+        "panel_diagnostics",
+        **given,
+        groups=asked.keys(),
+        worst=asked.worst,
+        worst_by=asked.worst_by,
+        residuals=residuals,
+    )
+    return [pages]

@@ -53,7 +53,7 @@ PANEL = (
     },
     {"panel.models"},
     {"panel.general"},
-    {"panel.fit"},
+    {"panel.fit", "panel.diagnostics"},
     {"panel.results", "panel.settings"},
     {"panel.frame"},
     {"panel.report", "panel.pipeline"},

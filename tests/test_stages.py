@@ -121,6 +121,8 @@ CASES = [
     ("panel", "panel_block", ""),
     ("panel", "panel_fit", ""),
     ("panel", "panel_results", ""),
+    ("panel", "panel_residuals", ""),
+    ("panel", "panel_diagnostics", ""),
     ("panel", "panel_report", ""),
     ("frames", "frames_table", ""),
     ("frames", "frames_truth", ""),

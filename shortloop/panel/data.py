@@ -15,7 +15,7 @@ from shortloop.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Panel", "block_of", "from_frame"]
+__all__ = ["Column", "Panel", "block_of", "from_frame", "text_of"]
 
 LEVELS = 10_000
 """Most different texts of a column that is a regressor; one with more is a name of something."""
@@ -116,6 +116,22 @@ def block_of(key: Sequence[str], blocks: int) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") % blocks
 
 
+def text_of(value: object) -> str:
+    """What a value is called that makes a group: whole numbers without a fraction, as readers disagree.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    str
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
 def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel:
     """Put the rows of each group together.
 
@@ -157,7 +173,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     if not number:
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
     first = frame.iloc[firsts][list(by)]
-    keys = [tuple(map(_text, row)) for row in first.itertuples(index=False, name=None)]
+    keys = [tuple(map(text_of, row)) for row in first.itertuples(index=False, name=None)]
     if len(set(keys)) < number:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise InputError(
@@ -224,13 +240,6 @@ def _dense_codes(series: pd.Series) -> tuple[IntArray, int] | None:
     values = values.astype(np.int64) - least
     code = np.cumsum(np.bincount(values, minlength=most - least + 1) > 0) - 1
     return code[values], int(code[-1]) + 1
-
-
-def _text(value: object) -> str:
-    """What a group is called: numbers that are whole without a fraction, as readers of files disagree."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def _column(series: pd.Series) -> tuple[Column | None, str]:

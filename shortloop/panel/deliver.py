@@ -6,9 +6,11 @@ import json
 
 from shortloop.jobs.pipeline import Built
 from shortloop.panel.pipeline import PanelRun
+from shortloop.panel.report.files import DIAGNOSTICS, PAGES
 from shortloop.report.deliver import (
     copy_files,
     copy_report,
+    drop_others,
     print_place,
     results_folder,
     run_summary,
@@ -42,6 +44,11 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
         (folder / place).mkdir(parents=True, exist_ok=True)
         copy_files(job.path, TABLES, folder / place)
         files += [f"{place}/{each}" for each in TABLES]
+    drawn = [found["diagnostics"] for found in findings if found["diagnostics"]]
+    for job, place in zip([job for job in run.jobs if job.stage == "panel_diagnostics"], drawn, strict=True):
+        copy_files(job.path, [PAGES], folder, [place])
+    drop_others(folder, DIAGNOSTICS, drawn)
+    files += drawn
     write_summary(
         folder, {"panel": name, **run_summary(run.jobs, report, seconds, files), "findings": findings}
     )

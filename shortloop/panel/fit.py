@@ -89,6 +89,26 @@ class Fitter:
         """Of the coefficients."""
         return self._design.names
 
+    def design_of(self, group: int, batched: bool) -> Design:
+        """Outcome and regressors of a group, of the rows that are fitted.
+
+        Parameters
+        ----------
+        group : int
+            Its number.
+        batched : bool
+            Whether compiled code fitted it, beside others.
+
+        Returns
+        -------
+        Design
+        """
+        if batched or self._depends == "row":
+            begin, end = (int(each) for each in self._whole[group : group + 2])
+            return self._design.taken(slice(begin, end))
+        begin, end = (int(each) for each in self._starts[group : group + 2])
+        return self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
+
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
         """Fit some groups.
 
@@ -127,10 +147,7 @@ class Fitter:
                 _write(fits, g, {"nobs": np.nan}, self.names)
                 fits.status[g], fits.path[g] = status.MISSING_VALUES, 0
                 continue
-            part = design.taken(slice(int(starts[g]), int(starts[g + 1])))
-            if self._depends != "row":
-                begin, end = (int(each) for each in self._starts[first + g : first + g + 2])
-                part = self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
+            part = self.design_of(first + g, batched=False)
             values, fits.status[g], said = fit_group(self._model, part, self._level)
             others = [name for name in self.names if name not in part.names]
             if others:

@@ -6,11 +6,16 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from shortloop.panel.data import text_of
+from shortloop.panel.diagnostics.criteria import Criterion
 from shortloop.panel.formats.registry import AnyInput
 from shortloop.panel.models.registry import AnyModel
 from shortloop.settings.base import Name, Settings
 
-__all__ = ["GroupSettings", "InferenceSettings", "Panel"]
+__all__ = ["DiagnosticsSettings", "GroupSettings", "InferenceSettings", "Panel"]
+
+
+Value = str | int | float
 
 
 class GroupSettings(Settings):
@@ -37,6 +42,36 @@ class InferenceSettings(Settings):
     )
 
 
+class DiagnosticsSettings(Settings):
+    """Groups to look at: a page of plots for each, of each model and outcome."""
+
+    groups: tuple[Value | tuple[Value, ...], ...] = Field(
+        (),
+        description="by the value that makes each, e.g. ['F07'], or by their values, if several columns make "
+        "groups, e.g. [['F07', 2019]]; default: none",
+    )
+    worst: int = Field(8, ge=0, le=2000, description="how many of the worst groups, besides; default 8")
+    worst_by: Criterion = Field(
+        "outliers",
+        description="which groups are worst, of those that were fitted: outliers, the largest share of rows "
+        "whose standardised residual is beyond 3; normality, the largest Jarque-Bera statistic; leverage, "
+        "the largest leverage, over the mean of the group; influence, the largest Cook's distance; fit, the "
+        "smallest correlation of observed and fitted values; default 'outliers'",
+    )
+
+    def keys(self) -> list[list[str]]:
+        """The groups that are named, each by the texts of the values that make it.
+
+        Returns
+        -------
+        list of list of str
+        """
+        return [
+            [text_of(value) for value in (group if isinstance(group, tuple) else (group,))]
+            for group in self.groups
+        ]
+
+
 class Panel(Settings):
     """One panel: everything that decides what is computed."""
 
@@ -48,6 +83,9 @@ class Panel(Settings):
         min_length=1, description="specifications, each by a name; no default"
     )
     inference: InferenceSettings = Field(InferenceSettings(), description="tests and intervals")
+    diagnostics: DiagnosticsSettings = Field(
+        DiagnosticsSettings(), description="groups to look at: pages of plots"
+    )
     datasets: bool = Field(
         False, description="whether tables of results are also kept as datasets of exax; default false"
     )

@@ -18,6 +18,7 @@ __all__ = [
     "SUMMARY_VARIABLE",
     "copy_files",
     "copy_report",
+    "drop_others",
     "print_place",
     "results_folder",
     "run_summary",
@@ -62,13 +63,28 @@ def copy_report(report: Path, folder: Path) -> list[str]:
     """
     names = [REPORT, *(f"{FIGURES}/{file.name}" for file in sorted((report / FIGURES).iterdir()))]
     copy_files(report, names, folder)
-    for stale in (folder / FIGURES).iterdir():
-        if f"{FIGURES}/{stale.name}" not in names:
-            stale.unlink()
+    drop_others(folder, FIGURES, names)
     return names
 
 
-def copy_files(source: Path, names: Sequence[str], folder: Path) -> None:
+def drop_others(folder: Path, part: str, names: Sequence[str]) -> None:
+    """Drop files of an earlier report that this one does not have any more.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the results.
+    part : str
+        Folder in it that has files of reports only; it need not exist.
+    names : sequence of str
+        Files to keep, from the folder of the results.
+    """
+    for stale in (folder / part).iterdir() if (folder / part).is_dir() else ():
+        if f"{part}/{stale.name}" not in names:
+            stale.unlink()
+
+
+def copy_files(source: Path, names: Sequence[str], folder: Path, targets: Sequence[str] = ()) -> None:
     """Copy files of a job.
 
     Parameters
@@ -79,9 +95,11 @@ def copy_files(source: Path, names: Sequence[str], folder: Path) -> None:
         The files, by path below it.
     folder : Path
         Where to; what is there already is not copied again.
+    targets : sequence of str, optional
+        What to call each of them there. Default: the same.
     """
-    for name in names:
-        file, target = source / name, folder / name
+    for name, called in zip(names, targets or names, strict=True):
+        file, target = source / name, folder / called
         target.parent.mkdir(parents=True, exist_ok=True)
         have, want = target.stat() if target.exists() else None, file.stat()
         # A copy keeps the time of what it is a copy of.

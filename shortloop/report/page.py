@@ -19,7 +19,7 @@ from shortloop.report.style import DPI
 from shortloop.report.template import PAGE
 from shortloop.text import printable
 
-__all__ = ["Page", "PageFigure", "PageSection", "PageTable", "TableRow", "slug", "write"]
+__all__ = ["Page", "PageFigure", "PageLink", "PageSection", "PageTable", "TableRow", "slug", "write"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,21 @@ class PageTable:
     rows: tuple[TableRow, ...]
 
 
+class PageLink(NamedTuple):
+    """A file beside the page.
+
+    Parameters
+    ----------
+    path : str
+        From the folder of the page.
+    text : str
+        What it is.
+    """
+
+    path: str
+    text: str
+
+
 @dataclass(frozen=True)
 class PageSection:
     """A section of a page.
@@ -102,6 +117,8 @@ class PageSection:
     figures : tuple of PageFigure
     tables : tuple of PageTable
         Shown below the figures.
+    links : tuple of PageLink
+        Shown below the tables.
     """
 
     id: str
@@ -109,6 +126,7 @@ class PageSection:
     findings: tuple[str, ...]
     figures: tuple[PageFigure, ...]
     tables: tuple[PageTable, ...]
+    links: tuple[PageLink, ...] = ()
 
 
 @dataclass(frozen=True)

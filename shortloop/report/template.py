@@ -143,6 +143,8 @@ PAGE = (
 {% endfor -%}
 </tbody>
 </table></div>
+{% endfor %}{% for link in section.links -%}
+<p><a href="{{ link.path }}">{{ link.path }}</a>: {{ link.text }}</p>
 {% endfor %}</section>
 {% endfor %}
 <section id="limits">

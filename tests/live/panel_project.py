@@ -27,6 +27,10 @@ model = "ols"
 formula = "~ value + capital"
 outcomes = ["invest"]
 covariance = "HC1"
+
+[diagnostics]
+groups = ["F05"]
+worst = 3
 """
 BLOCKS = 3
 

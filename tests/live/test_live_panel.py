@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,9 @@ from live_project import served
 from panel_project import BLOCKS, PANEL, PanelProject, firms
 
 pytestmark = pytest.mark.live
+
+AFTER = {"panel_results": 1, "panel_residuals": 1, "panel_diagnostics": 1, "panel_report": 1}
+"""What follows on fits."""
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +32,7 @@ def test_tables_are_what_statsmodels_says(project: PanelProject) -> None:
         "import_panel": 1,
         "panel_block": BLOCKS,
         "panel_fit": BLOCKS,
-        "panel_results": 1,
-        "panel_report": 1,
+        **AFTER,
     }
     coefficients, fits = project.table("coefficients"), project.table("fits").set_index("firm")
     assert fits["status"].to_dict() == {f"F{n:02d}": "singular" if n == 5 else "fitted" for n in range(12)}
@@ -54,10 +57,10 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     project.built()
     assert project.built() == {}
     project.write(PANEL.replace('["invest"]', '["invest", "profit"]'))
-    assert project.built() == {"panel_fit": BLOCKS, "panel_results": 1, "panel_report": 1}
+    assert project.built() == {"panel_fit": BLOCKS, **AFTER}
     more = '\n[models.robust]\nmodel = "rlm"\nformula = "invest ~ value"\n'
     project.write(PANEL + more)
-    assert project.built() == {"panel_fit": BLOCKS, "panel_results": 1, "panel_report": 1}
+    assert project.built() == {"panel_fit": BLOCKS, **AFTER}
     project.write(PANEL)
     assert project.built() == {}
 
@@ -65,7 +68,7 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     frame = firms()
     frame.loc[frame.index[frame["firm"] == "F03"][0], "invest"] += 1.0
     frame.to_csv(project.folder / "firms.csv", index=False)
-    fitted_again = {"panel_fit": 1, "panel_results": 1, "panel_report": 1}
+    fitted_again = {"panel_fit": 1, **AFTER}
     assert project.built() == {"import_panel": 1, "panel_block": BLOCKS, **fitted_again}
     after = project.table("coefficients")
     changed = before["firm"][(before["params"] != after["params"]).to_numpy()]
@@ -84,6 +87,8 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
         ("~ value + capital", "~ value + capita", ("models.plain.formula", "capita", "no such column")),
         ("~ value + capital", "~ value +* capital", ("models.plain.formula", "no formula")),
         ('"HC1"', '"HC9"', ("panel.toml", "models.plain", "HC9")),
+        ('["F05"]', '["F5"]', ("diagnostics.groups", "no such group", "F5", "F05")),
+        ("worst = 3", 'worst_by = "size"', ("panel.toml", "diagnostics.worst_by", "leverage")),
         ('"HC1"', '"cluster"', ("panel.toml", "clusters")),
     ],
 )
@@ -97,6 +102,27 @@ def test_what_is_wrong_is_named(project: PanelProject, old: str, new: str, words
         assert word in done.stderr + done.stdout, done.stderr + done.stdout
 
 
+def test_groups_to_look_at_have_a_page_each(project: PanelProject) -> None:
+    project.built()
+    results = project.folder / "results/firms"
+    file = results / "diagnostics/plain-invest.pdf"
+    assert len(re.findall(rb"/Type /Page\b", file.read_bytes())) == 4
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert '<a href="diagnostics/plain-invest.pdf">' in page
+    assert "chosen by name" in page
+    summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
+    assert "diagnostics/plain-invest.pdf" in summary["files"]
+
+    project.write(PANEL.replace("worst = 3", "worst = 0"))
+    assert project.built() == {"panel_diagnostics": 1, "panel_report": 1}
+    assert len(re.findall(rb"/Type /Page\b", file.read_bytes())) == 1
+    project.write(PANEL[: PANEL.index("[diagnostics]")] + "[diagnostics]\nworst = 0\n")
+    assert project.built() == {"panel_report": 1}
+    assert not file.exists()
+    project.write(PANEL)
+    assert project.built() == {}
+
+
 def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> None:
     project.built()
     summary = json.loads((project.folder / "results/firms/summary.json").read_text(encoding="utf-8"))
@@ -104,8 +130,7 @@ def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> No
         "import_panel",
         "panel_block",
         "panel_fit",
-        "panel_results",
-        "panel_report",
+        *AFTER,
     }
     assert summary["findings"][0]["says"][0].startswith("invest ~ value + capital (ols)")
     fit = next(job["job"] for job in summary["jobs"] if job["stage"] == "panel_fit")

@@ -54,8 +54,18 @@ class Glm(WithCovariance):
         )
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
-        from statsmodels.genmod import families
         from statsmodels.genmod.generalized_linear_model import GLM
+
+        return GLM(outcome, rows, family=self.family_of_statsmodels()).fit(**self.how(roles))
+
+    def family_of_statsmodels(self) -> Any:
+        """The family with its link.
+
+        Returns
+        -------
+        statsmodels.genmod.families.Family
+        """
+        from statsmodels.genmod import families
 
         links = {
             "logit": families.links.Logit,
@@ -72,5 +82,4 @@ class Glm(WithCovariance):
             "gamma": families.Gamma,
             "gaussian": families.Gaussian,
         }
-        family = known[self.family](None if self.link is None else links[self.link]())
-        return GLM(outcome, rows, family=family).fit(**self.how(roles))
+        return known[self.family](None if self.link is None else links[self.link]())

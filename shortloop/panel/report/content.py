@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,22 @@ from shortloop.report.provenance import Source, source_of, thread_note, upstream
 from shortloop.types import FloatArray, IntArray
 from shortloop.worker.results import Result
 
-__all__ = ["Content", "Shown", "collect"]
+__all__ = ["Content", "Pages", "Shown", "collect"]
+
+
+class Pages(NamedTuple):
+    """Pages of plots of some groups.
+
+    Parameters
+    ----------
+    job : str
+        That drew them.
+    groups : tuple of (str, str)
+        Each group, and why it is shown.
+    """
+
+    job: str
+    groups: tuple[tuple[str, str], ...]
 
 
 IMPORTS = ("import_panel", "import_dataset")
@@ -46,6 +61,8 @@ class Shown:
         That the jobs took which fitted it.
     sources : tuple of Source
         Where the numbers come from.
+    pages : Pages or None
+        Of the groups to look at; None: there are none.
     """
 
     name: str
@@ -58,6 +75,7 @@ class Shown:
     batched: int
     seconds: float
     sources: tuple[Source, ...]
+    pages: Pages | None
 
     @property
     def fitted(self) -> np.ndarray:
@@ -90,13 +108,15 @@ class Content:
     thread_note: str
 
 
-def collect(results: Sequence[Result], panel: Mapping[str, Any]) -> Content:
+def collect(results: Sequence[Result], diagnostics: Sequence[Result], panel: Mapping[str, Any]) -> Content:
     """Gather it.
 
     Parameters
     ----------
     results : sequence of Result
         Jobs of the results stage.
+    diagnostics : sequence of Result
+        Jobs of the diagnostics stage, of the same; or none.
     panel : mapping
         Settings, plain data.
 
@@ -106,18 +126,23 @@ def collect(results: Sequence[Result], panel: Mapping[str, Any]) -> Content:
     """
     chains = [list(upstream(result)) for result in results]
     everything = {each.job: each for chain in chains for each in chain}
+    everything |= {each.job: each for job in diagnostics for each in upstream(job)}
+    pages = {(job.facts["specification"], job.facts["outcome"]): _pages(job) for job in diagnostics}
     notes = [note for each in everything.values() if each.stage in IMPORTS for note in each.facts["notes"]]
     versions = {name: text for each in everything.values() for name, text in each.record["versions"].items()}
     return Content(
         panel,
-        tuple(_shown(result, chain) for result, chain in zip(results, chains, strict=True)),
+        tuple(
+            _shown(result, chain, pages.get((result.facts["specification"], result.facts["outcome"])))
+            for result, chain in zip(results, chains, strict=True)
+        ),
         tuple(notes),
         versions,
         thread_note(everything.values()),
     )
 
 
-def _shown(result: Result, chain: Sequence[Result]) -> Shown:
+def _shown(result: Result, chain: Sequence[Result], pages: Pages | None) -> Shown:
     fits = [each for each in chain if each.stage == "panel_fit"]
     model = fits[0].options["model"]
     assert isinstance(model, dict)
@@ -138,7 +163,13 @@ def _shown(result: Result, chain: Sequence[Result]) -> Shown:
         batched=result.facts["batched"],
         seconds=sum(each.seconds for each in fits),
         sources=tuple(source_of(each, _sibling(each)) for each in reversed(chain)),
+        pages=pages,
     )
+
+
+def _pages(job: Result) -> Pages:
+    groups = ((" ".join(page["key"]), page["why"]) for page in job.facts["pages"])
+    return Pages(job.job, tuple(groups))
 
 
 def _sibling(result: Result) -> str:

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.panel.report.content import Content, Shown
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
+from shortloop.panel.report.files import DIAGNOSTICS
 from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
-from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, slug, write
+from shortloop.report.page import Page, PageFigure, PageLink, PageSection, PageTable, TableRow, slug, write
 from shortloop.report.provenance import provenance_rows
 from shortloop.report.style import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Drawing", "drawings", "sentences", "write_page"]
+__all__ = ["Drawing", "diagnostics_file", "drawings", "sentences", "write_page"]
+
+LISTED = 20
+"""Most groups that the page lists."""
 
 
 class Drawing(NamedTuple):
@@ -140,7 +144,8 @@ def write_page(content: Content, folder: Path) -> Path:
                 shown.name,
                 sentences(shown),
                 figures,
-                (_coefficients(shown), _statuses(shown)),
+                (_coefficients(shown), _statuses(shown), *_groups(shown)),
+                _links(shown),
             )
         )
     names = ", ".join(shown.name for shown in content.shown)
@@ -157,6 +162,38 @@ def write_page(content: Content, folder: Path) -> Path:
         ),
         folder,
     )
+
+
+def diagnostics_file(shown: Shown) -> str:
+    """Where pages of groups are.
+
+    Parameters
+    ----------
+    shown : Shown
+        One specification and outcome.
+
+    Returns
+    -------
+    str
+        From the folder of the page.
+    """
+    return f"{DIAGNOSTICS}/{slug(shown.name)}.pdf"
+
+
+def _links(shown: Shown) -> tuple[PageLink, ...]:
+    if shown.pages is None:
+        return ()
+    said = f"a page of plots for each of {len(shown.pages.groups)} groups, drawn by {shown.pages.job}"
+    return (PageLink(diagnostics_file(shown), said),)
+
+
+def _groups(shown: Shown) -> tuple[PageTable, ...]:
+    if shown.pages is None or not shown.pages.groups:
+        return ()
+    rows = [TableRow(group, (why,)) for group, why in shown.pages.groups[:LISTED]]
+    more = len(shown.pages.groups) - len(rows)
+    caption = f"The first of them; {more} more are in the file below." if more else "In the file below."
+    return (PageTable("Groups to look at", caption, "group", ("why",), tuple(rows)),)
 
 
 def _coefficients(shown: Shown) -> PageTable:

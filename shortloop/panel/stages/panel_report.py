@@ -17,6 +17,7 @@ class PanelReport(Stage):
 
     panel: dict[str, object]  # the settings, as the page shows them
     results: list[Job]  # of each specification and outcome
+    diagnostics: list[Job]  # of the same, or none
 
     def open(self) -> None:
         """Gather what the figures show."""
@@ -26,7 +27,7 @@ class PanelReport(Stage):
         from shortloop.panel.report.content import collect
         from shortloop.panel.report.page import drawings
 
-        self._content = collect(self.results, self.panel)
+        self._content = collect(self.results, self.diagnostics, self.panel)
         self._drawings = drawings(self._content)
 
     def units(self) -> int:
@@ -48,7 +49,7 @@ class PanelReport(Stage):
         from pathlib import Path
 
         from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
-        from shortloop.panel.report.page import sentences, write_page
+        from shortloop.panel.report.page import diagnostics_file, sentences, write_page
         from shortloop.report.page import slug
 
         findings = [
@@ -59,6 +60,7 @@ class PanelReport(Stage):
                 "fitted": int(shown.fitted.sum()),
                 "alpha": ALPHA,
                 "coefficients": coefficient_numbers(shown),
+                "diagnostics": None if shown.pages is None else diagnostics_file(shown),
             }
             for shown in self._content.shown
         ]

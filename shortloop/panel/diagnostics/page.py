@@ -1,0 +1,245 @@
+"""The page of a group: four plots that show whether its model fits."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortloop.panel.diagnostics.plot import HUGE, Axis, Box, Plot, axis_of
+from shortloop.panel.diagnostics.rows import Rows
+from shortloop.panel.diagnostics.worst import OUTLYING, summary_of
+from shortloop.report.pdf import Canvas, Sheet
+from shortloop.report.pdf_font import fitting
+from shortloop.report.style import BLACK, BLUE, DARK, GREY, VERMILION
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["Head", "page_of", "page_without_plots"]
+
+NOTE = 7.5
+WIDTH, HEIGHT = 842.0, 595.0  # points, A4 on its side
+EDGE, TOP = 36.0, 540.0
+BOXES = tuple(Box(x, y, 325.0, 170.0) for y in (318.0, 76.0) for x in (88.0, 481.0))
+DRAWN = 2000
+"""Most rows that are drawn: a page of more is slow to show and tells no more."""
+KEPT = 250  # of these, the furthest and those of most leverage
+TAIL = 400  # of a QQ plot, at each end
+NAMED = 3
+BINS, IN_BIN = 20, 10
+NEAR, FAR = (BLUE, 2.6, 6), (VERMILION, 3.2, 10)
+"""How dots are drawn: colour, width, opacity."""
+COOK = (0.5, 1.0)
+BAND = 0.95
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands above the plots of a page.
+
+    Parameters
+    ----------
+    group : str
+        Title, and bookmark.
+    model : str
+        What was fitted.
+    why : str
+        Why the group is shown.
+    place : str
+        Which page it is.
+    """
+
+    group: str
+    model: str
+    why: str
+    place: str
+
+
+def page_of(head: Head, rows: Rows) -> Sheet:
+    """Draw the page of a group that was fitted.
+
+    Parameters
+    ----------
+    head : Head
+        What stands above.
+    rows : Rows
+        Numbers of its rows.
+
+    Returns
+    -------
+    Sheet
+    """
+    canvas = _headed(head)
+    found = summary_of(rows)
+    said = [
+        f"{len(rows.observed):,} rows, {rows.coefficients} coefficients",
+        f"{100 * found['outlying']:.3g} % of rows beyond {OUTLYING:g}",
+        f"largest leverage {found['leverage']:.3g} times the mean",
+        f"largest Cook's distance {found['cook']:.3g}",
+        f"Jarque-Bera {found['jarque_bera']:.4g}",
+    ]
+    canvas.text(EDGE, TOP - 16, " · ".join(text for text in said if " nan" not in f" {text}"), 9, color=DARK)
+    drawn = _drawn(rows)
+    _against_fitted(canvas, BOXES[0], rows, drawn)
+    _quantiles(canvas, BOXES[1], rows)
+    _leverage(canvas, BOXES[2], rows, drawn)
+    _observed(canvas, BOXES[3], rows, drawn)
+    for i, line in enumerate(_notes(rows, len(drawn))):
+        canvas.text(EDGE, 30 - 11 * i, fitting(line, NOTE, WIDTH - 2 * EDGE), NOTE, color=DARK)
+    return canvas.sheet(head.group)
+
+
+def page_without_plots(head: Head, said: Sequence[str]) -> Sheet:
+    """Draw the page of a group of which nothing can be shown.
+
+    Parameters
+    ----------
+    head : Head
+        What stands above.
+    said : sequence of str
+        Why.
+
+    Returns
+    -------
+    Sheet
+    """
+    canvas = _headed(head)
+    lines = [line for text in said for line in textwrap.wrap(text, 120) or [""]]
+    for i, line in enumerate(lines[:30]):
+        canvas.text(EDGE, TOP - 48 - 15 * i, line, 10, color=VERMILION if i == 0 else BLACK)
+    return canvas.sheet(head.group)
+
+
+def _headed(head: Head) -> Canvas:
+    canvas = Canvas(WIDTH, HEIGHT)
+    canvas.text(EDGE, TOP + 20, fitting(head.group, 14, WIDTH - 2 * EDGE - 90), 14)
+    canvas.text(WIDTH - EDGE, TOP + 20, head.place, 9, align="right", color=DARK)
+    canvas.text(EDGE, TOP, fitting(f"{head.model} · {head.why}", 9, WIDTH - 2 * EDGE), 9, color=DARK)
+    return canvas
+
+
+def _drawn(rows: Rows) -> IntArray:
+    """Which rows are drawn: all, or the furthest, those of most leverage, and some of the others."""
+    count = len(rows.observed)
+    if count <= DRAWN:
+        return np.arange(count)
+    ranked = (
+        np.argsort(-np.nan_to_num(np.abs(values), posinf=np.inf), kind="stable")[:KEPT]
+        for values in (rows.standardized, rows.leverage, rows.residuals)
+    )
+    others = np.linspace(0, count - 1, DRAWN - 3 * KEPT).astype(np.int64)
+    return np.unique(np.concatenate([*ranked, others]))
+
+
+def _notes(rows: Rows, drawn: int) -> list[str]:
+    count = len(rows.observed)
+    said = [
+        f"Red dots: standardised residual beyond {OUTLYING:g}, with the number of the row among the group's "
+        f"complete ones. Red line: means of equal parts of rows. Grey: {100 * BAND:g} % of normal samples."
+    ]
+    more = []
+    if rows.has_cook:
+        more.append(f"Dashed: Cook's distance {' and '.join(f'{each:g}' for each in COOK)}.")
+    if drawn < count:
+        more.append(f"{drawn:,} of {count:,} rows are drawn, the most extreme ones among them.")
+    alone = int((~np.isfinite(rows.standardized)).sum())
+    if alone:
+        more.append(f"{alone:,} rows have no standardised residual: they alone decide their fit.")
+    return [*said, " ".join(more)]
+
+
+def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArray) -> None:
+    """Dots, those of outlying rows in red, and the numbers of the furthest."""
+    far = np.abs(rows.standardized) > OUTLYING
+    for some, how in ((~far, NEAR), (far, FAR)):
+        these = drawn[some[drawn]]
+        plot.dots(x[these], y[these], *how)
+    named = np.flatnonzero(far & (np.abs(x) < HUGE) & (np.abs(y) < HUGE))
+    named = named[np.argsort(-np.abs(rows.standardized[named]), kind="stable")[:NAMED]]
+    taken: list[tuple[float, float]] = []
+    for row, (across, up) in zip(named.tolist(), plot.places(x[named], y[named]).tolist(), strict=True):
+        if any(abs(across - left) < 30 and abs(up - below) < 8 for left, below in taken):
+            continue
+        taken.append((across, up))
+        ends = across > plot.box.x + 0.9 * plot.box.width
+        beside = -4 if ends else 4
+        plot.canvas.text(
+            across + beside, up - 2.5, str(row + 1), 7, align="right" if ends else "left", color=DARK
+        )
+
+
+def _against_fitted(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
+    across, up = rows.names[:2]
+    x, y = _axes(box, [rows.predictor], [rows.residuals, np.zeros(1)])
+    plot = Plot(canvas, box, x, y, f"Residuals against the {across}", across, up)
+    plot.line(np.array([x.low, x.high]), np.zeros(2), GREY)
+    _scatter(plot, rows.predictor, rows.residuals, rows, drawn)
+    _means(plot, rows.predictor, rows.residuals)
+
+
+def _quantiles(canvas: Canvas, box: Box, rows: Rows) -> None:
+    from scipy.special import betaincinv, ndtri
+
+    found = np.sort(rows.normal[np.isfinite(rows.normal)])
+    count = len(found)
+    ranks = np.arange(count)
+    if count > DRAWN:
+        middle = np.linspace(TAIL, count - 1 - TAIL, DRAWN - 2 * TAIL).astype(np.int64)
+        ranks = np.unique(np.concatenate([ranks[:TAIL], middle, ranks[-TAIL:]]))
+    expected = ndtri((ranks + 0.625) / (count + 0.25))  # Blom's
+    x, y = _axes(box, [expected], [found, expected])
+    plot = Plot(canvas, box, x, y, "Normal QQ plot", "normal quantile", rows.names[3])
+    if count:
+        # Where the next of many samples would be, point by point: of a normal sample, quantiles of ranks are
+        # those of a beta distribution (David and Nagaraja 2003, Order statistics, section 2.1).
+        some = np.unique(np.geomspace(1, max(count // 2, 1), 24).astype(np.int64)) - 1
+        some = np.unique(np.concatenate([some, count - 1 - some]))
+        ends = [betaincinv(some + 1.0, count - some, end) for end in ((1 - BAND) / 2, (1 + BAND) / 2)]
+        at = ndtri((some + 0.625) / (count + 0.25))
+        around = [plot.places(at, ndtri(end)) for end in ends]
+        with canvas.clipped(*box):
+            canvas.fill(np.concatenate([around[0], around[1][::-1]]), GREY)
+    line = np.array([min(x.low, y.low), max(x.high, y.high)])
+    plot.line(line, line, BLACK)
+    plot.dots(expected, found[ranks], *NEAR)
+
+
+def _leverage(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
+    x, y = _axes(box, [rows.leverage, np.zeros(1)], [rows.standardized, np.zeros(1)])
+    plot = Plot(canvas, box, x, y, "Residuals against leverage", "leverage", rows.names[2])
+    plot.line(np.array([x.low, x.high]), np.zeros(2), GREY)
+    if rows.has_cook:
+        at = np.linspace(max(x.low, 0.0) + 1e-6, min(x.high, 1.0) - 1e-9, 100)
+        for distance in COOK:
+            away = np.sqrt(distance * rows.coefficients * (1.0 - at) / at)
+            plot.line(at, away, GREY, 0.8, (4, 3))
+            plot.line(at, -away, GREY, 0.8, (4, 3))
+    _scatter(plot, rows.leverage, rows.standardized, rows, drawn)
+
+
+def _observed(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
+    x, y = _axes(box, [rows.fitted], [rows.observed])
+    plot = Plot(canvas, box, x, y, f"Observed against the {rows.names[4]}", rows.names[4], "observed")
+    line = np.array([min(x.low, y.low), max(x.high, y.high)])
+    plot.line(line, line, BLACK)
+    _scatter(plot, rows.fitted, rows.observed, rows, drawn)
+    _means(plot, rows.fitted, rows.observed)
+
+
+def _axes(box: Box, x: list[FloatArray], y: list[FloatArray]) -> tuple[Axis, Axis]:
+    return axis_of(x, box.width), axis_of(y, box.height, upward=True)
+
+
+def _means(plot: Plot, x: FloatArray, y: FloatArray) -> None:
+    """A line through the means of equal parts of the rows, in the order of x."""
+    some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
+    x, y = x[some], y[some]
+    bins = min(BINS, len(x) // IN_BIN)
+    if bins < 3 or not np.ptp(x):
+        return
+    order = np.argsort(x, kind="stable")
+    ends = np.linspace(0, len(x), bins + 1).astype(np.int64)
+    counts = np.diff(ends)
+    across, up = (np.add.reduceat(values[order], ends[:-1]) / counts for values in (x, y))
+    plot.line(across, up, VERMILION, 1.4)

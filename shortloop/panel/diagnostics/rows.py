@@ -1,0 +1,279 @@
+"""What each row of a group says of its fit: residuals, leverage, and what they would be if the model held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortloop.types import FloatArray
+
+if TYPE_CHECKING:
+    from numpy.random import SeedSequence
+
+    from shortloop.panel.design import Design
+    from shortloop.panel.models.base import ModelSettings
+
+__all__ = ["Rows", "rows_of"]
+
+RESIDUAL = "residual"
+PEARSON = "Pearson residual"
+QUANTILE = "quantile residual"
+PREDICTOR = "linear predictor"
+FITTED = "fitted value"
+SMALLEST = 1e-300  # chance; what is less likely is as far out as that
+MEAN = "fitted mean"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Numbers of each row of a group, arrays of shape (rows,).
+
+    Parameters
+    ----------
+    observed, fitted : array
+        The outcome, and what the model says of it.
+    predictor : array
+        What residuals are drawn against.
+    residuals : array
+        Of mean 0, and alike in size for all rows, if the model holds.
+    standardized : array
+        Of variance 1 if the model holds, as leverage is allowed for; not finite where a row decides its fit
+        alone.
+    normal : array
+        What would be normal if the model held.
+    leverage : array
+        Diagonal of the hat matrix.
+    coefficients : int
+        How many there are.
+    names : tuple of str
+        What predictor, residuals, standardized, normal and fitted are called.
+    has_cook : bool
+        Whether Cook's distance tells what coefficients would be without a row.
+    """
+
+    observed: FloatArray
+    fitted: FloatArray
+    predictor: FloatArray
+    residuals: FloatArray
+    standardized: FloatArray
+    normal: FloatArray
+    leverage: FloatArray
+    coefficients: int
+    names: tuple[str, str, str, str, str]
+    has_cook: bool = True
+
+    @property
+    def cook(self) -> FloatArray:
+        """Cook's distance of each row (Cook 1977, Detection of influential observation in linear regression,
+        equation 8); of generalized linear models after one step.
+
+        Returns
+        -------
+        array, shape (rows,)
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = self.leverage / (1.0 - self.leverage)
+            return np.asarray(np.square(self.standardized) * part / self.coefficients)
+
+
+def rows_of(
+    model: ModelSettings, design: Design, params: FloatArray, scale: float, seed: SeedSequence
+) -> Rows | None:
+    """What each row of a group says of its fit.
+
+    Parameters
+    ----------
+    model : ModelSettings
+        What was fitted.
+    design : Design
+        The group's rows, without those that lack a value.
+    params : array, shape (coefficients,)
+        What was found.
+    scale : float
+        Variance, or dispersion, of the errors, as statsmodels has it.
+    seed : SeedSequence
+        Of what is drawn for outcomes that are counted.
+
+    Returns
+    -------
+    Rows or None
+        As of ``OLSInfluence`` and ``GLMInfluence`` of statsmodels, with the expected information where that
+        is another than the observed one. None if the model does not predict one value for each row.
+    """
+    kind = str(getattr(model, "model", ""))
+    with np.errstate(all="ignore"):
+        return _KINDS.get(kind, _any)(model, design, params, scale, seed)
+
+
+def _least_squares(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
+    root = np.sqrt(design.roles["weights"]) if "weights" in design.roles else None
+    fitted = params @ design.columns
+    residuals, columns = design.outcome - fitted, design.columns
+    if root is not None:
+        residuals, columns = root * residuals, root * columns
+    leverage = _leverage(columns)
+    standardized = residuals / np.sqrt(scale) / _rest(leverage)
+    name = RESIDUAL if root is None else "weighted residual"
+    names = FITTED, name, "standardised residual", "standardised residual", FITTED
+    return Rows(
+        design.outcome, fitted, fitted, residuals, standardized, standardized, leverage, len(params), names
+    )
+
+
+def _robust(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
+    return _linear(design, params, scale, "residual / robust scale")
+
+
+def _quantile(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
+    residuals = design.outcome - params @ design.columns
+    spread = float(np.median(np.abs(residuals - np.median(residuals)))) / 0.6744897501960817  # of the normal
+    return _linear(design, params, spread, "residual / scaled MAD")
+
+
+def _linear(design: Design, params: FloatArray, scale: float, said: str) -> Rows:
+    fitted = params @ design.columns
+    residuals = design.outcome - fitted
+    leverage = _leverage(design.columns)
+    scaled = residuals / scale
+    names = FITTED, RESIDUAL, said, said, FITTED
+    return Rows(
+        design.outcome, fitted, fitted, residuals, scaled, scaled, leverage, len(params), names, False
+    )
+
+
+def _logit(model: Any, design: Design, params: FloatArray, scale: float, seed: SeedSequence) -> Rows:
+    from scipy.special import expit
+
+    predictor = params @ design.columns
+    mean = expit(predictor)
+    weights = expit(-predictor) * mean
+    return _generalized(design, predictor, mean, weights, weights, 1.0, "binomial", seed)
+
+
+def _glm(model: Any, design: Design, params: FloatArray, scale: float, seed: SeedSequence) -> Rows:
+    family = model.family_of_statsmodels()
+    predictor = params @ design.columns
+    mean = family.fitted(predictor)
+    return _generalized(
+        design, predictor, mean, family.variance(mean), family.weights(mean), scale, model.family, seed
+    )
+
+
+def _generalized(
+    design: Design,
+    predictor: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    weights: FloatArray,
+    scale: float,
+    family: str,
+    seed: SeedSequence,
+) -> Rows:
+    leverage = _leverage(np.sqrt(weights) * design.columns)
+    residuals = (design.outcome - mean) / np.sqrt(variance)
+    standardized = residuals / np.sqrt(scale) / _rest(leverage)
+    normal = _quantile_residuals(design.outcome, mean, scale, family, np.random.default_rng(seed))
+    name = QUANTILE
+    if normal is None:
+        normal, name = standardized, f"standardised {PEARSON}"
+    return Rows(
+        design.outcome,
+        mean,
+        predictor,
+        residuals,
+        standardized,
+        normal,
+        leverage,
+        len(design.columns),
+        (PREDICTOR, PEARSON, f"standardised {PEARSON}", name, MEAN),
+    )
+
+
+def _any(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows | None:
+    """A model that only statsmodels knows: fitted again, and asked what it predicts."""
+    import warnings
+
+    rows = np.ascontiguousarray(design.columns.T)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has said it
+        try:
+            predicted = model.fit_one(design.outcome, rows, dict(design.roles)).predict()
+            fitted = np.asarray(predicted, np.float64)
+        except Exception:  # whatever a model does not know of itself
+            return None
+    if fitted.shape != design.outcome.shape:
+        return None
+    residuals = design.outcome - fitted
+    freedom = max(len(residuals) - len(design.columns), 1)
+    scaled = residuals / np.sqrt(np.square(residuals).sum() / freedom)
+    said = "residual / standard deviation"
+    names = FITTED, RESIDUAL, said, said, FITTED
+    leverage = _leverage(design.columns)
+    return Rows(
+        design.outcome, fitted, fitted, residuals, scaled, scaled, leverage, len(params), names, False
+    )
+
+
+_KINDS: dict[str, Callable[[Any, Design, FloatArray, float, Any], Rows | None]] = {
+    "ols": _least_squares,
+    "wls": _least_squares,
+    "logit": _logit,
+    "glm": _glm,
+    "rlm": _robust,
+    "quantreg": _quantile,
+}
+
+
+def _leverage(columns: FloatArray) -> FloatArray:
+    """Diagonal of the hat matrix of regressors, each a row here."""
+    if not np.isfinite(columns).all():
+        return np.full(columns.shape[1], np.nan)
+    across, _ = np.linalg.qr(columns.T)
+    found: FloatArray = np.minimum(np.square(across).sum(axis=1), 1.0)
+    return found
+
+
+def _rest(leverage: FloatArray) -> FloatArray:
+    """The root of what is left of a residual's variance; NaN where that is rounding only."""
+    rest = 1.0 - leverage
+    return np.sqrt(np.where(rest > 1e-10, rest, np.nan))
+
+
+def _quantile_residuals(
+    outcome: FloatArray, mean: FloatArray, scale: float, family: str, rng: np.random.Generator
+) -> FloatArray | None:
+    """Residuals that are normal if the model holds (Dunn and Smyth 1996, Randomized quantile residuals,
+    section 2); None where the outcome is not of the family's kind."""
+    from scipy import special
+
+    if family == "gaussian":
+        return (outcome - mean) / np.sqrt(scale)
+    if family == "gamma":
+        shape = 1.0 / scale
+        at = outcome / (mean * scale)
+        return _scores(special.gammainc(shape, at), special.gammaincc(shape, at))
+    u = rng.uniform(size=len(outcome))
+    if family == "poisson" and bool((outcome == np.floor(outcome)).all()):
+        before = outcome - 1.0
+        below = np.where(outcome > 0, special.pdtr(np.maximum(before, 0), mean), 0.0)
+        above = np.where(outcome > 0, special.pdtrc(np.maximum(before, 0), mean), 1.0)
+        lower = (1 - u) * below + u * special.pdtr(outcome, mean)
+        upper = (1 - u) * above + u * special.pdtrc(outcome, mean)
+        return _scores(lower, upper)
+    if family == "binomial" and np.isin(outcome, (0.0, 1.0)).all():
+        return _scores(
+            np.where(outcome == 1, 1 - mean + u * mean, u * (1 - mean)),
+            np.where(outcome == 1, (1 - u) * mean, mean + (1 - u) * (1 - mean)),
+        )
+    return None
+
+
+def _scores(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Of the normal distribution, from the smaller of both tails, which has all digits."""
+    from scipy.special import ndtri
+
+    tail = ndtri(np.maximum(np.minimum(lower, upper), SMALLEST))
+    return np.where(lower < upper, tail, -tail)

@@ -1,0 +1,122 @@
+"""Which groups are worst: a few numbers of the residuals of each, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from shortloop.panel.diagnostics.criteria import CRITERIA, Criterion
+from shortloop.panel.diagnostics.rows import Rows
+from shortloop.types import FloatArray
+
+__all__ = ["OUTLYING", "SUMMARY", "reason", "summary_of", "worst"]
+
+OUTLYING = 3.0
+"""Standardised residuals beyond this are outlying: one of 370, if errors are normal."""
+SUMMARY = {
+    "outlying": f"share of rows whose standardised residual is beyond {OUTLYING:g}",
+    "largest": "largest standardised residual, whatever its sign",
+    "jarque_bera": "Jarque and Bera's statistic of the residuals: 0 if they are normal",
+    "leverage": "largest leverage, over the mean",
+    "cook": "largest Cook's distance",
+    "agreement": "squared correlation of observed and fitted values",
+}
+"""What is said of the residuals of a group."""
+
+
+def summary_of(rows: Rows) -> dict[str, float]:
+    """A few numbers of the residuals of a group.
+
+    Parameters
+    ----------
+    rows : Rows
+        Of the group.
+
+    Returns
+    -------
+    dict of str to float
+        By the names of `SUMMARY`; NaN of what cannot be said.
+    """
+    sizes = np.abs(rows.standardized[np.isfinite(rows.standardized)])
+    cook = rows.cook[np.isfinite(rows.cook)]
+    leverage = rows.leverage[np.isfinite(rows.leverage)]
+    with np.errstate(all="ignore"):
+        return {
+            "outlying": float((sizes > OUTLYING).mean()) if len(sizes) else np.nan,
+            "largest": float(sizes.max(initial=0.0)) if len(sizes) else np.nan,
+            "jarque_bera": _jarque_bera(rows.normal[np.isfinite(rows.normal)]),
+            "leverage": float(leverage.max() / leverage.mean()) if leverage.any() else np.nan,
+            "cook": float(cook.max()) if rows.has_cook and len(cook) else np.nan,
+            "agreement": _agreement(rows.observed, rows.fitted),
+        }
+
+
+def worst(summary: Mapping[str, FloatArray], by: Criterion, count: int) -> list[int]:
+    """The groups to look at first.
+
+    Parameters
+    ----------
+    summary : mapping of str to array, shape (groups,)
+        By the names of `SUMMARY`; NaN of groups that are none to look at.
+    by : str
+        One of `CRITERIA`.
+    count : int
+        How many, at most.
+
+    Returns
+    -------
+    list of int
+        The worst first; the first of those that are equally bad.
+    """
+    names, sign = CRITERIA[by]
+    keys = [-sign * np.asarray(summary[name], np.float64) for name in names]
+    while len(keys) > 1 and np.isnan(keys[0]).all():  # not every model has it
+        keys.pop(0)
+    order = np.lexsort(keys[::-1])  # NaN last
+    return [int(g) for g in order if not np.isnan(keys[0][g])][:count]
+
+
+def reason(values: Mapping[str, float], by: Criterion) -> str:
+    """Why a group is among the worst.
+
+    Parameters
+    ----------
+    values : mapping of str to float
+        As of `summary_of`.
+    by : str
+        One of `CRITERIA`.
+
+    Returns
+    -------
+    str
+    """
+    if by == "influence" and np.isnan(values["cook"]):
+        by = "leverage"
+    return {
+        "outliers": f"{100 * values['outlying']:.3g} % of rows beyond {OUTLYING:g}, "
+        f"the furthest at {values['largest']:.3g}",
+        "normality": f"Jarque-Bera {values['jarque_bera']:.4g}",
+        "leverage": f"largest leverage {values['leverage']:.3g} times the mean",
+        "influence": f"largest Cook's distance {values['cook']:.3g}",
+        "fit": f"squared correlation of observed and fitted values {values['agreement']:.3g}",
+    }[by]
+
+
+def _jarque_bera(values: FloatArray) -> float:
+    """Jarque and Bera 1980 (Efficient tests for normality, homoscedasticity and serial independence of
+    regression residuals, equation 4)."""
+    if len(values) < 2 or not np.ptp(values):
+        return np.nan
+    apart = values - values.mean()
+    squares = np.square(apart)
+    variance = squares.mean()
+    skewness = (squares * apart).mean() / variance**1.5
+    excess = np.square(squares).mean() / variance**2 - 3.0
+    return float(len(values) / 6.0 * (skewness**2 + excess**2 / 4.0))
+
+
+def _agreement(observed: FloatArray, fitted: FloatArray) -> float:
+    a, b = observed - observed.mean(), fitted - fitted.mean()
+    both = np.sqrt(np.square(a).sum() * np.square(b).sum())
+    return float(((a * b).sum() / both) ** 2) if both else 0.0

@@ -1,0 +1,219 @@
+"""Pages of groups to look at: which there are, what is on them, and that nothing else decides their bytes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from in_process import InProcess
+from pdf_reader import PdfFile
+
+from build_scripts.build_panel import pipeline
+from shortloop.errors import InputError
+from shortloop.panel.diagnostics.page import DRAWN, Head, page_of
+from shortloop.panel.diagnostics.plot import axis_of
+from shortloop.panel.diagnostics.rows import Rows
+from shortloop.panel.pipeline import PanelRun, read_panel
+from shortloop.panel.stages import diagnostics
+from shortloop.report.pdf import document
+from shortloop.types import FloatArray
+
+PANEL = """\
+name = "shops"
+input = {{format = "csv", file = "shops.csv"}}
+groups = {{by = ["town", "shop"], blocks = 3}}
+diagnostics = {{{asked}}}
+models.plain = {{model = "{model}", {more}}}
+"""
+OLS = 'formula = "y ~ x + C(k)"'
+HEAD = Head("firm = F07", "plain: y ~ x (ols)", "chosen by name", "page 1 of 1")
+
+
+def shops(groups: int = 12, rows: int = 30) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    number = np.repeat(np.arange(groups), rows)
+    frame = pd.DataFrame(
+        {
+            "town": np.array(["Łódź", "東京", "Zürich"])[number % 3],
+            "shop": number // 3,
+            "x": rng.standard_normal(len(number)),
+            "k": np.array(["a", "b"])[rng.integers(0, 2, len(number))],
+        }
+    )
+    frame["y"] = 1 + frame["x"] + rng.standard_normal(len(number))
+    frame["paid"] = (frame["x"] + rng.standard_normal(len(number)) > 0).astype(int)
+    frame.loc[number == 4, "x"] = 1.0
+    frame.loc[number == 5, "k"] = "a"
+    frame.loc[frame.index[number == 6][:3], "y"] = [60.0, -40.0, np.nan]
+    return frame
+
+
+def drawn(
+    folder: Path, asked: str, model: str = "ols", more: str = OLS, **changes: Any
+) -> tuple[PdfFile, Any]:
+    """The file that a run leaves, and the facts of its job."""
+    folder.mkdir(exist_ok=True)
+    shops(**changes).to_csv(folder / "shops.csv", index=False)
+    file = folder / "panel.toml"
+    file.write_text(PANEL.format(asked=asked, model=model, more=more), encoding="utf-8")
+    (folder / "jobs").mkdir()
+    run = InProcess(folder / "jobs")
+    pipeline(PanelRun(run, read_panel(file), file))
+    (job,) = [job for job in run.jobs if job.stage == "panel_diagnostics"]
+    return PdfFile((job.path / "diagnostics.pdf").read_bytes()), job
+
+
+def test_chosen_groups_come_first_and_the_worst_after_them(tmp_path: Path) -> None:
+    asked = 'groups = [["Zürich", 1], ["Łódź", 2], ["Zürich", 1]], worst = 3'
+    file, _ = drawn(tmp_path, asked)
+    titles = [title for title, _ in file.bookmarks]
+    assert titles[:2] == ["town = Zürich, shop = 1", "town = Łódź, shop = 2"]
+    assert len(titles) == len(set(titles)) == len(file.pages)
+    assert len(titles) in (4, 5)  # the worst of all is named
+    texts = file.texts(1)
+    assert texts[:2] == ["town = Łódź, shop = 2", "page 2 of 4"]
+    assert texts[2] == "plain: y ~ x + C(k) (ols) · chosen by name"
+    assert texts[3].startswith("29 rows, 3 coefficients · 3.45 % of rows beyond 3 · ")
+    assert {"Normal QQ plot", "leverage", "observed", "fitted value", "residual", "1", "2"} <= {*texts}
+    assert "worst 2 of 12 by outliers: " in file.texts(2)[2]
+    assert "□" not in "".join(titles)
+
+
+def test_what_was_not_fitted_says_why(tmp_path: Path) -> None:
+    file, _ = drawn(tmp_path, 'groups = [["東京", 1], ["Zürich", 1]], worst = 0')
+    assert [title for title, _ in file.bookmarks] == ["town = 東京, shop = 1", "town = Zürich, shop = 1"]
+    texts = file.texts(0)
+    assert "Not fitted: singular." in texts
+    assert "a regressor is a sum of others" in " ".join(texts)
+    assert "Normal QQ plot" not in texts
+    without_text = file.texts(1)  # its groups lacks one of the texts of k
+    assert "30 rows, 2 coefficients" in without_text[3]
+
+
+@pytest.mark.parametrize("by", ["outliers", "normality", "leverage", "influence", "fit"])
+def test_only_fitted_groups_are_worst(tmp_path: Path, by: str) -> None:
+    file, _ = drawn(tmp_path, f'worst = 50, worst_by = "{by}"')
+    titles = [title for title, _ in file.bookmarks]
+    assert len(titles) == 11
+    assert "town = 東京, shop = 1" not in titles
+    if by not in ("leverage", "influence"):
+        assert titles[0] == "town = Łódź, shop = 2"
+
+
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [
+        ("logit", 'formula = "paid ~ x"'),
+        ("glm", 'formula = "paid ~ x", family = "binomial", link = "probit"'),
+        ("rlm", 'formula = "y ~ x"'),
+        ("quantreg", 'formula = "y ~ x", quantile = 0.25'),
+        ("statsmodels", 'formula = "paid ~ x", path = "statsmodels.discrete.discrete_model.Probit"'),
+        ("ols", 'formula = "y ~ scale(x)"'),
+        ("ols", 'formula = "~ np.log(x)", outcomes = ["y"]'),
+        ("ols", 'formula = "y ~ 1"'),
+    ],
+)
+def test_every_model_has_pages(tmp_path: Path, model: str, more: str) -> None:
+    file, _ = drawn(tmp_path, "worst = 4", model, more)
+    assert len(file.pages) == 4
+    for page in range(4):
+        assert sum(text in ("Normal QQ plot", "Residuals against leverage") for text in file.texts(page)) == 2
+        assert len(re.findall(r" l S\n", file.pages[page])) > 30
+
+
+def test_where_no_group_was_fitted_a_page_says_so(tmp_path: Path) -> None:
+    file, _ = drawn(tmp_path, "worst = 4", "ols", 'formula = "y ~ x + I(2 * x)"')
+    assert len(file.pages) == 1
+    assert "No group was fitted." in file.texts(0)
+
+
+@pytest.mark.parametrize("asked", ['["Łódź", 9]', '"Łódź"', '["Lodz", 2]'])
+def test_a_group_that_is_not_there_is_named(tmp_path: Path, asked: str) -> None:
+    with pytest.raises(
+        InputError, match=r"no such group(.|\n)*diagnostics\.groups(.|\n)*town, shop, e\.g\. Łódź"
+    ):
+        drawn(tmp_path, f"groups = [{asked}]")
+
+
+def test_units_of_any_size_leave_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for together in (1, 3, 100):
+        monkeypatch.setattr(diagnostics, "TOGETHER", together)
+        _, job = drawn(tmp_path / str(together), "worst = 11", "logit", 'formula = "paid ~ x"')
+        found.append((job.path / "diagnostics.pdf").read_bytes())
+    assert found[0] == found[1] == found[2]
+
+
+def rows_with(**given: FloatArray) -> Rows:
+    rng = np.random.default_rng(1)
+    size = len(next(iter(given.values())))
+    leverage = given.pop("leverage", rng.uniform(0, 0.5, size))
+    observed, fitted, predictor, residuals, standardized, normal = (
+        given.get(name, rng.standard_normal(size))
+        for name in ("observed", "fitted", "predictor", "residuals", "standardized", "normal")
+    )
+    names = ("a", "b", "c", "d", "e")
+    return Rows(observed, fitted, predictor, residuals, standardized, normal, leverage, 2, names)
+
+
+odd = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.sampled_from([0.0, -0.0, 1e308, -1e308, 5e-324, 1e-310, np.nan, np.inf]),
+)
+
+
+@given(st.lists(st.tuples(odd, odd), min_size=1, max_size=30))
+@settings(deadline=None, max_examples=60)
+def test_any_numbers_make_a_page(pairs: list[tuple[float, float]]) -> None:
+    values, more = np.array(pairs).T
+    with np.errstate(all="ignore"):
+        rows = rows_with(
+            observed=values, fitted=more, predictor=more, residuals=values, standardized=more, normal=values
+        )
+        content = PdfFile(document([page_of(HEAD, rows)], "x")).pages[0]
+    for number in re.findall(r"[-\d.a-z]*(?:nan|inf|e[-+])[-\d.a-z]*", re.sub(r"<\w*>", "", content)):
+        raise AssertionError(number)
+
+
+def test_of_many_rows_the_furthest_are_drawn(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    size = 50_000
+    standardized = rng.standard_normal(size)
+    standardized[[17, 40_000]] = 30.0, -40.0
+    sheet = page_of(HEAD, rows_with(standardized=standardized, residuals=standardized, normal=standardized))
+    file = PdfFile(document([sheet], "x"))
+    dots = len(re.findall(r" l S\n", file.pages[0]))
+    assert 3.4 * DRAWN < dots <= 4 * DRAWN
+    assert {"18", "40001"} <= {*file.texts(0)}
+    assert any(
+        text.endswith("of 50,000 rows are drawn, the most extreme ones among them.") for text in file.texts(0)
+    )
+    assert len(sheet.content) < 150_000
+
+
+@given(
+    st.floats(-1e9, 1e9),
+    st.floats(1e-7, 1e9),
+    st.floats(40, 400),
+    st.booleans(),
+)
+@settings(deadline=None)
+def test_ticks_are_within_the_axis_and_their_labels_say_what_they_are(
+    low: float, span: float, length: float, upward: bool
+) -> None:
+    axis = axis_of([np.array([low, low + span])], length, upward)
+    assert axis.low <= low
+    assert low + span <= axis.high
+    assert len(axis.ticks) >= 1 or span < 1e-9 * abs(low)
+    assert ((axis.low <= axis.ticks) & (axis.ticks <= axis.high)).all()
+    assert len(set(axis.labels)) == len(axis.ticks)
+    over = axis.times.removeprefix(" (× 10").removesuffix(")")
+    power = int(over.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")) or 0)
+    said = np.array([float(label.replace("−", "-")) for label in axis.labels]) * 10.0**power
+    np.testing.assert_allclose(said, axis.ticks, atol=1e-6 * (axis.high - axis.low), rtol=1e-9)

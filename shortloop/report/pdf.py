@@ -58,25 +58,29 @@ class Sheet:
         -------
         bytes
         """
-        head = json.dumps([self.title, self.size, self.characters]).encode()
+        head = json.dumps([self.title, self.size, self.characters, len(self.content)]).encode()
         return head + b"\n" + self.content
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Sheet:
-        """Read it again.
+    def from_bytes(cls, data: bytes) -> list[Sheet]:
+        """Read pages again.
 
         Parameters
         ----------
         data : bytes
-            As of `to_bytes`.
+            As of `to_bytes`, one page after the other.
 
         Returns
         -------
-        Sheet
+        list of Sheet
         """
-        head, _, content = data.partition(b"\n")
-        title, (width, height), characters = json.loads(head)
-        return cls(title, (width, height), characters, content)
+        found, place = [], 0
+        while place < len(data):
+            begin = data.index(b"\n", place) + 1
+            title, (width, height), characters, length = json.loads(data[place:begin])
+            place = begin + length
+            found.append(cls(title, (width, height), characters, data[begin:place]))
+        return found
 
 
 class Canvas:

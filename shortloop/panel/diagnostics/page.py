@@ -140,7 +140,8 @@ def _notes(rows: Rows, drawn: int) -> list[str]:
     ]
     more = []
     if rows.has_cook:
-        more.append(f"Dashed: Cook's distance {' and '.join(f'{each:g}' for each in COOK)}.")
+        distances = " and ".join(f"{each:g}" for each in COOK)
+        more.append(f"Dashed, where it is within the frame: Cook's distance {distances}.")
     if drawn < count:
         more.append(f"{drawn:,} of {count:,} rows are drawn, the most extreme ones among them.")
     alone = int((~np.isfinite(rows.standardized)).sum())
@@ -149,14 +150,18 @@ def _notes(rows: Rows, drawn: int) -> list[str]:
     return [*said, " ".join(more)]
 
 
-def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArray) -> None:
-    """Dots, those of outlying rows in red, and the numbers of the furthest."""
+def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArray) -> IntArray:
+    """Dots, those of outlying rows in red; which rows these are."""
     far = np.abs(rows.standardized) > OUTLYING
     for some, how in ((~far, NEAR), (far, FAR)):
         these = drawn[some[drawn]]
         plot.dots(x[these], y[these], *how)
-    named = np.flatnonzero(far & (np.abs(x) < HUGE) & (np.abs(y) < HUGE))
-    named = named[np.argsort(-np.abs(rows.standardized[named]), kind="stable")[:NAMED]]
+    return np.flatnonzero(far & (np.abs(x) < HUGE) & (np.abs(y) < HUGE))
+
+
+def _name(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, far: IntArray) -> None:
+    """The numbers of the furthest rows, where there is room for them."""
+    named = far[np.argsort(-np.abs(rows.standardized[far]), kind="stable")[:NAMED]]
     taken: list[tuple[float, float]] = []
     for row, (across, up) in zip(named.tolist(), plot.places(x[named], y[named]).tolist(), strict=True):
         if any(abs(across - left) < 30 and abs(up - below) < 8 for left, below in taken):
@@ -174,7 +179,8 @@ def _against_fitted(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> No
     x, y = _axes(box, [rows.predictor], [rows.residuals, np.zeros(1)])
     plot = Plot(canvas, box, x, y, f"Residuals against the {across}", across, up)
     plot.line(np.array([x.low, x.high]), np.zeros(2), GREY)
-    _scatter(plot, rows.predictor, rows.residuals, rows, drawn)
+    far = _scatter(plot, rows.predictor, rows.residuals, rows, drawn)
+    _name(plot, rows.predictor, rows.residuals, rows, far)
     _means(plot, rows.predictor, rows.residuals)
 
 
@@ -215,7 +221,8 @@ def _leverage(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
             away = np.sqrt(distance * rows.coefficients * (1.0 - at) / at)
             plot.line(at, away, GREY, 0.8, (4, 3))
             plot.line(at, -away, GREY, 0.8, (4, 3))
-    _scatter(plot, rows.leverage, rows.standardized, rows, drawn)
+    far = _scatter(plot, rows.leverage, rows.standardized, rows, drawn)
+    _name(plot, rows.leverage, rows.standardized, rows, far)
 
 
 def _observed(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:

@@ -41,7 +41,7 @@ class Diagnostics(Stage):
         """Choose the groups, and find out where their rows are."""
         from shortloop.panel.stages.fitted import FittedGroups
 
-        keys = [tuple(key) for key in self.results.facts["keys"]]
+        keys, self._by = [tuple(key) for key in self.results.facts["keys"]], self.results.facts["by"]
         chosen = [self._known(group, keys) for group in self.groups]
         self._pages = [(key, "chosen by name") for key in dict.fromkeys(chosen)]
         named = set(chosen)
@@ -64,7 +64,7 @@ class Diagnostics(Stage):
     def compute(self, unit: int) -> Mapping[str, bytes]:
         """Draw some pages."""
         pages = range(unit * TOGETHER, min((unit + 1) * TOGETHER, len(self._pages)))
-        return {_name(page): self._page(page).to_bytes() for page in pages}
+        return {_name(unit): b"".join(self._page(page).to_bytes() for page in pages)}
 
     def unit_name(self, unit: int) -> str:
         """Its first group."""
@@ -78,7 +78,8 @@ class Diagnostics(Stage):
         from shortloop.panel.report.files import PAGES
         from shortloop.report.pdf import Sheet, document
 
-        sheets = [Sheet.from_bytes(Path(_name(page)).read_bytes()) for page in range(len(self._pages))]
+        parts = [Path(_name(unit)).read_bytes() for unit in range(len(self.units()))]
+        sheets = Sheet.from_bytes(b"".join(parts))
         if not sheets:
             sheets = [page_without_plots(self._head("No group", "", 0), ["No group was fitted."])]
         return Finished(
@@ -97,12 +98,11 @@ class Diagnostics(Stage):
             return tuple(group)
         texts = {" ".join(key): key for key in keys}
         near = difflib.get_close_matches(" ".join(group), texts, 3, cutoff=0.0)
-        by = self.results.facts["by"]
         raise InputError(
             "there is no such group",
             field="diagnostics.groups",
             found=json.dumps(list(group) if len(group) > 1 else group[0], ensure_ascii=False),
-            expected=f"values of {', '.join(by)}, e.g. {', '.join(near)}",
+            expected=f"values of {', '.join(self._by)}, e.g. {', '.join(near)}",
         )
 
     def _worst(self) -> list[tuple[tuple[str, ...], str]]:
@@ -129,8 +129,7 @@ class Diagnostics(Stage):
 
         key, why = self._pages[page]
         block, group = self._found[key]
-        by = self.results.facts["by"]
-        title = ", ".join(f"{name} = {value}" for name, value in zip(by, key, strict=True))
+        title = ", ".join(f"{name} = {value}" for name, value in zip(self._by, key, strict=True))
         head = self._head(title, why, page + 1)
         state = self._fitted.status(key)
         if state != status.FITTED:
@@ -165,5 +164,5 @@ class Diagnostics(Stage):
         page_without_plots(self._head("", "", 0), [""])
 
 
-def _name(page: int) -> str:
-    return f"pages/{page:05d}"
+def _name(unit: int) -> str:
+    return f"pages/{unit:04d}"

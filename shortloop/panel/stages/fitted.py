@@ -17,7 +17,9 @@ from shortloop.worker.stage import Job
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shortloop.panel.data import Column
     from shortloop.panel.models.base import ModelSettings
+    from shortloop.types import IntArray
 
 __all__ = ["FittedGroups"]
 
@@ -52,6 +54,7 @@ class FittedGroups:
         }
         self._equation = Equation(model.formula, outcome, f"models.{specification}.formula")
         self._seed = seed
+        self._blocks: dict[str, tuple[dict[str, Column], IntArray]] = {}
 
     def status(self, key: Sequence[str]) -> int:
         """What became of the fit of a group.
@@ -82,7 +85,9 @@ class FittedGroups:
         -------
         Fitter
         """
-        columns, starts = load_columns(block), np.asarray(block.arrays["starts"])
+        if block.job not in self._blocks:  # a file is opened for each column
+            self._blocks[block.job] = load_columns(block), np.asarray(block.arrays["starts"])
+        columns, starts = self._blocks[block.job]
         if group is not None:
             rows = slice(int(starts[group]), int(starts[group + 1]))
             columns = {name: column.taken(rows) for name, column in columns.items()}
@@ -112,4 +117,4 @@ class FittedGroups:
         design = fitter.design_of(group, batched=self._arrays["path"][place] == 0)
         params = self._arrays["params"][place, [self._names.index(name) for name in design.names]]
         scale = float(self._arrays["scale"][place])
-        return rows_of(self._model, design, params, scale, seed_for(self._seed, PURPOSE, *key))
+        return rows_of(self._model, design, params, scale, seed_for(self._seed, PURPOSE, *map(ascii, key)))

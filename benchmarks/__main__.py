@@ -20,8 +20,12 @@ PARTS = (
     "engines",
     "panel",
     "ladder",
+    "diagnostics",
 )
-MODULES = {part: f"benchmarks.{part}" for part in PARTS} | {"mne": "benchmarks.against_mne"}
+MODULES = {part: f"benchmarks.{part}" for part in PARTS} | {
+    "mne": "benchmarks.against_mne",
+    "diagnostics": "benchmarks.panel_diagnostics",
+}
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -53,6 +53,7 @@ def write_plots(folder: Path, part: str) -> list[Path]:
         "engines": lambda content: draw_engines(content, _sizes(content)),
         "ladder": lambda content: draw_ladder(content, _sizes(content)),
         "panel": lambda content: draw_panel(content, _sizes(content)),
+        "diagnostics": _diagnostics,
     }[part]
     with styled():
         return save(draw(content), folder, part)
@@ -110,6 +111,12 @@ def _mne(content: dict[str, Any]) -> Figure:
         bars.append((f"{name}: Shortloop", each["ours"], None, True))
     note = f"{content['labellings']} label vectors on one core; {content['sampled']} {_sizes(content)}"
     return _bars("Label permutations, everything trained again", note, bars)
+
+
+def _diagnostics(content: dict[str, Any]) -> Figure:
+    seconds, over = content["seconds"], content["over_ours"]
+    bars = [(name, each, over[name], name.startswith("shortloop")) for name, each in seconds.items()]
+    return _bars(f"{content['pages']} pages of four plots, one for each group", _sizes(content), bars)
 
 
 def _bars(title: str, note: str, bars: list[tuple[str, Any, Any, bool]]) -> Figure:

@@ -40,7 +40,7 @@ def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    names = ("peers", "mne", "slices", "growth", "limits", "cluster", "panel", "ladder")
+    names = ("peers", "mne", "slices", "growth", "limits", "cluster", "panel", "ladder", "diagnostics")
     return run(tmp_path_factory.mktemp("bench"), *names)
 
 
@@ -132,3 +132,11 @@ def test_each_step_of_the_ladder_is_measured(parts: dict[str, dict[str, Any]]) -
     for before, step in pairwise(steps):
         ratios = [a / b for a, b in zip(before["seconds"]["values"], step["seconds"]["values"])]
         assert step["factor"]["values"] == pytest.approx(ratios)
+
+
+def test_pages_of_groups_are_timed_in_every_way(parts: dict[str, dict[str, Any]]) -> None:
+    found = parts["diagnostics"]
+    assert len(found["seconds"]) == 4
+    assert found["over_ours"].keys() == found["seconds"].keys()
+    assert set(found["sizes"]) == {"ours.pdf", "plain.pdf", "reused-0.pdf", "reused-1.pdf"}
+    assert min(found["sizes"].values()) > 10_000

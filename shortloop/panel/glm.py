@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.panel.kernels.covariance import KINDS
-from shortloop.panel.kernels.irls import FAMILIES, LINKS, NUMBERS, fit_groups
+from shortloop.panel.kernels.families import FAMILIES, LINKS
+from shortloop.panel.kernels.irls import NUMBERS, fit_groups
 from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.statistics import LEVEL, Covariance, Statistics
 from shortloop.types import FloatArray, IntArray

@@ -9,6 +9,8 @@ import pytest
 from command_line import ROOT, shortloop
 from toy_jobs import ToyJobs, toy_project
 
+from shortloop.cli.analyses import find_analyses
+
 TOY = """\
 import typer
 from shortloop.cli.analyses import Analysis, Compared, Comparison
@@ -35,7 +37,7 @@ ANALYSIS = Analysis(app, compare)
 def library(tmp_path: Path) -> Path:
     """A copy of the frame, without any analysis."""
     copy = tmp_path / "library"
-    leave = shutil.ignore_patterns("__pycache__", "eeg", "panel")
+    leave = shutil.ignore_patterns("__pycache__", *find_analyses())
     shutil.copytree(ROOT / "shortloop", copy / "shortloop", ignore=leave)
     return copy
 

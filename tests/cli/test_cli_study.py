@@ -26,4 +26,4 @@ def test_a_file_is_taken_for_what_it_looks_like(tmp_path: Path) -> None:
 
 
 def test_an_analysis_that_is_not_there(tmp_path: Path) -> None:
-    assert_one_message(shortloop(tmp_path, "study", "--no-such"), "one analysis", "--eeg, --panel")
+    assert_one_message(shortloop(tmp_path, "study", "--no-such"), "one analysis", "--eeg, --frames, --panel")

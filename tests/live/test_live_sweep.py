@@ -248,8 +248,8 @@ def test_a_sweep_of_a_panel(project: Swept) -> None:
     asked = ("panel.toml", "--set", "models.plain.covariance=nonrobust,HC1")  # it tells the script
     said = project.sweep(*asked)
     built = [number for _, number, _ in counts(said)]
-    # Rows, blocks, fits, tables and the report; then fits of one specification.
-    assert built == [10, 2 + 1 + 1]
+    # Rows, blocks; fits, tables and pages; the report. Then all that is of one specification, and the report.
+    assert built == [1 + 2 + 2 * (2 + 1 + 2) + 1, 2 + 1 + 2 + 1]
     rows = project.rows("firms-sweep/models.plain.covariance.csv")
     assert [row["settings"] for row in rows] == [
         "firms-models.plain.covariance-nonrobust",

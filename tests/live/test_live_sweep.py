@@ -244,6 +244,7 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
     assert [(built, reused) for _, built, reused in counts(project.sweep(*asked))] == [(0, 2), (1, 1), (1, 1)]
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_panel(project: Swept) -> None:
     asked = ("panel.toml", "--set", "models.plain.covariance=nonrobust,HC1")  # it tells the script
     said = project.sweep(*asked)

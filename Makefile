@@ -23,7 +23,7 @@ SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 setup: $(READY)
 
-$(READY): requirements.txt setup.cfg pyproject.toml
+$(READY): requirements.txt setup.cfg setup.py pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	@# uv is faster than pip, which knows mirrors that nobody has told uv of.

@@ -2,56 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.frames.report.advice import advise, span
 from shortloop.frames.report.content import LEFT_OUT, RIGHT, Content, Row
 from shortloop.frames.report.figures import memory_figure, times_figure
 from shortloop.frames.size import BYTES, COPIES, GUIDE
 from shortloop.frames.work import TRANSFORMATIONS
-from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, write
+from shortloop.report.drawing import Drawing
+from shortloop.report.page import Page, PageSection, PageTable, TableRow, write
 from shortloop.report.provenance import provenance_rows
-from shortloop.report.style import save
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Drawing", "drawings", "limits", "overview", "write_page"]
+__all__ = ["drawings", "limits", "overview", "write_page"]
 
 
 NO_BREAK = "\u00a0"
 
 
-class Drawing(NamedTuple):
-    """A figure to be drawn.
-
-    Parameters
-    ----------
-    name : str
-        Its file name without ending.
-    content : Content
-        What it shows.
-    draw : callable
-        Draws it.
-    title, caption, alt : str
-        What the page says of it.
-    """
-
-    name: str
-    content: Content
-    draw: Callable[[Content], Figure]
-    title: str
-    caption: str
-    alt: str
-
-    def save(self, folder: Path) -> list[Path]:
-        """Draw it, as PNG and PDF."""
-        return save(self.draw(self.content), folder, self.name)
-
-
-def drawings(content: Content) -> list[Drawing]:
+def drawings(content: Content) -> list[Drawing[Content]]:
     """The figures of the page.
 
     Parameters
@@ -162,10 +130,7 @@ def write_page(content: Content, folder: Path) -> Path:
     Path
     """
     provenance = provenance_rows(content.sources)
-    figures = tuple(
-        PageFigure(each.name, number, each.title, each.caption, each.alt, provenance)
-        for number, each in enumerate(drawings(content), 1)
-    )
+    figures = tuple(each.figure(number, provenance) for number, each in enumerate(drawings(content), 1))
     tables = [*(_table(content, name) for name in content.transformations), _ways(content)]
     sections = [PageSection("times", "Times and memory", advise(content), figures, tuple(tables))]
     if content.trap is not None:

@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.panel.report.content import Content, Shown
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
 from shortloop.panel.report.files import DIAGNOSTICS
 from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
-from shortloop.report.page import Page, PageFigure, PageLink, PageSection, PageTable, TableRow, slug, write
+from shortloop.report.drawing import Drawing
+from shortloop.report.page import Page, PageLink, PageSection, PageTable, TableRow, slug, write
 from shortloop.report.provenance import provenance_rows
-from shortloop.report.style import save
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Drawing", "diagnostics_file", "drawings", "sentences", "write_page"]
+__all__ = ["diagnostics_file", "drawings", "sentences", "write_page"]
 
 LISTED = 20
 """Most groups that the page lists."""
 
 
-class Drawing(NamedTuple):
-    """A figure to be drawn.
-
-    Parameters
-    ----------
-    name : str
-        Its file name without ending.
-    shown : Shown
-        What it shows.
-    draw : callable
-        Draws it.
-    title, caption, alt : str
-        What the page says of it.
-    """
-
-    name: str
-    shown: Shown
-    draw: Callable[[Shown], Figure]
-    title: str
-    caption: str
-    alt: str
-
-    def save(self, folder: Path) -> list[Path]:
-        """Draw it, as PNG and PDF."""
-        return save(self.draw(self.shown), folder, self.name)
-
-
-def drawings(content: Content) -> list[Drawing]:
+def drawings(content: Content) -> list[Drawing[Shown]]:
     """The figures of the page.
 
     Parameters
@@ -133,11 +101,7 @@ def write_page(content: Content, folder: Path) -> Path:
     sections = []
     for shown in content.shown:
         provenance = provenance_rows(shown.sources)
-        figures = tuple(
-            PageFigure(each.name, number, each.title, each.caption, each.alt, provenance)
-            for number, each in numbered
-            if each.shown is shown
-        )
+        figures = tuple(each.figure(number, provenance) for number, each in numbered if each.shown is shown)
         sections.append(
             PageSection(
                 slug(shown.name),

@@ -1,0 +1,73 @@
+"""A figure of a page: what draws it, and what the page says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from shortloop.report.page import PageFigure
+from shortloop.report.style import save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from shortloop.report.provenance import ProvenanceRow
+
+__all__ = ["Drawing"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Drawing(Generic[T]):
+    """A figure to be drawn.
+
+    Parameters
+    ----------
+    name : str
+        Its file name without ending.
+    shown : object
+        What it shows.
+    draw : callable
+        Draws it.
+    title, caption, alt : str
+        What the page says of it.
+    """
+
+    name: str
+    shown: T
+    draw: Callable[[T], Figure]
+    title: str
+    caption: str
+    alt: str
+
+    def save(self, folder: Path) -> list[Path]:
+        """Draw it, as PNG and PDF.
+
+        Parameters
+        ----------
+        folder : Path
+
+        Returns
+        -------
+        list of Path
+        """
+        return save(self.draw(self.shown), folder, self.name)
+
+    def figure(self, number: int, provenance: tuple[ProvenanceRow, ...]) -> PageFigure:
+        """It, in its place on the page.
+
+        Parameters
+        ----------
+        number : int
+            From 1.
+        provenance : tuple of ProvenanceRow
+            What it was made from.
+
+        Returns
+        -------
+        PageFigure
+        """
+        return PageFigure(self.name, number, self.title, self.caption, self.alt, provenance)

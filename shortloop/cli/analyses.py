@@ -11,9 +11,10 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shortloop.extras import is_installed
+from shortloop.settings.variable import STUDY_VARIABLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,17 +110,52 @@ class SettingsKind:
 
     Parameters
     ----------
-    record : callable
-        Gives the record of the file.
-    check : callable
-        Reads a file, and says in a line what it asks for.
+    noun : str
+        What messages call the file, e.g. ``"panel"``.
+    record : str
+        Where its record is, e.g. ``"shortloop.panel.settings.Panel"``; imported when it is asked for.
+    describe : callable
+        Takes a record, and says in a line what it asks for.
     script : str
         The build script that it is for.
     """
 
-    record: Callable[[], type[BaseModel]]
-    check: Callable[[Path], str]
+    noun: str
+    record: str
+    describe: Callable[[Any], str]
     script: str
+
+    def fields(self) -> type[BaseModel]:
+        """The record of the file.
+
+        Returns
+        -------
+        type
+        """
+        module, _, name = self.record.rpartition(".")
+        found: type[BaseModel] = getattr(importlib.import_module(module), name)
+        return found
+
+    def check(self, file: Path) -> str:
+        """What a file asks for.
+
+        Parameters
+        ----------
+        file : Path
+
+        Returns
+        -------
+        str
+            A line.
+
+        Raises
+        ------
+        InputError
+            If it is missing or wrong.
+        """
+        from shortloop.settings.read import read_settings
+
+        return self.describe(read_settings(file, self.fields(), noun=self.noun, variable=STUDY_VARIABLE))
 
 
 @dataclass(frozen=True)

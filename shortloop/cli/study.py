@@ -42,7 +42,7 @@ def kind_of(
         If there is no such analysis, or several were given.
     """
     if not options:
-        known = {name: len(_keys(file) & set(kind.record().model_fields)) for name, kind in kinds.items()}
+        known = {name: len(_keys(file) & set(kind.fields().model_fields)) for name, kind in kinds.items()}
         return kinds[max(known, key=lambda name: known[name])]
     names = [each.removeprefix("--") for each in options]
     if len(names) > 1 or names[0] not in kinds or not options[0].startswith("--"):
@@ -79,7 +79,7 @@ def list_fields(kind: SettingsKind) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("field", style="bold", no_wrap=True)
     table.add_column("what, unit, default", overflow="fold")
-    for name, description in documented_fields(kind.record()):
+    for name, description in documented_fields(kind.fields()):
         table.add_row(name.replace("[", "\\["), description.replace("[", "\\["))
     Console(highlight=False).print(table)
 

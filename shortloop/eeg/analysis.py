@@ -21,44 +21,23 @@ OWN = ("build_scripts/build_pipeline.py", "dev/a_ridge.py", "dev/build_ridge.py"
 """Files of the repository that new projects begin with; a package of this library holds them, too."""
 
 
-def check(file: Path) -> str:
+def describe(study: Study) -> str:
     """What a study file asks for.
 
     Parameters
     ----------
-    file : Path
-        The file.
+    study : Study
 
     Returns
     -------
     str
         A line.
-
-    Raises
-    ------
-    InputError
-        If it is missing or wrong.
     """
-    from shortloop.eeg.study.load import read_study
-
-    study = read_study(file)
     return (
         f"study {study.name}, {len(study.participants)} participants, {len(study.classes)} classes, "
         f"{study.phases.train} trains, {study.phases.decoded} is decoded, "
         f"{' and '.join(study.features.kinds)} features"
     )
-
-
-def record() -> type[Study]:
-    """The record of a study file.
-
-    Returns
-    -------
-    type
-    """
-    from shortloop.eeg.study.schema import Study
-
-    return Study
 
 
 def compare(first: Result, second: Result) -> Comparison | None:
@@ -107,6 +86,6 @@ TEMPLATE = Template(
 ANALYSIS = Analysis(
     compare=compare,
     template=TEMPLATE,
-    settings=SettingsKind(record, check, "build_pipeline"),
+    settings=SettingsKind("study", "shortloop.eeg.study.schema.Study", describe, "build_pipeline"),
     findings=findings,
 )

@@ -28,39 +28,18 @@ def modin_environment(
     print(f'made; name it in the settings file:\n[modin]\nenvironment = "{folder.absolute()}"')
 
 
-def record() -> type[Frames]:
-    """The record of a settings file.
-
-    Returns
-    -------
-    type
-    """
-    from shortloop.frames.settings import Frames
-
-    return Frames
-
-
-def check(file: Path) -> str:
+def describe(frames: Frames) -> str:
     """What a settings file asks for.
 
     Parameters
     ----------
-    file : Path
-        The file.
+    frames : Frames
 
     Returns
     -------
     str
         A line.
-
-    Raises
-    ------
-    InputError
-        If it is missing or wrong.
     """
-    from shortloop.frames.pipeline import read_frames
-
-    frames = read_frames(file)
     table = frames.table
     return (
         f"frames {frames.name}, {table.rows:,} rows × {table.columns} columns, "
@@ -68,4 +47,7 @@ def check(file: Path) -> str:
     )
 
 
-ANALYSIS = Analysis(commands=app, settings=SettingsKind(record, check, "build_frames"))
+ANALYSIS = Analysis(
+    commands=app,
+    settings=SettingsKind("frames", "shortloop.frames.settings.Frames", describe, "build_frames"),
+)

@@ -20,39 +20,18 @@ OWN = ("build_scripts/build_panel.py",)
 """Files of the repository that new projects begin with; the package holds them, too."""
 
 
-def record() -> type[Panel]:
-    """The record of a panel file.
-
-    Returns
-    -------
-    type
-    """
-    from shortloop.panel.settings import Panel
-
-    return Panel
-
-
-def check(file: Path) -> str:
+def describe(panel: Panel) -> str:
     """What a panel file asks for.
 
     Parameters
     ----------
-    file : Path
-        The file.
+    panel : Panel
 
     Returns
     -------
     str
         A line.
-
-    Raises
-    ------
-    InputError
-        If it is missing or wrong.
     """
-    from shortloop.panel.pipeline import read_panel
-
-    panel = read_panel(file)
     models = ", ".join(f"{name} ({model.model})" for name, model in panel.models.items())
     return f"panel {panel.name}, a group for each {' and '.join(panel.groups.by)}, models {models}"
 
@@ -82,4 +61,8 @@ TEMPLATE = Template(
     needs="panel",
     libraries=("formulaic", "matplotlib", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
 )
-ANALYSIS = Analysis(template=TEMPLATE, settings=SettingsKind(record, check, "build_panel"), findings=findings)
+ANALYSIS = Analysis(
+    template=TEMPLATE,
+    settings=SettingsKind("panel", "shortloop.panel.settings.Panel", describe, "build_panel"),
+    findings=findings,
+)

@@ -22,7 +22,7 @@ def main(urd: Urd) -> int:
 
 
 def pipeline(run: FramesRun) -> Built:
-    frames = run.frames
+    frames = run.study
     table = make_table(run)
     truth = run.build("frames_truth", table=table)
     out = left_out(frames)
@@ -55,7 +55,7 @@ def pipeline(run: FramesRun) -> Built:
 
 def make_table(run: FramesRun) -> Built:
     """As many of the rows as fit."""
-    frames, asked = run.frames, run.frames.table
+    frames, asked = run.study, run.study.table
     memory = half_of_memory() if asked.memory is None else asked.memory * GIB
     return run.build(
         "frames_table",

@@ -23,7 +23,7 @@ def pipeline(run: PanelRun) -> Built:
 
 def fit_all(run: PanelRun, imported: Built) -> Built:
     """From rows that a job has brought in to the report."""
-    panel = run.panel
+    panel = run.study
     blocks = {
         f"{number:03d}": run.build(
             "panel_block",
@@ -56,14 +56,14 @@ def fit(
             partition=block,
             **asked,
             model=model,
-            level=run.panel.inference.level,
+            level=run.study.inference.level,
             block=job,
             modules=model.modules(),
         )
         for block, job in blocks.items()
     ]
-    results = run.build("panel_results", **asked, correction=run.panel.inference.correction, fits=fits)
-    if run.panel.datasets:
+    results = run.build("panel_results", **asked, correction=run.study.inference.correction, fits=fits)
+    if run.study.datasets:
         run.build("panel_dataset", partition="-".join(filter(None, (name, outcome))), results=results)
     return results
 
@@ -77,14 +77,14 @@ def diagnose(
     results: Built,
 ) -> list[Built]:
     """Pages of the groups to look at; none if no group is."""
-    asked = run.panel.diagnostics
+    asked = run.study.diagnostics
     if not asked.groups and not asked.worst:
         return []
     given: dict[str, Any] = {
         "specification": name,
         "outcome": outcome,
         "model": model,
-        "seed": run.panel.seed,
+        "seed": run.study.seed,
         "results": results,
         "blocks": list(blocks.values()),
         "modules": model.modules(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from shortloop.errors import InputError
 from shortloop.extras import need
@@ -19,13 +19,44 @@ from shortloop.jobs.termination import say_why
 from shortloop.settings.read import settings_path
 from shortloop.settings.variable import SETTINGS_VARIABLE, STUDY_VARIABLE
 
-__all__ = ["StudyKind", "run_study"]
+__all__ = ["StudyKind", "StudyRun"]
 
-R = TypeVar("R")
+
+class Study(Protocol):
+    """What a study file says, whatever the analysis."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+S = TypeVar("S", bound=Study)
+
+
+class StudyRun(Generic[S]):
+    """A run of a pipeline on a study.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    study : object
+        What its file says.
+    file : Path
+        The file.
+    """
+
+    def __init__(self, run: Run, study: S, file: Path) -> None:
+        self.study = study
+        self.file = file
+        self.name = run.name
+        self.jobs = run.jobs
+        self.build = run.build
+        self.files = run.files
 
 
 @dataclass(frozen=True)
-class StudyKind(Generic[R]):
+class StudyKind(Generic[S]):
     """What an analysis calls a study, and how it reads one.
 
     Parameters
@@ -39,59 +70,58 @@ class StudyKind(Generic[R]):
     libraries : collection of str
         That, by the names that it is imported by.
     read : callable
-        Takes the file; gives the name of the study, and what makes the analysis's own run of a `Run`.
+        Reads a file.
     """
 
     noun: str
     embedded: Path
     extra: str
     libraries: Collection[str]
-    read: Callable[[Path], tuple[str, Callable[[Run], R]]]
+    read: Callable[[Path], S]
 
+    def run(
+        self,
+        urd: Urd,
+        pipeline: Callable[[StudyRun[S]], Built],
+        finish: Callable[[StudyRun[S], Built, float], None] | None = None,
+    ) -> int:
+        """Run a pipeline on a study; the ``main`` of a build script.
 
-def run_study(
-    urd: Urd,
-    kind: StudyKind[R],
-    pipeline: Callable[[R], Built],
-    finish: Callable[[R, Built, float], None] | None = None,
-) -> int:
-    """Run a pipeline on a study.
+        The study is that of the file which the variable SHORTLOOP_SETTINGS, or STUDY, names, else of
+        ``<noun>.toml`` in the folder of the project, else the embedded one.
 
-    The study is that of the file which the variable SHORTLOOP_SETTINGS, or STUDY, names, else of
-    ``<noun>.toml`` in the folder of the project, else the embedded one.
+        Parameters
+        ----------
+        urd : Urd
+            As exax gives it to a build script.
+        pipeline : callable
+            Takes a `StudyRun`, builds the jobs, returns the last one.
+        finish : callable, optional
+            Takes the run, the last job and the seconds it all took, when all is built.
 
-    Parameters
-    ----------
-    urd : Urd
-        As exax gives it to a build script.
-    kind : StudyKind
-        Of which analysis.
-    pipeline : callable
-        Takes the analysis's own run, builds the jobs, returns the last one.
-    finish : callable, optional
-        Takes the run, the last job and the seconds it all took, when all is built.
-
-    Returns
-    -------
-    int
-        Exit status, as of `shortloop.jobs.executor.run_pipeline`.
-    """
-    try:
-        need(kind.extra, kind.libraries)  # at once, and not job by job
-        own = project_directory() / f"{kind.noun}.toml"
-        default = own if own.is_file() else kind.embedded
-        file = settings_path([SETTINGS_VARIABLE, STUDY_VARIABLE], default, base=user_directory())
-        name, on = kind.read(file)
-    except Exception as error:
-        known = error if isinstance(error, InputError) else system_error(error)
-        if known is None:
-            raise
-        say_why(known)
-        return 1
-    return run_pipeline(
-        urd,
-        lambda run: pipeline(on(run)),
-        None if finish is None else lambda run, last, seconds: finish(on(run), last, seconds),
-        name=f"{pipeline.__module__.rpartition('.')[2]} {name}",
-        settings=SettingsFile(name, file, kind.noun, kind.embedded),
-    )
+        Returns
+        -------
+        int
+            Exit status, as of `shortloop.jobs.executor.run_pipeline`.
+        """
+        try:
+            need(self.extra, self.libraries)  # at once, and not job by job
+            own = project_directory() / f"{self.noun}.toml"
+            default = own if own.is_file() else self.embedded
+            file = settings_path([SETTINGS_VARIABLE, STUDY_VARIABLE], default, base=user_directory())
+            study = self.read(file)
+        except Exception as error:
+            known = error if isinstance(error, InputError) else system_error(error)
+            if known is None:
+                raise
+            say_why(known)
+            return 1
+        return run_pipeline(
+            urd,
+            lambda run: pipeline(StudyRun(run, study, file)),
+            None
+            if finish is None
+            else lambda run, last, seconds: finish(StudyRun(run, study, file), last, seconds),
+            name=f"{pipeline.__module__.rpartition('.')[2]} {study.name}",
+            settings=SettingsFile(study.name, file, self.noun, self.embedded),
+        )

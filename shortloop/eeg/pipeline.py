@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,7 @@ from shortloop import study_run
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.errors import InputError
 from shortloop.extras import REPORT_LIBRARIES
-from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.pipeline import Built, Run
-from shortloop.study_run import StudyKind
+from shortloop.jobs.pipeline import Built
 
 if TYPE_CHECKING:
     from shortloop.eeg.study.schema import Study
@@ -25,57 +22,9 @@ LIBRARIES = ("mne", "numba", "pandas", "scipy", "sklearn", *REPORT_LIBRARIES)
 """What the extra ``eeg`` installs, by the names that it is imported by."""
 
 
-class StudyRun:
-    """A run of a pipeline on a study.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    study : Study
-        The study.
-    file : Path
-        Where it was read from.
-    """
-
-    def __init__(self, run: Run, study: Study, file: Path) -> None:
-        self.study = study
-        self.file = file
-        self.jobs = run.jobs
-        self.build = run.build
-        self.files = run.files
-
-
-StudyPipeline = Callable[[StudyRun], Built]
-Finish = Callable[[StudyRun, Built, float], None]
-
-
-def run_study(urd: Urd, pipeline: StudyPipeline, finish: Finish | None = None) -> int:
-    """Run a pipeline on a study of EEG recordings; the ``main`` of a build script.
-
-    Parameters
-    ----------
-    urd : Urd
-        As exax gives it to a build script.
-    pipeline : callable
-        Takes a `StudyRun`, builds the jobs, returns the last one.
-    finish : callable, optional
-        Takes the run, the last job and the seconds it all took, when all is built.
-
-    Returns
-    -------
-    int
-        Exit status, as of `shortloop.study_run.run_study`.
-    """
-    return study_run.run_study(urd, KIND, pipeline, finish)
-
-
-def _read_study(file: Path) -> tuple[str, Callable[[Run], StudyRun]]:
-    study = read_study(file)
-    return study.name, lambda run: StudyRun(run, study, file)
-
-
-KIND = StudyKind("study", DEFAULT_STUDY, "eeg", LIBRARIES, _read_study)
+KIND = study_run.StudyKind("study", DEFAULT_STUDY, "eeg", LIBRARIES, read_study)
+run_study = KIND.run
+StudyRun = study_run.StudyRun["Study"]
 
 
 def has_features(study: Study) -> bool:

@@ -33,7 +33,7 @@ def deliver(run: FramesRun, report: Built, seconds: float) -> None:
     seconds : float
         How long the run took.
     """
-    name = run.frames.name
+    name = run.study.name
     folder = results_folder(name)
     files = copy_report(report.path, folder)
     copy_files(report.path, TABLES, folder)

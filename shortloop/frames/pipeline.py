@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop import study_run
 from shortloop.extras import REPORT_LIBRARIES, is_installed
 from shortloop.frames.environment import installed_there
 from shortloop.frames.runners.registry import LIBRARIES as EVERY
 from shortloop.frames.runners.registry import MODIN
-from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.pipeline import Built, Run
 from shortloop.settings.variable import STUDY_VARIABLE
-from shortloop.study_run import StudyKind
+from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.frames.settings import Frames
@@ -28,32 +24,6 @@ NEEDED = ("pandas", "pyarrow", "scipy", *REPORT_LIBRARIES)
 """Without them there is no table to measure on, or no report. What else is missing is left out of it."""
 LIBRARIES = ("dask", "duckdb", "joblib", "numba", "polars", *NEEDED)
 """What the extra ``frames`` installs, by the names that it is imported by."""
-
-
-class FramesRun:
-    """A run of a pipeline on a comparison.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    frames : Frames
-        What is compared.
-    file : Path
-        Where it was read from.
-    """
-
-    def __init__(self, run: Run, frames: Frames, file: Path) -> None:
-        self.frames = frames
-        self.file = file
-        self.name = run.name
-        self.jobs = run.jobs
-        self.build = run.build
-        self.files = run.files
-
-
-FramesPipeline = Callable[[FramesRun], Built]
-Finish = Callable[[FramesRun, Built, float], None]
 
 
 def read_frames(path: str | PathLike[str] = DEFAULT_FRAMES) -> Frames:
@@ -79,32 +49,9 @@ def read_frames(path: str | PathLike[str] = DEFAULT_FRAMES) -> Frames:
     return read_settings(path, Frames, noun="frames", variable=STUDY_VARIABLE)
 
 
-def run_frames(urd: Urd, pipeline: FramesPipeline, finish: Finish | None = None) -> int:
-    """Run a pipeline on a comparison; the ``main`` of a build script.
-
-    Parameters
-    ----------
-    urd : Urd
-        As exax gives it to a build script.
-    pipeline : callable
-        Takes a `FramesRun`, builds the jobs, returns the last one.
-    finish : callable, optional
-        Takes the run, the last job and the seconds it all took, when all is built.
-
-    Returns
-    -------
-    int
-        Exit status, as of `shortloop.study_run.run_study`.
-    """
-    return study_run.run_study(urd, KIND, pipeline, finish)
-
-
-def _read(file: Path) -> tuple[str, Callable[[Run], FramesRun]]:
-    frames = read_frames(file)
-    return frames.name, lambda run: FramesRun(run, frames, file)
-
-
-KIND = StudyKind("frames", DEFAULT_FRAMES, "frames", NEEDED, _read)
+KIND = StudyKind("frames", DEFAULT_FRAMES, "frames", NEEDED, read_frames)
+run_frames = KIND.run
+FramesRun = StudyRun["Frames"]
 
 
 def left_out(frames: Frames) -> dict[str, str]:
@@ -157,7 +104,7 @@ def modin_environment(run: FramesRun) -> tuple[File, dict[str, str]]:
     from shortloop.settings.paths import expand_path
 
     what = "the folder of an environment with Modin"
-    folder = expand_path(run.frames.modin.environment, run.file, field="modin.environment", what=what)
+    folder = expand_path(run.study.modin.environment, run.file, field="modin.environment", what=what)
     versions = installed_there(folder, EVERY[MODIN].needs, run.file)
     (file,) = run.files([folder / "pyvenv.cfg"])
     return file, versions

@@ -35,7 +35,7 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     seconds : float
         How long the run took.
     """
-    name = run.panel.name
+    name = run.study.name
     folder = results_folder(name)
     files = copy_report(report.path, folder)
     findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))

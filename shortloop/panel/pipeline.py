@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop import study_run
 from shortloop.errors import InputError
 from shortloop.extras import REPORT_LIBRARIES
-from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.pipeline import Built, Run
+from shortloop.jobs.pipeline import Built
 from shortloop.settings.variable import STUDY_VARIABLE
-from shortloop.study_run import StudyKind
+from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
@@ -23,32 +21,6 @@ __all__ = ["DEFAULT_PANEL", "PanelRun", "import_dataset", "import_panel", "read_
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
 LIBRARIES = ("formulaic", "numba", "pandas", "pyarrow", "scipy", "statsmodels", *REPORT_LIBRARIES)
 """What the extra ``panel`` installs, by the names that it is imported by."""
-
-
-class PanelRun:
-    """A run of a pipeline on a panel.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    panel : Panel
-        The panel.
-    file : Path
-        Where it was read from.
-    """
-
-    def __init__(self, run: Run, panel: Panel, file: Path) -> None:
-        self.panel = panel
-        self.file = file
-        self.name = run.name
-        self.jobs = run.jobs
-        self.build = run.build
-        self.files = run.files
-
-
-PanelPipeline = Callable[[PanelRun], Built]
-Finish = Callable[[PanelRun, Built, float], None]
 
 
 def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
@@ -74,32 +46,9 @@ def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
     return read_settings(path, Panel, noun="panel", variable=STUDY_VARIABLE)
 
 
-def run_panel(urd: Urd, pipeline: PanelPipeline, finish: Finish | None = None) -> int:
-    """Run a pipeline on a panel; the ``main`` of a build script.
-
-    Parameters
-    ----------
-    urd : Urd
-        As exax gives it to a build script.
-    pipeline : callable
-        Takes a `PanelRun`, builds the jobs, returns the last one.
-    finish : callable, optional
-        Takes the run, the last job and the seconds it all took, when all is built.
-
-    Returns
-    -------
-    int
-        Exit status, as of `shortloop.study_run.run_study`.
-    """
-    return study_run.run_study(urd, KIND, pipeline, finish)
-
-
-def _read(file: Path) -> tuple[str, Callable[[Run], PanelRun]]:
-    panel = read_panel(file)
-    return panel.name, lambda run: PanelRun(run, panel, file)
-
-
-KIND = StudyKind("panel", DEFAULT_PANEL, "panel", LIBRARIES, _read)
+KIND = StudyKind("panel", DEFAULT_PANEL, "panel", LIBRARIES, read_panel)
+run_panel = KIND.run
+PanelRun = StudyRun["Panel"]
 
 
 def import_panel(run: PanelRun) -> Built:
@@ -123,7 +72,7 @@ def import_panel(run: PanelRun) -> Built:
     from shortloop.panel.formats.csvimport import LINE, CsvimportInput
     from shortloop.settings.paths import expand_path
 
-    panel, file = run.panel, None
+    panel, file = run.study, None
     if isinstance(panel.input, PlacedInput):
         if not panel.input.file:
             raise InputError("the file of the rows is not named", file=run.file, field="input.file")
@@ -174,8 +123,8 @@ def import_dataset(
     return run.build(
         "import_dataset",
         datasets={"rows": rows},
-        by=list(run.panel.groups.by),
-        blocks=run.panel.groups.blocks,
+        by=list(run.study.groups.by),
+        blocks=run.study.groups.blocks,
         columns=list(columns),
         order=order,
     )

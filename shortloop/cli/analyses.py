@@ -184,7 +184,7 @@ class Analysis:
 
 
 def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> dict[str, Path]:
-    """Files of a new project of an analysis: its templates, and files as in the repository.
+    """Files of a new project of an analysis: its template, and files as in the repository.
 
     Parameters
     ----------
@@ -201,10 +201,10 @@ def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> di
         By their path in the project.
     """
     package = Path(__file__).parents[1]
-    templates = package / "templates" / name
-    files = (file for file in templates.rglob("*.*") if "__pycache__" not in file.parts)
+    template = package / name / "template"
+    files = (file for file in template.rglob("*.*") if "__pycache__" not in file.parts)
     rooms = package if (package / "build_scripts").is_dir() else package.parent
-    found = {str(file.relative_to(templates)): file for file in files}
+    found = {str(file.relative_to(template)): file for file in files}
     return {**found, **{each: rooms / each for each in own}, **more}
 
 

@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 TEMPLATES = ROOT / "shortloop" / "templates"  # what projects of one's own begin with
-MODULES = sorted(file for file in (ROOT / "shortloop").rglob("*.py") if TEMPLATES not in file.parents)
+BEGUN = {"templates", "template"}  # folders of them, of the frame and of analyses
+MODULES = sorted(file for file in (ROOT / "shortloop").rglob("*.py") if BEGUN.isdisjoint(file.parts))
 
 
 METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.py")])

@@ -20,11 +20,13 @@ PARTS = (
     "engines",
     "panel",
     "ladder",
+    "general",
     "diagnostics",
 )
 MODULES = {part: f"benchmarks.{part}" for part in PARTS} | {
     "mne": "benchmarks.against_mne",
     "diagnostics": "benchmarks.panel_diagnostics",
+    "general": "benchmarks.panel_general",
 }
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -11,6 +11,7 @@ from benchmarks.chains_plot import draw_chains
 from benchmarks.cluster_plot import draw_cluster
 from benchmarks.engines_plot import draw_engines
 from benchmarks.ladder_plot import draw_ladder
+from benchmarks.panel_general import SYSTEMS
 from benchmarks.panel_plot import draw_panel
 from benchmarks.write import number, read_part
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, save, styled
@@ -53,6 +54,7 @@ def write_plots(folder: Path, part: str) -> list[Path]:
         "engines": lambda content: draw_engines(content, _sizes(content)),
         "ladder": lambda content: draw_ladder(content, _sizes(content)),
         "panel": lambda content: draw_panel(content, _sizes(content)),
+        "general": _general,
         "diagnostics": _diagnostics,
     }[part]
     with styled():
@@ -117,6 +119,15 @@ def _diagnostics(content: dict[str, Any]) -> Figure:
     seconds, over = content["seconds"], content["over_ours"]
     bars = [(name, each, over[name], name.startswith("shortloop")) for name, each in seconds.items()]
     return _bars(f"{content['pages']} pages of four plots, one for each group", _sizes(content), bars)
+
+
+def _general(content: dict[str, Any]) -> Figure:
+    bars = [
+        (f"{size}: {name}", each, found["best_over"][name] if name in SYSTEMS else None, name in SYSTEMS)
+        for size, found in content["sizes"].items()
+        for name, each in found["seconds"].items()
+    ]
+    return _bars("Groups × rows fitted by statsmodels, all cores", _sizes(content), bars)
 
 
 def _bars(title: str, note: str, bars: list[tuple[str, Any, Any, bool]]) -> Figure:

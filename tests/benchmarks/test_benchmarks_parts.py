@@ -140,3 +140,9 @@ def test_pages_of_groups_are_timed_in_every_way(parts: dict[str, dict[str, Any]]
     assert found["over_ours"].keys() == found["seconds"].keys()
     assert set(found["sizes"]) == {"ours.pdf", "plain.pdf", "reused-0.pdf", "reused-1.pdf"}
     assert min(found["sizes"].values()) > 10_000
+
+
+@pytest.mark.slow
+def test_the_general_path_is_timed_on_every_engine(tmp_path: Path) -> None:
+    (found,) = run(tmp_path, "general")["general"]["sizes"].values()
+    assert {"slices", "joblib", "dask", "ray"} < found["seconds"].keys() == found["best_over"].keys()

@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 from house import METHODS, id_of
-from in_process import InProcess, compiled_by_units, cut_off_and_resumed, do_job, files_of, stage_of, unit_of
+from in_process import (
+    InProcess,
+    compiled_by_units,
+    cut_off_and_resumed,
+    do_job,
+    files_of,
+    load_libraries,
+    stage_of,
+    unit_of,
+)
 from scipy.io import savemat
 
 from build_scripts.build_frames import pipeline as of_frames
@@ -235,8 +244,8 @@ def test_it_is_plain_data_and_opens_in_any_process(
 
 @pytest.fixture(scope="module")
 def fresh() -> Iterator[ProcessPoolExecutor]:
-    """Another process, which does nothing but fork."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+    """Another process, which loads libraries, and does nothing but fork."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), load_libraries) as pool:
         yield pool
 
 
@@ -252,9 +261,10 @@ def test_what_is_compiled_is_compiled_when_it_is_opened(
 
 @each_same
 def test_cut_off_and_resumed_by_several_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: Case) -> None:
-    """Cut off after any of its units, which began with the last."""
+    """Cut off after none of its units, half of them, and all but one; the last ones come first."""
     task, like = jobs.tasks[case], jobs.folders[case]
-    for done in range(len(costs_of(open_stage(task))) or 1):
+    units = len(costs_of(open_stage(task)))
+    for done in sorted({0, units // 2, max(units - 1, 0)}):
         folder = cut_off_and_resumed(task, like, tmp_path / str(done), done, workers=2)
         assert files_of(folder) == files_of(like)
 

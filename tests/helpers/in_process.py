@@ -178,6 +178,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in found}
 
 
+def load_libraries() -> None:
+    """Load what stages import and takes its time: forks of this process have it at once."""
+    for name in ("matplotlib.figure", "mne", "numba", "pandas", "scipy.stats", "sklearn", "statsmodels.api"):
+        importlib.import_module(name)
+
+
 def compiled_by_units(task: Task) -> list[str]:
     """What numba compiles, or loads, when a fork of this process computes its first unit of a job."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:

@@ -64,6 +64,7 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
     """
     from shortloop.eeg.formats.base import GeneratedInput, RecordedInput
     from shortloop.eeg.formats.files import find_files
+    from shortloop.eeg.formats.repeated import refuse_repeated
 
     study = run.study
     paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
@@ -74,6 +75,7 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
                 patterns = study.input.files[phase]
                 paths[name][phase] = find_files(folder, patterns, participant=name, phase=phase)
     files = _read(run, paths)
+    refuse_repeated(files, "input.files")
     return {
         name: run.build(
             "import_epochs",
@@ -111,6 +113,7 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     """
     from shortloop.eeg.formats.base import FeaturesInput
     from shortloop.eeg.formats.files import find_files
+    from shortloop.eeg.formats.repeated import refuse_repeated
 
     study = run.study
     assert isinstance(study.input, FeaturesInput)
@@ -132,6 +135,7 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
             found = find_files(folder, [patterns[phase]], participant=name, phase=phase, field=field)
             paths[name][phase] = found
     files = _read(run, paths)
+    refuse_repeated(files, f"input.{kind}")
     return {
         name: run.build(
             "import_features",

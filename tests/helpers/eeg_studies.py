@@ -62,5 +62,5 @@ def thesis_files(project: Path) -> Path:
     """A project with files of ready-made features; tests make a fixture of it."""
     for partition in "ABC":
         for name in ("amp_study", "study", "test"):
-            (project / f"{partition}_{name}.mat").write_bytes(b"not read by a plan")
+            (project / f"{partition}_{name}.mat").write_text(f"{name} of {partition}, not read by a plan")
     return project

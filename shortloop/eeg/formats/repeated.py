@@ -1,0 +1,48 @@
+"""One recording under two names: counted twice, or trained on and decoded, it makes effects out of noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shortloop.errors import InputError
+from shortloop.worker.inputs import File
+
+__all__ = ["refuse_repeated"]
+
+
+def refuse_repeated(files: Mapping[str, Mapping[str, Sequence[File]]], field: str) -> None:
+    """Refuse files whose content another one has, too.
+
+    One and the same file may hold several phases of a participant.
+
+    Parameters
+    ----------
+    files : mapping
+        Files of each participant and phase.
+    field : str
+        Where the study file names them, for messages.
+
+    Raises
+    ------
+    InputError
+        If two participants have the same recording, or one has it under two names.
+    """
+    known: dict[str, tuple[str, str, File]] = {}
+    for participant, phases in files.items():
+        for phase, found in phases.items():
+            for file in found:
+                if not file.content:  # a plan reads no files
+                    continue
+                who, when, first = known.setdefault(file.content, (participant, phase, file))
+                if who == participant and file.path == first.path:
+                    continue
+                raise InputError(
+                    "a recording is there twice",
+                    participant=participant,
+                    file=file.path,
+                    field=f"{field}.{phase}",
+                    found=f"every byte as in {first.path}, {who}, {when}",
+                    expected="a recording of its own",
+                    hint="put the right file there, or leave one of them out: a recording that counts twice "
+                    "makes effects out of noise",
+                )

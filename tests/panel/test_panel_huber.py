@@ -10,6 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from panel_fits import (
+    assert_same_alone,
+    assert_same_tests,
+    assert_stopped,
+    outcome_of_any_size,
+    regressors_of_all_kinds,
+    without_answer,
+)
 
 from shortloop.panel import status
 from shortloop.panel.frame import fit_frame
@@ -41,17 +49,8 @@ def by_statsmodels(x: FloatArray, y: FloatArray, bound: float = BOUND) -> Any:
 
 
 def same(found: Statistics, theirs: Any, g: int = 0) -> None:
-    scale = np.maximum(np.abs(theirs.params), theirs.bse)
-    assert np.all(np.abs(found.params[g] - theirs.params) <= 1e-9 * scale)
-    np.testing.assert_allclose(found.bse[g], theirs.bse, rtol=1e-9)
-    np.testing.assert_allclose(found.tvalues[g] * theirs.bse, theirs.params, atol=2e-9 * scale.max())
-    np.testing.assert_allclose(found.pvalues[g], theirs.pvalues, rtol=1e-6, atol=1e-9)
-    low, high = np.asarray(theirs.conf_int()).T
-    np.testing.assert_allclose(found.lower[g], low, atol=1e-8 * scale.max())
-    np.testing.assert_allclose(found.upper[g], high, atol=1e-8 * scale.max())
+    assert_same_tests(found, theirs, g)
     np.testing.assert_allclose(found.scale[g], theirs.scale, rtol=1e-9)
-    for name in ("nobs", "df_model", "df_resid"):
-        assert getattr(found, name)[g] == getattr(theirs, name), name
     iterations, deviance = theirs.fit_history["iteration"], theirs.fit_history["deviance"]
     assert found.iterations[g] == iterations
     assert found.converged[g] == (abs(deviance[-1] - deviance[-2]) <= 1e-8)
@@ -61,24 +60,13 @@ def same(found: Statistics, theirs: Any, g: int = 0) -> None:
 def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, float]:
     """Regressors of all kinds; errors with long tails, of all sizes, or whole numbers."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    size = draw(st.integers(1, 6))
-    rows = draw(st.integers(size + 1, 120))
-    x = rng.standard_normal((rows, size))
-    if draw(st.booleans()):
-        x = rng.integers(0, 3, (rows, size)).astype(float)
-    if draw(st.booleans()) and size > 1:
-        x[:, 1] = x[:, 0] + 10 ** draw(st.floats(-5, 0)) * rng.standard_normal(rows)
-    if draw(st.integers(0, 3)):
-        x[:, 0] = 1.0
-    x *= 10.0 ** rng.uniform(-draw(st.floats(0, 2)), draw(st.floats(0, 2)), size)
+    x = regressors_of_all_kinds(draw, rng, sizes=6, rows=120, nearest=-5, units=2.0)
     x[:, -1] += draw(st.sampled_from([0.0, 0.0, 100.0]))
-    error = rng.standard_t(draw(st.sampled_from([1, 2, 5, 50])), rows)
+    error = rng.standard_t(draw(st.sampled_from([1, 2, 5, 50])), len(x))
     if draw(st.booleans()):
-        error[rng.uniform(size=rows) < 0.2] *= 10 ** draw(st.floats(0, 4))
-    y = x @ rng.standard_normal(size) + 10 ** draw(st.floats(-2, 2)) * error
-    y *= 10 ** draw(st.floats(-2, 3))
-    if draw(st.booleans()):
-        y = np.round(y)
+        error[rng.uniform(size=len(x)) < 0.2] *= 10 ** draw(st.floats(0, 4))
+    y = x @ rng.standard_normal(x.shape[1]) + 10 ** draw(st.floats(-2, 2)) * error
+    y = outcome_of_any_size(draw, y, largest=3)
     return x, y, draw(st.sampled_from([BOUND, BOUND, 0.5, 1.0, 3.0]))
 
 
@@ -107,25 +95,22 @@ def test_what_is_not_special_is_vouched_for(bound: float) -> None:
 
 
 def odd() -> dict[str, tuple[FloatArray, FloatArray, float, set[int]]]:
-    rng = np.random.default_rng(5)
-    x = np.column_stack([np.ones(60), rng.standard_normal((60, 2))])
-    y = x @ [1.0, 2.0, 3.0] + rng.standard_normal(60)
-    infinite = x.copy()
-    infinite[3, 1] = np.inf
+    known = without_answer()
+    x, y = known["ordinary"]
     half = np.where(np.arange(60) < 40, 2.0, y)
     return {
-        "a column twice": (np.column_stack([x, x[:, 1]]), y, BOUND, {SINGULAR, ILL_CONDITIONED}),
-        "a column of zeros": (np.column_stack([x, np.zeros(60)]), y, BOUND, {SINGULAR}),
+        "a column twice": (*known["a column twice"], BOUND, {SINGULAR, ILL_CONDITIONED}),
+        "a column of zeros": (*known["a column of zeros"], BOUND, {SINGULAR}),
         "nearly twice": (
             np.column_stack([x, x[:, 1] + 1e-9 * y]),
             y,
             BOUND,
             {SINGULAR, ILL_CONDITIONED},
         ),
-        "few": (x[:3], y[:3], BOUND, {TOO_FEW_ROWS}),
-        "infinite": (infinite, y, BOUND, {NOT_FINITE}),
-        "missing": (x, np.where(y == y[4], np.nan, y), BOUND, {NOT_FINITE}),
-        "no error": (x, x @ [1.0, 2.0, 3.0], BOUND, {EXACT_FIT, ILL_CONDITIONED}),
+        "few": (*known["few"], BOUND, {TOO_FEW_ROWS}),
+        "infinite": (*known["infinite"], BOUND, {NOT_FINITE}),
+        "missing": (*known["missing"], BOUND, {NOT_FINITE}),
+        "no error": (*known["no error"], BOUND, {EXACT_FIT, ILL_CONDITIONED}),
         "all zero": (x, np.zeros(60), BOUND, {EXACT_FIT}),
         "most are on a line": (x[:, :1], half, BOUND, {EXACT_FIT, ILL_CONDITIONED, NOT_CONVERGED}),
         "the median is the bound": (x[:59], y[:59], 0.6744897501960817, {UNCLEAR_WEIGHT}),
@@ -160,11 +145,7 @@ def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
     frame = pd.DataFrame({"g": np.repeat(np.arange(groups), rows), "x": rng.standard_normal(rows * groups)})
     frame["y"] = frame["x"] + rng.standard_t(3, rows * groups)
     found = fit_frame(frame, ["g"], model="rlm", formula="y ~ x")
-    stopped = np.flatnonzero(found.arrays["converged"] == 0)
-    assert (found.arrays["iterations"][stopped] == 50).all()
-    assert (found.arrays["path"][stopped] == 0).any()
-    assert (found.arrays["status"][stopped] == status.NOT_CONVERGED).all()
-    for g in stopped:
+    for g in assert_stopped(found, 50):
         part = frame[frame["g"] == g]
         theirs = by_statsmodels(sm.add_constant(part["x"]).to_numpy(float), part["y"].to_numpy(float))
         np.testing.assert_allclose(found.arrays["params"][g], theirs.params, rtol=1e-8)
@@ -175,12 +156,4 @@ def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
 
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     rng = np.random.default_rng(4)
-    x, starts = rng.standard_normal((3, 300)), np.array([0, 40, 100, 103, 250, 300])
-    y = rng.standard_t(3, 300)
-    together = fit_huber(x, y, starts)
-    for g in range(5):
-        part = slice(starts[g], starts[g + 1])
-        alone = fit_huber(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])
-        for name in vars(together):
-            both = (getattr(together, name)[g], getattr(alone, name)[0])
-            np.testing.assert_array_equal(*both, err_msg=name)
+    assert_same_alone(fit_huber, rng.standard_normal((3, 300)), rng.standard_t(3, 300))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from panel_fits import assert_same_alone, assert_same_tests
 
 from shortloop.panel.glm import TOGETHER, fit_glm
 from shortloop.panel.kernels.reasons import (
@@ -54,15 +55,7 @@ def by_statsmodels(kind: tuple[str, str], x: FloatArray, y: FloatArray, **more: 
 
 
 def same(found: Statistics, theirs: Any, g: int = 0) -> None:
-    scale = np.maximum(np.abs(theirs.params), theirs.bse)
-    assert np.all(np.abs(found.params[g] - theirs.params) <= 1e-9 * scale)
-    np.testing.assert_allclose(found.bse[g], theirs.bse, rtol=1e-8)
-    np.testing.assert_allclose(found.pvalues[g], theirs.pvalues, rtol=1e-6, atol=1e-9)
-    low, high = np.asarray(theirs.conf_int()).T
-    np.testing.assert_allclose(found.lower[g], low, atol=1e-8 * scale.max())
-    np.testing.assert_allclose(found.upper[g], high, atol=1e-8 * scale.max())
-    for name in ("nobs", "df_model", "df_resid"):
-        assert getattr(found, name)[g] == getattr(theirs, name), name
+    assert_same_tests(found, theirs, g, errors=1e-8)
     for name in ("llf", "aic", "deviance", "scale"):
         if hasattr(theirs, name) and np.isfinite(getattr(found, name)[g]):
             np.testing.assert_allclose(
@@ -267,15 +260,8 @@ def test_published_models(name: str) -> None:
 
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     rng = np.random.default_rng(4)
-    x, starts = rng.standard_normal((3, 300)), np.array([0, 40, 100, 103, 250, 300])
-    y = (rng.uniform(size=300) < 0.5).astype(float)
+    x, y = rng.standard_normal((3, 300)), (rng.uniform(size=300) < 0.5).astype(float)
     fits: list[Callable[..., Statistics]] = [fit_logit]
     fits += [partial(fit_glm, family=family) for family in ("binomial", "poisson")]
     for fit in fits:
-        together = fit(x, y, starts)
-        for g in range(5):
-            part = slice(starts[g], starts[g + 1])
-            alone = fit(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])
-            for name in vars(together):
-                both = (getattr(together, name)[g], getattr(alone, name)[0])
-                np.testing.assert_array_equal(*both, err_msg=name)
+        assert_same_alone(fit, x, y)

@@ -10,6 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from panel_fits import (
+    assert_same_alone,
+    assert_same_tests,
+    assert_stopped,
+    outcome_of_any_size,
+    regressors_of_all_kinds,
+    without_answer,
+)
 
 from shortloop.panel import status
 from shortloop.panel.frame import fit_frame
@@ -42,20 +50,12 @@ def by_statsmodels(x: FloatArray, y: FloatArray, quantile: float = 0.5) -> Any:
 def same(found: Statistics, theirs: Any, g: int = 0) -> None:
     """See that a fit is that of statsmodels; without convergence, iterations end somewhere on their way."""
     tolerance = 1e-9 if found.converged[g] else 1e-6
-    scale = np.maximum(np.abs(theirs.params), theirs.bse)
-    assert np.all(np.abs(found.params[g] - theirs.params) <= tolerance * scale)
-    np.testing.assert_allclose(found.bse[g], theirs.bse, rtol=max(tolerance, 1e-8))
-    np.testing.assert_allclose(
-        found.tvalues[g] * theirs.bse, theirs.params, atol=10 * tolerance * scale.max()
+    assert_same_tests(
+        found, theirs, g, tolerance=tolerance, errors=max(tolerance, 1e-8), pvalues=(1e-4, 1e-8)
     )
-    np.testing.assert_allclose(found.pvalues[g], theirs.pvalues, rtol=1e-4, atol=1e-8)
-    low, high = np.asarray(theirs.conf_int()).T
-    np.testing.assert_allclose(found.lower[g], low, atol=10 * tolerance * scale.max())
-    np.testing.assert_allclose(found.upper[g], high, atol=10 * tolerance * scale.max())
     np.testing.assert_allclose(found.prsquared[g], theirs.prsquared, atol=tolerance)
     np.testing.assert_allclose(found.condition_number[g], theirs.condition_number, rtol=1e-8)
-    for name in ("nobs", "df_model", "df_resid", "iterations"):
-        assert getattr(found, name)[g] == getattr(theirs, name), name
+    assert found.iterations[g] == theirs.iterations
     params = theirs.history["params"]
     before = params[-2] if len(params) > 1 else 1.0
     assert found.converged[g] == np.all(np.abs(params[-1] - before) <= 1e-6)
@@ -65,21 +65,10 @@ def same(found: Statistics, theirs: Any, g: int = 0) -> None:
 def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, float]:
     """Regressors of all kinds; errors with long tails, of all sizes, or whole numbers."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    size = draw(st.integers(1, 5))
-    rows = draw(st.integers(size + 1, 100))
-    x = rng.standard_normal((rows, size))
-    if draw(st.booleans()):
-        x = rng.integers(0, 3, (rows, size)).astype(float)
-    if draw(st.booleans()) and size > 1:
-        x[:, 1] = x[:, 0] + 10 ** draw(st.floats(-2, 0)) * rng.standard_normal(rows)
-    if draw(st.integers(0, 3)):
-        x[:, 0] = 1.0
-    x *= 10.0 ** rng.uniform(-draw(st.floats(0, 1)), draw(st.floats(0, 1)), size)
-    y = x @ rng.standard_normal(size)
-    y += 10 ** draw(st.floats(-1, 1)) * rng.standard_t(draw(st.sampled_from([1, 3, 50])), rows)
-    y *= 10 ** draw(st.floats(-2, 2))
-    if draw(st.booleans()):
-        y = np.round(y)
+    x = regressors_of_all_kinds(draw, rng, sizes=5, rows=100, nearest=-2, units=1.0)
+    y = x @ rng.standard_normal(x.shape[1])
+    y += 10 ** draw(st.floats(-1, 1)) * rng.standard_t(draw(st.sampled_from([1, 3, 50])), len(x))
+    y = outcome_of_any_size(draw, y, largest=2)
     return x, y, draw(st.sampled_from([0.5, 0.5, 0.25, 0.8, 0.05]))
 
 
@@ -111,19 +100,16 @@ def test_what_is_not_special_is_vouched_for(quantile: float) -> None:
 
 
 def odd() -> dict[str, tuple[FloatArray, FloatArray, float, set[int]]]:
-    rng = np.random.default_rng(5)
-    x = np.column_stack([np.ones(60), rng.standard_normal((60, 2))])
-    y = x @ [1.0, 2.0, 3.0] + rng.standard_normal(60)
-    infinite = x.copy()
-    infinite[3, 1] = np.inf
+    known = without_answer()
+    x, y = known["ordinary"]
     return {
-        "a column twice": (np.column_stack([x, x[:, 1]]), y, 0.5, {SINGULAR, ILL_CONDITIONED}),
-        "a column of zeros": (np.column_stack([x, np.zeros(60)]), y, 0.5, {SINGULAR}),
+        "a column twice": (*known["a column twice"], 0.5, {SINGULAR, ILL_CONDITIONED}),
+        "a column of zeros": (*known["a column of zeros"], 0.5, {SINGULAR}),
         "of other size": (x * [1.0, 1.0, 1e5], y, 0.5, {ILL_CONDITIONED}),
-        "few": (x[:3], y[:3], 0.5, {TOO_FEW_ROWS}),
-        "infinite": (infinite, y, 0.5, {NOT_FINITE}),
-        "missing": (x, np.where(y == y[4], np.nan, y), 0.5, {NOT_FINITE}),
-        "no error": (x, x @ [1.0, 2.0, 3.0], 0.5, {NO_VARIANCE, UNCLEAR_WEIGHT}),
+        "few": (*known["few"], 0.5, {TOO_FEW_ROWS}),
+        "infinite": (*known["infinite"], 0.5, {NOT_FINITE}),
+        "missing": (*known["missing"], 0.5, {NOT_FINITE}),
+        "no error": (*known["no error"], 0.5, {NO_VARIANCE, UNCLEAR_WEIGHT}),
         "all alike": (x, np.ones(60), 0.5, {NO_VARIANCE, UNCLEAR_WEIGHT}),
         "too far a quantile": (x, y, 0.999, {NO_VARIANCE}),
         "most are alike": (x[:, :1], np.where(np.arange(60) < 50, 0.0, y), 0.5, {NO_VARIANCE}),
@@ -162,10 +148,7 @@ def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
         frame[name] = rng.standard_normal(rows * groups)
     frame["y"] = frame["a"] + rng.standard_t(3, rows * groups)
     found = fit_frame(frame, ["g"], model="quantreg", formula="y ~ a + b + c + d")
-    stopped = np.flatnonzero(found.arrays["converged"] == 0)
-    assert (found.arrays["iterations"][stopped] == 1000).all()
-    assert (found.arrays["path"][stopped] == 0).any()
-    assert (found.arrays["status"][stopped] == status.NOT_CONVERGED).all()
+    stopped = assert_stopped(found, 1000)
     assert (found.arrays["status"][found.arrays["converged"] == 1] == status.FITTED).all()
     part = frame[frame["g"] == stopped[0]]
     large = fit_frame(part.assign(a=1e4 * part["a"]), ["g"], model="quantreg", formula="y ~ a + b + c + d")
@@ -174,12 +157,4 @@ def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
 
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     rng = np.random.default_rng(4)
-    x, starts = rng.standard_normal((3, 300)), np.array([0, 40, 100, 103, 250, 300])
-    y = rng.standard_t(3, 300)
-    together = fit_quantile(x, y, starts)
-    for g in range(5):
-        part = slice(starts[g], starts[g + 1])
-        alone = fit_quantile(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])
-        for name in vars(together):
-            both = (getattr(together, name)[g], getattr(alone, name)[0])
-            np.testing.assert_array_equal(*both, err_msg=name)
+    assert_same_alone(fit_quantile, rng.standard_normal((3, 300)), rng.standard_t(3, 300))

@@ -1,0 +1,112 @@
+"""Fits of many groups against those of statsmodels: what tests of several models ask of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from shortloop.panel import status
+from shortloop.panel.results import Results
+from shortloop.panel.statistics import Statistics
+from shortloop.types import FloatArray, IntArray
+
+__all__ = [
+    "assert_same_alone",
+    "assert_same_tests",
+    "assert_stopped",
+    "outcome_of_any_size",
+    "regressors_of_all_kinds",
+    "without_answer",
+]
+
+COUNTS = ("nobs", "df_model", "df_resid")
+
+
+def assert_same_tests(
+    found: Statistics,
+    theirs: Any,
+    g: int = 0,
+    *,
+    tolerance: float = 1e-9,
+    errors: float = 1e-9,
+    pvalues: tuple[float, float] = (1e-6, 1e-9),
+) -> None:
+    """See that coefficients and what is said of each are those of statsmodels.
+
+    ``tolerance`` is a share of the larger of a coefficient and its standard error, ``errors`` one of the
+    standard errors; of p, a relative and an absolute one.
+    """
+    scale = np.maximum(np.abs(theirs.params), theirs.bse)
+    assert np.all(np.abs(found.params[g] - theirs.params) <= tolerance * scale)
+    np.testing.assert_allclose(found.bse[g], theirs.bse, rtol=errors)
+    near = 10 * max(tolerance, 1e-9) * scale.max()
+    np.testing.assert_allclose(found.tvalues[g] * theirs.bse, theirs.params, atol=near)
+    np.testing.assert_allclose(found.pvalues[g], theirs.pvalues, rtol=pvalues[0], atol=pvalues[1])
+    low, high = np.asarray(theirs.conf_int()).T
+    np.testing.assert_allclose(found.lower[g], low, atol=near)
+    np.testing.assert_allclose(found.upper[g], high, atol=near)
+    for name in COUNTS:
+        assert getattr(found, name)[g] == getattr(theirs, name), name
+
+
+def assert_same_alone(fit: Callable[..., Statistics], x: FloatArray, y: FloatArray) -> None:
+    """See that each fit is the same whatever is beside it, of 300 rows."""
+    starts = np.array([0, 40, 100, 103, 250, 300])
+    together = fit(x, y, starts)
+    for g in range(len(starts) - 1):
+        part = slice(starts[g], starts[g + 1])
+        alone = fit(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])
+        for name in vars(together):
+            both = (getattr(together, name)[g], getattr(alone, name)[0])
+            np.testing.assert_array_equal(*both, err_msg=name)
+
+
+def assert_stopped(found: Results, iterations: int) -> IntArray:
+    """See that fits which did not converge say so, and that compiled code fitted some; which they are."""
+    stopped = np.flatnonzero(found.arrays["converged"] == 0)
+    assert (found.arrays["iterations"][stopped] == iterations).all()
+    assert (found.arrays["path"][stopped] == 0).any()
+    assert (found.arrays["status"][stopped] == status.NOT_CONVERGED).all()
+    return stopped
+
+
+def regressors_of_all_kinds(
+    draw: st.DrawFn, rng: np.random.Generator, *, sizes: int, rows: int, nearest: int, units: float
+) -> FloatArray:
+    """Regressors: real or whole numbers, some nearly alike, with or without a constant, of all units."""
+    size = draw(st.integers(1, sizes))
+    x = rng.standard_normal((draw(st.integers(size + 1, rows)), size))
+    if draw(st.booleans()):
+        x = rng.integers(0, 3, x.shape).astype(float)
+    if draw(st.booleans()) and size > 1:
+        x[:, 1] = x[:, 0] + 10 ** draw(st.floats(nearest, 0)) * rng.standard_normal(len(x))
+    if draw(st.integers(0, 3)):
+        x[:, 0] = 1.0
+    return x * 10.0 ** rng.uniform(-draw(st.floats(0, units)), draw(st.floats(0, units)), size)
+
+
+def outcome_of_any_size(draw: st.DrawFn, y: Any, largest: int) -> Any:
+    """An outcome in any unit, up to a power of ten, of real or whole numbers."""
+    y = y * 10 ** draw(st.floats(-2, largest))
+    return np.round(y) if draw(st.booleans()) else y
+
+
+def without_answer() -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Regressors and outcomes of which no model of an outcome of real numbers has an answer."""
+    rng = np.random.default_rng(5)
+    x = np.column_stack([np.ones(60), rng.standard_normal((60, 2))])
+    y = x @ [1.0, 2.0, 3.0] + rng.standard_normal(60)
+    beyond = x.copy()
+    beyond[3, 1] = np.inf
+    return {
+        "ordinary": (x, y),
+        "a column twice": (np.column_stack([x, x[:, 1]]), y),
+        "a column of zeros": (np.column_stack([x, np.zeros(60)]), y),
+        "few": (x[:3], y[:3]),
+        "infinite": (beyond, y),
+        "missing": (x, np.where(y == y[4], np.nan, y)),
+        "no error": (x, x @ [1.0, 2.0, 3.0]),
+    }

@@ -40,7 +40,7 @@ EEG = (
     {"eeg.analysis"},
 )
 PANEL = (
-    {"panel.kernels", "panel.statistics", "panel.status"},
+    {"panel.batch", "panel.kernels", "panel.statistics", "panel.status"},
     {"panel.data", "panel.dataset", "panel.formats"},
     {
         "panel.design",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.panel.batch import Batch
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.families import FAMILIES, LINKS
 from shortloop.panel.kernels.irls import NUMBERS, fit_groups
-from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.statistics import LEVEL, Covariance, Statistics
 from shortloop.types import FloatArray, IntArray
 
@@ -59,31 +59,10 @@ def fit_glm(
     -------
     Statistics
     """
-    size, groups = columns.shape[0], len(starts) - 1
-    known = np.empty(0, np.int64) if clusters is None else clusters
-    kind = KINDS[covariance]
-    beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
-    numbers, reasons = np.full((groups, len(NUMBERS)), np.nan), np.zeros(groups, np.int64)
+    batch = Batch(columns, outcome, starts, NUMBERS, clusters=clusters)
     which = FAMILIES.index(family), LINKS.index(link or TOGETHER[family][0])
-    with np.errstate(all="ignore"):
-        fit_groups(columns, outcome, known, starts, *which, kind, beta, cov, numbers, reasons)
-    out = reasons != VOUCHED
-    beta[out], cov[out], numbers[out] = np.nan, np.nan, np.nan
-    llf, deviance, scale, condition, iterations = (numbers[:, i] for i in range(len(NUMBERS)))
-    nobs = np.diff(starts).astype(float)
-    bse = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
-    return Statistics.of(
-        beta,
-        bse,
-        nobs,
-        reasons,
-        level=level,
-        llf=llf,
-        deviance=deviance,
-        scale=scale,
-        condition_number=condition,
-        iterations=iterations,
-    )
+    numbers = batch.run(fit_groups, *which, KINDS[covariance])
+    return batch.statistics(level=level, **numbers)
 
 
 def warm_up() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.panel.batch import Batch
 from shortloop.panel.kernels.huber import NUMBERS, fit_groups
-from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.statistics import LEVEL, Statistics
 from shortloop.types import FloatArray, IntArray
 
@@ -39,24 +39,8 @@ def fit_huber(
     -------
     Statistics
     """
-    size, groups = columns.shape[0], len(starts) - 1
-    beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
-    numbers, reasons = np.full((groups, len(NUMBERS)), np.nan), np.zeros(groups, np.int64)
-    fit_groups(columns, outcome, starts, bound, beta, cov, numbers, reasons)
-    out = reasons != VOUCHED
-    beta[out], cov[out], numbers[out] = np.nan, np.nan, np.nan
-    scale, condition, iterations, converged = (numbers[:, i] for i in range(len(NUMBERS)))
-    return Statistics.of(
-        beta,
-        np.sqrt(np.diagonal(cov, axis1=1, axis2=2)),
-        np.diff(starts).astype(float),
-        reasons,
-        level=level,
-        scale=scale,
-        condition_number=condition,
-        iterations=iterations,
-        converged=converged,
-    )
+    batch = Batch(columns, outcome, starts, NUMBERS)
+    return batch.statistics(level=level, **batch.run(fit_groups, bound))
 
 
 def warm_up() -> None:

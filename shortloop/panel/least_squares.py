@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from shortloop.panel.batch import Batch
 from shortloop.panel.kernels.columns import IMPLICIT, NO_CONSTANT
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups
@@ -54,58 +55,33 @@ def fit_least_squares(
     """
     from scipy import special
 
-    size, groups = columns.shape[0], len(starts) - 1
-    beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
-    numbers = np.full((groups, len(NUMBERS)), np.nan)
-    constants, reasons = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-    fit_groups(
-        columns,
-        outcome,
-        np.empty(0) if weights is None else weights,
-        np.empty(0, np.int64) if clusters is None else clusters,
-        starts,
-        KINDS[covariance],
-        beta,
-        cov,
-        numbers,
-        constants,
-        reasons,
-    )
-    out = reasons != VOUCHED
-    beta[out] = np.nan
-    cov[out] = np.nan
-    numbers[out, :3] = np.nan
-    ssr, centered, uncentered, condition, log_weights, wald, clusters_seen = (
-        numbers[:, i] for i in range(len(NUMBERS))
-    )
-    nobs = np.diff(starts).astype(float)
+    batch = Batch(columns, outcome, starts, NUMBERS, weights=weights, clusters=clusters)
+    numbers = batch.run(fit_groups, KINDS[covariance])
+    size, nobs, constants = len(columns), batch.nobs, batch.found.constants
+    ssr, out = numbers["ssr"], batch.found.reasons != VOUCHED
     has_constant = (constants != NO_CONSTANT).astype(float)
     df_resid, df_model = nobs - size, size - has_constant
-    total = np.where(has_constant > 0, centered, uncentered)
+    total = np.where(has_constant > 0, numbers["centered_tss"], numbers["uncentered_tss"])
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = ssr / df_resid
         rsquared = 1.0 - ssr / total
         rsquared_adj = 1.0 - (nobs - has_constant) / df_resid * (1.0 - rsquared)
         llf = -0.5 * nobs * (math.log(2 * math.pi) + np.log(ssr / nobs) + 1.0)
         if weights is not None:
-            llf += 0.5 * log_weights
-        variances = np.diagonal(cov, axis1=1, axis2=2)
+            llf += 0.5 * numbers["log_weights"]
         if covariance == "nonrobust":
-            bse = np.sqrt(variances * scale[:, np.newaxis])
+            bse = np.sqrt(batch.variances * scale[:, np.newaxis])
             fvalue = (total - ssr) / df_model / scale
             freedom, below = df_resid, df_resid
         else:
-            bse = np.sqrt(variances)
-            fvalue = np.where(out | (constants == IMPLICIT), np.nan, wald)
+            bse = np.sqrt(batch.variances)
+            fvalue = np.where(out | (constants == IMPLICIT), np.nan, numbers["wald"])
             freedom, below = None, df_resid
             if covariance == "cluster":
-                below = clusters_seen - 1.0
+                below = numbers["clusters"] - 1.0
         fvalue[df_model == 0] = np.nan
-    return Statistics.of(
-        beta,
+    return batch.statistics(
         bse,
-        nobs,
-        reasons,
         freedom=freedom,
         level=level,
         rsquared=rsquared,
@@ -116,7 +92,7 @@ def fit_least_squares(
         scale=scale,
         df_model=df_model,
         df_resid=df_resid,
-        condition_number=condition,
+        condition_number=numbers["condition_number"],
     )
 
 

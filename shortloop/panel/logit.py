@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.panel.batch import Batch
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.newton import NUMBERS, fit_groups
-from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.statistics import LEVEL, Covariance, Statistics
 from shortloop.types import FloatArray, IntArray
 
@@ -48,31 +48,13 @@ def fit_logit(
     """
     from scipy import special
 
-    size, groups = columns.shape[0], len(starts) - 1
-    known = np.empty(0, np.int64) if clusters is None else clusters
-    kind = KINDS[covariance]
-    beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
-    numbers, reasons = np.full((groups, len(NUMBERS)), np.nan), np.zeros(groups, np.int64)
-    fit_groups(columns, outcome, known, starts, kind, beta, cov, numbers, reasons)
-    out = reasons != VOUCHED
-    beta[out], cov[out], numbers[out] = np.nan, np.nan, np.nan
-    llf, condition, iterations, ones = (numbers[:, i] for i in range(len(NUMBERS)))
-    nobs = np.diff(starts).astype(float)
-    bse = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    batch = Batch(columns, outcome, starts, NUMBERS, clusters=clusters)
+    numbers = batch.run(fit_groups, KINDS[covariance])
+    ones, nobs = numbers.pop("outcomes"), batch.nobs
     with np.errstate(divide="ignore", invalid="ignore"):
         llnull = special.xlogy(ones, ones / nobs) + special.xlogy(nobs - ones, 1.0 - ones / nobs)
-        prsquared = 1.0 - llf / llnull
-    return Statistics.of(
-        beta,
-        bse,
-        nobs,
-        reasons,
-        level=level,
-        prsquared=prsquared,
-        llf=llf,
-        condition_number=condition,
-        iterations=iterations,
-    )
+        prsquared = 1.0 - numbers["llf"] / llnull
+    return batch.statistics(level=level, prsquared=prsquared, **numbers)
 
 
 def warm_up() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.panel.batch import Batch
 from shortloop.panel.kernels.columns import NO_CONSTANT
 from shortloop.panel.kernels.quantile import NUMBERS, fit_groups
-from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.statistics import LEVEL, Statistics
 from shortloop.types import FloatArray, IntArray
 
@@ -37,28 +37,17 @@ def fit_quantile(
     -------
     Statistics
     """
-    size, groups = columns.shape[0], len(starts) - 1
-    nobs = np.diff(starts).astype(float)
-    beta, cov = np.full((groups, size), np.nan), np.full((groups, size, size), np.nan)
-    numbers, reasons = np.full((groups, len(NUMBERS)), np.nan), np.zeros(groups, np.int64)
-    constants, widths = np.zeros(groups, np.int64), _widths(nobs, quantile)
-    fit_groups(columns, outcome, starts, quantile, widths, beta, cov, numbers, constants, reasons)
-    out = reasons != VOUCHED
-    beta[out], cov[out], numbers[out] = np.nan, np.nan, np.nan
-    prsquared, condition, iterations, converged = (numbers[:, i] for i in range(4))
-    return Statistics.of(
-        beta,
-        np.sqrt(np.diagonal(cov, axis1=1, axis2=2)),
-        nobs,
-        reasons,
+    batch = Batch(columns, outcome, starts, NUMBERS)
+    size, nobs = len(columns), batch.nobs
+    batch.found.numbers[:, NUMBERS.index("bandwidth")] = _widths(nobs, quantile)
+    numbers = batch.run(fit_groups, quantile)
+    del numbers["sparsity"], numbers["bandwidth"]
+    return batch.statistics(
         freedom=nobs - size,
         level=level,
-        prsquared=prsquared,
-        scale=np.where(out, np.nan, 1.0),  # as statsmodels has it
-        df_model=size - (constants != NO_CONSTANT).astype(float),
-        condition_number=condition,
-        iterations=iterations,
-        converged=converged,
+        scale=np.where(np.isnan(numbers["iterations"]), np.nan, 1.0),  # as statsmodels has it
+        df_model=size - (batch.found.constants != NO_CONSTANT).astype(float),
+        **numbers,
     )
 
 

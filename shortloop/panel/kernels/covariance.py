@@ -6,7 +6,9 @@ import numba
 import numpy as np
 
 from shortloop.panel.kernels.columns import weighted_gram
+from shortloop.panel.kernels.groups import Rows
 from shortloop.panel.kernels.reasons import FEW_CLUSTERS, NO_VARIANCE, VOUCHED
+from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import cholesky, dot, sandwich_of
 from shortloop.types import FloatArray, IntArray
 
@@ -22,6 +24,7 @@ __all__ = [
     "middle_of_clusters",
     "middle_of_rows",
     "robust_likelihood",
+    "sums_for",
     "wald",
 ]
 
@@ -121,6 +124,23 @@ def middle_of_clusters(
                     total += sums[c, j] * sums[c, k]
                 middle[j, k] = factor * total
     return number
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def sums_for(rows: Rows, kind: int) -> FloatArray:
+    """Memory for sums over clusters, where they are needed.
+
+    Parameters
+    ----------
+    rows : Rows
+    kind : int
+        Of the covariance.
+
+    Returns
+    -------
+    array, shape (longest group, p) or (0, p)
+    """
+    return np.empty((longest_of(rows.starts) if kind == CLUSTER else 0, rows.columns.shape[0]))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

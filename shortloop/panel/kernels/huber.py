@@ -11,18 +11,16 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import basis_of, move, weighted_gram
+from shortloop.panel.kernels.columns import move, weighted_gram
+from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     ILL_CONDITIONED,
     NOT_CONVERGED,
-    NOT_FINITE,
     SINGULAR,
-    TOO_FEW_ROWS,
     UNCLEAR_WEIGHT,
     VOUCHED,
 )
-from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import (
     cholesky,
     coefficients_of,
@@ -33,14 +31,13 @@ from shortloop.panel.kernels.triangles import (
     singular_values,
     solve,
 )
-from shortloop.types import FloatArray, IntArray
+from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
 MAX_ITERATIONS, TOLERANCE = 50, 1e-8
 """As of statsmodels' ``RLM.fit``."""
 NORMAL = 0.6744897501960817  # median of the absolute values of a standard normal variable
-CONDITION = 1e6  # of the weighted regressors, times the size of the outcome over that of the errors
 ROUNDING = 1e-15  # unit of rounding, with some room
 EXACT = 1e-9  # share of the outcome's size that errors must have, not to be rounding
 TIE = 1e-9  # share of the bound within which rounding may decide whether a residual is beyond it
@@ -49,78 +46,47 @@ NUMBERS = ("scale", "condition_number", "iterations", "converged")
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def fit_groups(
-    columns: FloatArray,
-    outcome: FloatArray,
-    starts: IntArray,
-    bound: float,
-    beta: FloatArray,
-    covariance: FloatArray,
-    numbers: FloatArray,
-    reasons: IntArray,
-) -> None:
+def fit_groups(rows: Rows, found: Found, bound: float) -> None:
     """Fit each group of rows.
 
     Parameters
     ----------
-    columns : array, shape (p, rows)
-        Regressors.
-    outcome : array, shape (rows,)
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
+    rows : Rows
+    found : Found
     bound : float
         Residuals beyond this many scales count less.
-    beta : array, shape (groups, p)
-        Become the coefficients.
-    covariance : array, shape (groups, p, p)
-        Become their covariances.
-    numbers : array, shape (groups, numbers)
-        Become `NUMBERS`.
-    reasons : array of int, shape (groups,)
-        Become one of `shortloop.panel.kernels.reasons`.
     """
-    size, longest = columns.shape[0], longest_of(starts)
-    store, room = np.empty(size * longest), np.empty((3, longest))
-    gram, lower, inverse = np.empty((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    first, second, weighted = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    right, gamma, step = np.empty(size), np.empty(size), np.empty(size)
-    for g in range(starts.shape[0] - 1):
-        begin, end = starts[g], starts[g + 1]
-        rows = end - begin
-        if rows <= size:
-            reasons[g] = TOO_FEW_ROWS
+    room = room_for(rows, 3)
+    gram, first, second, lower, inverse = room.gram, room.first, room.second, room.lower, room.inverse
+    weighted, right, step, gamma = room.weighted, room.right, room.step, room.gamma
+    beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
+    for g in range(reasons.shape[0]):
+        reasons[g], q, largest, smallest, _ = basis_of_group(rows, g, room)
+        if reasons[g] != VOUCHED:
             continue
-        y = outcome[begin:end]
-        q = store[: size * rows].reshape(size, rows)
-        left, weight, work = room[0, :rows], room[1, :rows], room[2, :rows]
-        left[:] = y
-        squares, length = 0.0, math.sqrt(dot(y, y) / rows)
-        for j in range(size):
-            q[j] = columns[j, begin:end]
-            squares += dot(q[j], q[j])
-        if not np.isfinite(squares + length):
-            reasons[g] = NOT_FINITE
-            continue
-        largest, smallest = basis_of(q, gram, first, second, lower)
         condition = numbers[g, 1] = largest / smallest
-        if not condition < CONDITION:
-            reasons[g] = ILL_CONDITIONED if smallest > 0.0 else SINGULAR
-            continue
+        x, y = (
+            rows.columns[:, rows.starts[g] : rows.starts[g + 1]],
+            rows.outcome[rows.starts[g] : rows.starts[g + 1]],
+        )
+        size, number = q.shape
+        left, weight, work = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
+        left[:] = y
+        length = math.sqrt(dot(y, y) / number)
         gamma[:] = 0.0
         for _ in range(2):  # the second time, for what rounding left
             for j in range(size):
                 step[j] = dot(q[j], left)
             move(q, step, gamma, left)
-        variance = dot(left, left) / (rows - size)
+        variance = dot(left, left) / (number - size)
         scale = _scale(left, work)
         before = _criterion(left, variance, bound)
-        reasons[g] = VOUCHED
         iteration, last, change = 1, np.inf, np.inf
         while iteration < MAX_ITERATIONS:
             if not scale > EXACT * length:
                 reasons[g] = EXACT_FIT
                 break
-            for i in range(rows):
+            for i in range(number):
                 distance = abs(left[i])
                 weight[i] = 1.0 if distance <= bound * scale else bound * scale / distance
                 work[i] = weight[i] * left[i]
@@ -132,9 +98,9 @@ def fit_groups(
                 break
             solve(weighted, right, step)
             move(q, step, gamma, left)
-            for i in range(rows):
+            for i in range(number):
                 work[i] = weight[i] * left[i]
-            variance = dot(left, work) / (rows - size)
+            variance = dot(left, work) / (number - size)
             scale = _scale(left, work)
             iteration += 1
             now = _criterion(left, variance, bound)
@@ -157,12 +123,12 @@ def fit_groups(
         coefficients_of(inverse, gamma, beta[g])
         inverse_of(weighted, first)
         product_of(first, inverse, second)
-        for i in range(rows):
+        for i in range(number):
             work[i] = weight[i] * y[i]
         length = math.sqrt(dot(work, y)) + above * largest * math.sqrt(dot(beta[g], beta[g]))
         for i in range(size):
             right[i] = length * math.sqrt(dot(second[i:, i], second[i:, i]))
-        noise = _noise(columns[:, begin:end], y, beta[g], right, left, weight, variance, scale, bound, work)
+        noise = _noise(x, y, beta[g], right, left, weight, variance, scale, bound, work)
         if not min(last - TOLERANCE, abs(TOLERANCE - change)) > ROUNDING * noise:
             reasons[g] = NOT_CONVERGED
             continue

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import basis_of, weighted_gram
-from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood
+from shortloop.panel.kernels.columns import weighted_gram
+from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.families import (
     BINOMIAL,
     GAMMA,
@@ -26,6 +26,7 @@ from shortloop.panel.kernels.families import (
     start_values,
     weights_of,
 )
+from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NO_VARIANCE,
@@ -35,10 +36,8 @@ from shortloop.panel.kernels.reasons import (
     OUTSIDE,
     SEPARATED,
     SINGULAR,
-    TOO_FEW_ROWS,
     VOUCHED,
 )
-from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import (
     cholesky,
     coefficients_of,
@@ -49,7 +48,7 @@ from shortloop.panel.kernels.triangles import (
     singular_values,
     solve,
 )
-from shortloop.types import FloatArray, IntArray
+from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -57,93 +56,53 @@ MAX_ITERATIONS, TOLERANCE = 100, 1e-8
 """As of statsmodels' ``GLM.fit``."""
 NEAR = 0.01  # share of the tolerance within which rounding may decide whether there is one more step
 ROUNDING = 1e-14  # share of a deviance that may be rounding
-CONDITION = 1e6  # of the weighted regressors: statsmodels loses as many digits
 RISE = 1e-9  # share of the deviance that a step may add to it
 NUMBERS = ("llf", "deviance", "scale", "condition_number", "iterations")
 """What is said of each fit beside its coefficients."""
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def fit_groups(
-    columns: FloatArray,
-    outcome: FloatArray,
-    clusters: IntArray,
-    starts: IntArray,
-    family: int,
-    link: int,
-    kind: int,
-    beta: FloatArray,
-    covariance: FloatArray,
-    numbers: FloatArray,
-    reasons: IntArray,
-) -> None:
+def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> None:
     """Fit each group of rows.
 
     Parameters
     ----------
-    columns : array, shape (p, rows)
-        Regressors.
-    outcome : array, shape (rows,)
-    clusters : array of int, shape (rows,) or (0,)
-        As of `shortloop.panel.kernels.covariance.middle_of_clusters`.
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
+    rows : Rows
+    found : Found
     family, link : int
         Places in `FAMILIES` and `LINKS` of `shortloop.panel.kernels.families`.
     kind : int
         Of the covariance, as of `shortloop.panel.kernels.covariance`.
-    beta : array, shape (groups, p)
-        Become the coefficients.
-    covariance : array, shape (groups, p, p)
-        Become their covariances.
-    numbers : array, shape (groups, numbers)
-        Become `NUMBERS`.
-    reasons : array of int, shape (groups,)
-        Become one of `shortloop.panel.kernels.reasons`.
     """
-    size = columns.shape[0]
-    longest = longest_of(starts)
-    store, room = np.empty(size * longest), np.empty((6, longest))
-    sums = np.empty((longest, size)) if kind == CLUSTER else np.empty((0, size))
-    gram, lower, inverse = np.empty((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    first, second, weighted = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    right, gamma, factorials = np.empty(size), np.empty(size), log_factorials(family)
-    for g in range(starts.shape[0] - 1):
-        begin, end = starts[g], starts[g + 1]
-        rows = end - begin
-        if rows <= size:
-            reasons[g] = TOO_FEW_ROWS
-            continue
-        y = outcome[begin:end]
-        reasons[g] = _suits(family, y)
+    room = room_for(rows, 6)
+    gram, first, second, lower, inverse = room.gram, room.first, room.second, room.lower, room.inverse
+    weighted, right, gamma, sums = room.weighted, room.right, room.gamma, sums_for(rows, kind)
+    beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
+    factorials = log_factorials(family)
+    for g in range(reasons.shape[0]):
+        begin, end = rows.starts[g], rows.starts[g + 1]
+        y, number = rows.outcome[begin:end], end - begin
+        if number > rows.columns.shape[0]:
+            reasons[g] = _suits(family, y)
+            if reasons[g] != VOUCHED:
+                continue
+        reasons[g], q, largest, smallest, _ = basis_of_group(rows, g, room)
         if reasons[g] != VOUCHED:
             continue
-        q = store[: size * rows].reshape(size, rows)
-        for j in range(size):
-            q[j] = columns[j, begin:end]
-        squares = 0.0
-        for j in range(size):
-            squares += dot(q[j], q[j])
-        if not np.isfinite(squares):
-            reasons[g] = NOT_FINITE
-            continue
-        largest, smallest = basis_of(q, gram, first, second, lower)
         numbers[g, 3] = largest / smallest
-        if not numbers[g, 3] < CONDITION:
-            reasons[g] = ILL_CONDITIONED if smallest > 0.0 else SINGULAR
-            continue
-        eta, mu, slope, weight = room[0, :rows], room[1, :rows], room[2, :rows], room[3, :rows]
-        work, logs = room[4, :rows], room[5, :rows]
+        size = q.shape[0]
+        eta, mu, slope = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
+        weight, work, logs = room.vectors[3, :number], room.vectors[4, :number], room.vectors[5, :number]
         logs_of(family, y, logs)
         start_values(family, link, y, eta, mu)
-        scale = scale_of(family, y, mu, rows - size)
+        scale = scale_of(family, y, mu, number - size)
         before = deviance_of(family, link, y, logs, eta, mu) / scale
         reasons[g] = NOT_CONVERGED
         last = np.inf
         for iteration in range(MAX_ITERATIONS):
             slopes_of(link, eta, mu, slope)
             weights_of(family, mu, slope, weight)
-            for i in range(rows):
+            for i in range(number):
                 work[i] = weight[i] * (eta[i] + slope[i] * (y[i] - mu[i]))
             for j in range(size):
                 right[j] = dot(q[j], work)
@@ -155,7 +114,7 @@ def fit_groups(
             eta[:] = 0.0
             for j in range(size):
                 factor = gamma[j]
-                for i in range(rows):
+                for i in range(number):
                     eta[i] += factor * q[j, i]
             if not means_of(family, link, eta, mu):
                 reasons[g] = SEPARATED if family == BINOMIAL else OUTSIDE
@@ -165,7 +124,7 @@ def fit_groups(
                 break
             last = deviance
             now = deviance / scale
-            scale = scale_of(family, y, mu, rows - size)
+            scale = scale_of(family, y, mu, number - size)
             change = abs(before - now)
             if abs(change - TOLERANCE) < NEAR * TOLERANCE + ROUNDING * abs(now):
                 break
@@ -202,7 +161,7 @@ def fit_groups(
             continue
         inverse_of(weighted, first)
         product_of(first, inverse, second)
-        some = clusters[begin:end] if kind == CLUSTER else clusters
+        some = rows.clusters[begin:end] if kind == CLUSTER else rows.clusters
         reasons[g] = robust_likelihood(kind, q, work, some, first, second, scale, sums, eta, covariance[g])
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numba
-import numpy as np
 
 from shortloop.panel.kernels.columns import (
     NO_CONSTANT,
     UNCLEAR,
-    basis_of,
     constant_of,
     implicit_constant,
 )
@@ -20,31 +18,25 @@ from shortloop.panel.kernels.covariance import (
     UNCLEAR_TEST,
     middle_of_clusters,
     middle_of_rows,
+    sums_for,
     wald,
 )
+from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
 from shortloop.panel.kernels.reasons import (
-    BAD_WEIGHTS,
     EXACT_FIT,
     FEW_CLUSTERS,
     ILL_CONDITIONED,
     LEVERAGE,
     NO_VARIANCE,
-    NOT_FINITE,
-    SINGULAR,
-    TOO_FEW_ROWS,
     UNCLEAR_CONSTANT,
     UNCLEAR_F,
     VOUCHED,
 )
-from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import dot, inverse_of, outer_of, sandwich_of
-from shortloop.types import FloatArray, IntArray
+from shortloop.types import FloatArray
 
-__all__ = ["CONDITION", "NUMBERS", "fit_groups"]
+__all__ = ["NUMBERS", "fit_groups"]
 
-CONDITION = 1e6
-"""Up to this condition number of the columns, times the length of the outcome over that of the residuals,
-statsmodels itself has nine digits of standard errors."""
 SMALL = 1e-8  # times what it is with errors that are all alike: less than this, a variance may be rounding
 EXACT = 1e-12  # share of the squares that residuals must have, not to be rounding
 NUMBERS = ("ssr", "centered_tss", "uncentered_tss", "condition_number", "log_weights", "wald", "clusters")
@@ -52,93 +44,40 @@ NUMBERS = ("ssr", "centered_tss", "uncentered_tss", "condition_number", "log_wei
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def fit_groups(
-    columns: FloatArray,
-    outcome: FloatArray,
-    weights: FloatArray,
-    clusters: IntArray,
-    starts: IntArray,
-    kind: int,
-    beta: FloatArray,
-    covariance: FloatArray,
-    numbers: FloatArray,
-    constants: IntArray,
-    reasons: IntArray,
-) -> None:
+def fit_groups(rows: Rows, found: Found, kind: int) -> None:
     """Fit each group of rows by weighted least squares.
 
     Parameters
     ----------
-    columns : array, shape (p, rows)
-        Regressors.
-    outcome : array, shape (rows,)
-    weights : array, shape (rows,) or (0,)
-        None: all alike.
-    clusters : array of int, shape (rows,) or (0,)
-        As of `shortloop.panel.kernels.covariance.middle_of_clusters`.
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
+    rows : Rows
+    found : Found
+        Covariances of `NONROBUST` are without the variance of the errors.
     kind : int
         Of the covariance, as of `shortloop.panel.kernels.covariance`.
-    beta : array, shape (groups, p)
-        Become the coefficients.
-    covariance : array, shape (groups, p, p)
-        Become their covariances; of `NONROBUST` without the variance of the errors.
-    numbers : array, shape (groups, numbers)
-        Become `NUMBERS`.
-    constants : array of int, shape (groups,)
-        Become what `shortloop.panel.kernels.columns.constant_of` and `implicit_constant` say.
-    reasons : array of int, shape (groups,)
-        Become one of `shortloop.panel.kernels.reasons`.
     """
-    size = columns.shape[0]
-    longest = longest_of(starts)
-    store = np.empty(size * longest)
-    residuals, ones = np.empty(longest), np.empty(longest)
-    sums = np.empty((longest, size)) if kind == CLUSTER else np.empty((0, size))
-    gram, lower = np.empty((size, size)), np.zeros((size, size))
-    first, second, inverse = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    for g in range(starts.shape[0] - 1):
-        begin, end = starts[g], starts[g + 1]
-        rows = end - begin
-        if rows <= size:
-            reasons[g] = TOO_FEW_ROWS
+    room, sums, weighted = room_for(rows, 2), sums_for(rows, kind), rows.weights.shape[0] > 0
+    gram, first, second, inverse = room.gram, room.first, room.second, room.inverse
+    beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
+    constants = found.constants
+    for g in range(reasons.shape[0]):
+        reasons[g], q, largest, smallest, squares = basis_of_group(rows, g, room)
+        if reasons[g] != VOUCHED:
             continue
-        x, y = columns[:, begin:end], outcome[begin:end]
-        q = store[: size * rows].reshape(size, rows)
-        root = ones[:rows]
-        left = residuals[:rows]
-        weighted = weights.shape[0] > 0
+        begin, end = rows.starts[g], rows.starts[g + 1]
+        x, y = rows.columns[:, begin:end], rows.outcome[begin:end]
+        weights = rows.weights[begin:end] if weighted else rows.weights
+        size, number = q.shape
+        root, left = room.vectors[0, :number], room.vectors[1, :number]
         if weighted:
-            for i in range(rows):
-                root[i] = math.sqrt(weights[begin + i])
-            for j in range(size):
-                for i in range(rows):
-                    q[j, i] = x[j, i] * root[i]
-            for i in range(rows):
+            for i in range(number):
                 left[i] = y[i] * root[i]
         else:
             root[:] = 1.0
-            for j in range(size):
-                q[j] = x[j]
             left[:] = y
         constants[g] = constant_of(x)
-        squares = 0.0
-        for j in range(size):
-            squares += dot(q[j], q[j])
-        if weighted and not _are_weights(weights[begin:end]):
-            reasons[g] = BAD_WEIGHTS
-            continue
-        if not np.isfinite(squares + dot(left, left)):
-            reasons[g] = NOT_FINITE
-            continue
-        largest, smallest = basis_of(q, gram, first, second, lower)
         numbers[g, 3] = largest / smallest
-        if not numbers[g, 3] < CONDITION:
-            reasons[g] = ILL_CONDITIONED if smallest > 0.0 else SINGULAR
-            continue
-        inverse_of(lower, inverse)
-        _sums_of_squares(y, weights[begin:end] if weighted else weights, numbers[g])
+        inverse_of(room.lower, inverse)
+        _sums_of_squares(y, weights, numbers[g])
         _solve(q, left, inverse, beta[g])
         _residuals(x, y, root, weighted, beta[g], left)
         numbers[g, 0] = dot(left, left)
@@ -153,34 +92,24 @@ def fit_groups(
             if constants[g] == UNCLEAR:
                 reasons[g] = UNCLEAR_CONSTANT
                 continue
-        reasons[g] = VOUCHED
         if kind == NONROBUST:
             outer_of(inverse, covariance[g])
             continue
         if kind == CLUSTER:
-            number = middle_of_clusters(q, left, clusters[begin:end], sums, gram)
-            numbers[g, 6] = number
-            if number <= size + 1:
+            numbers[g, 6] = middle_of_clusters(q, left, rows.clusters[begin:end], sums, gram)
+            if numbers[g, 6] <= size + 1:
                 reasons[g] = FEW_CLUSTERS
                 continue
         elif not middle_of_rows(kind, q, left, numbers[g, 3], gram):
             reasons[g] = LEVERAGE
             continue
         sandwich_of(inverse, gram, first, covariance[g])
-        if not _has_variances(covariance[g], inverse, numbers[g, 0] / rows):
+        if not _has_variances(covariance[g], inverse, numbers[g, 0] / number):
             reasons[g] = NO_VARIANCE
             continue
         numbers[g, 5] = wald(beta[g], covariance[g], constants[g], gram, second)
         if numbers[g, 5] == UNCLEAR_TEST:
             reasons[g] = UNCLEAR_F
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _are_weights(weights: FloatArray) -> bool:
-    least, most = np.inf, 0.0
-    for i in range(weights.shape[0]):
-        least, most = min(least, weights[i]), max(most, weights[i])
-    return least > 0.0 and most < np.inf
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -7,7 +7,8 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood
+from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
+from shortloop.panel.kernels.groups import Found, Rows, room_for
 from shortloop.panel.kernels.reasons import (
     EDGE,
     ILL_CONDITIONED,
@@ -20,9 +21,8 @@ from shortloop.panel.kernels.reasons import (
     TOO_FEW_ROWS,
     VOUCHED,
 )
-from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import cholesky, dot, inverse_of, outer_of, singular_values, solve
-from shortloop.types import FloatArray, IntArray
+from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -36,60 +36,34 @@ NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def fit_groups(
-    columns: FloatArray,
-    outcome: FloatArray,
-    clusters: IntArray,
-    starts: IntArray,
-    kind: int,
-    beta: FloatArray,
-    covariance: FloatArray,
-    numbers: FloatArray,
-    reasons: IntArray,
-) -> None:
+def fit_groups(rows: Rows, found: Found, kind: int) -> None:
     """Fit each group of rows by Newton's method from zero.
 
     Parameters
     ----------
-    columns : array, shape (p, rows)
-        Regressors.
-    outcome : array, shape (rows,)
-        Zeros and ones.
-    clusters : array of int, shape (rows,) or (0,)
-        As of `shortloop.panel.kernels.covariance.middle_of_clusters`.
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
+    rows : Rows
+        Outcomes are zeros and ones.
+    found : Found
     kind : int
         Of the covariance, as of `shortloop.panel.kernels.covariance`.
-    beta : array, shape (groups, p)
-        Become the coefficients.
-    covariance : array, shape (groups, p, p)
-        Become their covariances.
-    numbers : array, shape (groups, numbers)
-        Become `NUMBERS`.
-    reasons : array of int, shape (groups,)
-        Become one of `shortloop.panel.kernels.reasons`.
     """
-    size = columns.shape[0]
-    longest = longest_of(starts)
-    room = np.empty((3, longest))
-    sums = np.empty((longest, size)) if kind == CLUSTER else np.empty((0, size))
-    second, lower, inverse = np.empty((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    slope, step = np.empty(size), np.empty(size)
-    for g in range(starts.shape[0] - 1):
-        begin, end = starts[g], starts[g + 1]
-        rows = end - begin
-        if rows <= size:
+    size, room, sums = rows.columns.shape[0], room_for(rows, 3), sums_for(rows, kind)
+    second, lower, inverse, slope, step = room.second, room.lower, room.inverse, room.right, room.step
+    covariance, numbers, reasons = found.covariance, found.numbers, found.reasons
+    for g in range(reasons.shape[0]):
+        begin, end = rows.starts[g], rows.starts[g + 1]
+        number = end - begin
+        if number <= size:
             reasons[g] = TOO_FEW_ROWS
             continue
-        x, y = columns[:, begin:end], outcome[begin:end]
+        x, y = rows.columns[:, begin:end], rows.outcome[begin:end]
         ones = _ones_of(y)
         if ones < 0:
             reasons[g] = NOT_BINARY
             continue
-        eta, chance, weight = room[0, :rows], room[1, :rows], room[2, :rows]
+        eta, chance, weight = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
         numbers[g, 3] = ones
-        b = beta[g]
+        b = found.beta[g]
         b[:] = 0.0
         reasons[g] = NOT_CONVERGED
         for iteration in range(MAX_ITERATIONS):
@@ -111,7 +85,7 @@ def fit_groups(
             if abs(largest - TOLERANCE) < NEAR * TOLERANCE:
                 break
             if largest <= TOLERANCE:
-                is_there = iteration + 1 < MAX_ITERATIONS and rows * dot(slope, step) < RISE
+                is_there = iteration + 1 < MAX_ITERATIONS and number * dot(slope, step) < RISE
                 reasons[g] = VOUCHED if is_there else NOT_CONVERGED
                 numbers[g, 2] = iteration + 1
                 break
@@ -134,14 +108,14 @@ def fit_groups(
         numbers[g, 0] = _log_likelihood(y, eta)
         if kind == NONROBUST:
             outer_of(inverse, covariance[g])
-            covariance[g] /= rows
+            covariance[g] /= number
             continue
         for j in range(size):
             for k in range(j + 1):
-                inverse[j, k] /= math.sqrt(rows)  # so that it is of the sum, and not of the mean
-        for i in range(rows):
+                inverse[j, k] /= math.sqrt(number)  # so that it is of the sum, and not of the mean
+        for i in range(number):
             chance[i] = y[i] - chance[i]
-        some = clusters[begin:end] if kind == CLUSTER else clusters
+        some = rows.clusters[begin:end] if kind == CLUSTER else rows.clusters
         reasons[g] = robust_likelihood(
             kind, x, chance, some, inverse, inverse, 1.0, sums, weight, covariance[g]
         )

@@ -14,19 +14,17 @@ import numpy as np
 from shortloop.panel.kernels.columns import (
     NO_CONSTANT,
     UNCLEAR,
-    basis_of,
     constant_of,
     implicit_constant,
     move,
     weighted_gram,
 )
+from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NO_VARIANCE,
     NOT_CONVERGED,
-    NOT_FINITE,
     SINGULAR,
-    TOO_FEW_ROWS,
     UNCLEAR_CONSTANT,
     UNCLEAR_WEIGHT,
     UNSTABLE,
@@ -35,7 +33,7 @@ from shortloop.panel.kernels.reasons import (
 from shortloop.panel.kernels.rounding import LEAST, SURE, are_clear, carry, evaluate, variance_of
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import cholesky, coefficients_of, dot, inverse_of, sandwich_of, solve
-from shortloop.types import FloatArray, IntArray
+from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -45,8 +43,6 @@ FIRST_LOOK, EACH_LOOK, LOOK_BACK = 300, 100, 9
 """When statsmodels looks for a circle of coefficients, and for how long a circle."""
 NUMBERS = ("prsquared", "condition_number", "iterations", "converged", "sparsity", "bandwidth")
 """What is said of each fit beside its coefficients."""
-CONDITION = 1e6
-"""Of the products of the regressors: statsmodels inverts them, and so has ten digits of that."""
 AGREED = 5e-10  # share of a standard error that rounding may be, with some room
 ENDED = 1e-6  # the same where iterations do not converge, but end
 CIRCLE = 1e-7  # coefficients that come back as near as this may be a circle
@@ -55,72 +51,42 @@ FEW = 1e-3  # rows about the quantile, at least, for a density there
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def fit_groups(
-    columns: FloatArray,
-    outcome: FloatArray,
-    starts: IntArray,
-    quantile: float,
-    widths: FloatArray,
-    beta: FloatArray,
-    covariance: FloatArray,
-    numbers: FloatArray,
-    constants: IntArray,
-    reasons: IntArray,
-) -> None:
+def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
     """Fit each group of rows.
 
     Parameters
     ----------
-    columns : array, shape (p, rows)
-        Regressors.
-    outcome : array, shape (rows,)
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
+    rows : Rows
+    found : Found
+        Its bandwidths are, to begin with, widths of the kernel about the quantile, in scales of the residuals.
     quantile : float
         Which, above 0 and below 1.
-    widths : array, shape (groups,)
-        Of the kernel about the quantile, in scales of the residuals.
-    beta : array, shape (groups, p)
-        Become the coefficients.
-    covariance : array, shape (groups, p, p)
-        Become their covariances.
-    numbers : array, shape (groups, numbers)
-        Become `NUMBERS`.
-    constants : array of int, shape (groups,)
-        Become what `shortloop.panel.kernels.columns.constant_of` and `implicit_constant` say.
-    reasons : array of int, shape (groups,)
-        Become one of `shortloop.panel.kernels.reasons`.
     """
-    size, longest = columns.shape[0], longest_of(starts)
-    store, vectors = np.empty(size * longest), np.empty(4 * longest)
-    lower, inverse, errors = np.zeros((size, size)), np.zeros((size, size)), np.empty((size, size))
-    work = np.zeros((5, size, size))
-    gram, first, second = work[0], work[1], work[2]
-    past = np.empty((LOOK_BACK, size))
-    for g in range(starts.shape[0] - 1):
-        begin, end = starts[g], starts[g + 1]
-        rows = end - begin
-        if rows <= size:
-            reasons[g] = TOO_FEW_ROWS
+    room, size = room_for(rows, 0), rows.columns.shape[0]
+    lower, inverse, errors = room.lower, room.inverse, room.weighted
+    work, gram, first = np.zeros((5, size, size)), room.gram, room.first
+    past, vectors = np.empty((LOOK_BACK, size)), np.empty(4 * longest_of(rows.starts))
+    beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
+    constants = found.constants
+    for g in range(reasons.shape[0]):
+        reasons[g], q, largest, smallest, squares = basis_of_group(rows, g, room)
+        if reasons[g] != VOUCHED:
             continue
-        x, y = columns[:, begin:end], outcome[begin:end]
-        q = store[: size * rows].reshape(size, rows)
-        room = vectors[: 4 * rows].reshape(4, rows)
-        left, weight, some = room[0], room[1], room[2]
-        squares = 0.0
-        for j in range(size):
-            q[j] = x[j]
-            squares += dot(q[j], q[j])
-        if not np.isfinite(squares + dot(y, y)):
-            reasons[g] = NOT_FINITE
-            continue
-        largest, smallest = basis_of(q, gram, first, second, lower)
         numbers[g, 1] = largest / smallest
-        if not numbers[g, 1] ** 2 < CONDITION:
-            reasons[g] = ILL_CONDITIONED if smallest > 0.0 else SINGULAR
+        if not numbers[g, 1] ** 2 < CONDITION:  # statsmodels inverts the products of the regressors
+            reasons[g] = ILL_CONDITIONED
             continue
+        x, y = (
+            rows.columns[:, rows.starts[g] : rows.starts[g + 1]],
+            rows.outcome[rows.starts[g] : rows.starts[g + 1]],
+        )
+        number = y.shape[0]
+        some_room = vectors[: 4 * number].reshape(4, number)
+        left, weight, some = some_room[0], some_room[1], some_room[2]
         inverse_of(lower, inverse)
-        reasons[g] = _iterate(q, y, quantile, lower, inverse, past, beta[g], numbers[g], room, errors, work)
+        reasons[g] = _iterate(
+            q, y, quantile, lower, inverse, past, beta[g], numbers[g], some_room, errors, work
+        )
         if reasons[g] != VOUCHED:
             continue
         constants[g] = constant_of(x)
@@ -130,11 +96,11 @@ def fit_groups(
             if constants[g] == UNCLEAR:
                 reasons[g] = UNCLEAR_CONSTANT
                 continue
-        sparsity = _sparsity(y, left, widths[g], numbers[g])
+        sparsity = _sparsity(y, left, numbers[g])
         if not sparsity > 0.0:
             reasons[g] = NO_VARIANCE
             continue
-        for i in range(rows):
+        for i in range(number):
             weight[i] = ((quantile if left[i] > 0.0 else 1.0 - quantile) * sparsity) ** 2
         weighted_gram(q, weight, some, gram)
         sandwich_of(inverse, gram, first, covariance[g])
@@ -144,7 +110,7 @@ def fit_groups(
             reasons[g] = NO_VARIANCE
         for j in range(size):
             error = float(math.sqrt(covariance[g, j, j]))
-            error = max(error, min(float(abs(beta[g, j])), math.sqrt(rows) * error))
+            error = max(error, min(float(abs(beta[g, j])), math.sqrt(number) * error))
             error *= AGREED if numbers[g, 3] == 1.0 else ENDED
             if not SURE * math.sqrt(variance_of(inverse, errors, j)) < error:
                 reasons[g] = UNSTABLE
@@ -277,7 +243,7 @@ def _came_back(past: FloatArray, beta: FloatArray) -> bool:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _sparsity(y: FloatArray, left: FloatArray, width: float, numbers: FloatArray) -> float:
+def _sparsity(y: FloatArray, left: FloatArray, numbers: FloatArray) -> float:
     """One over the density of residuals at the quantile; negative if there is none to be relied on.
 
     Greene 2008, Econometric Analysis, section 14.3; bandwidth of Hall and Sheather 1988 (On the distribution
@@ -288,7 +254,7 @@ def _sparsity(y: FloatArray, left: FloatArray, width: float, numbers: FloatArray
     if not spread > EXACT * math.sqrt(dot(y, y) / rows):
         return -1.0
     deviation = float(np.std(y))
-    bandwidth = width * (deviation if deviation < spread / 1.34 else spread / 1.34)
+    bandwidth = numbers[5] * (deviation if deviation < spread / 1.34 else spread / 1.34)
     if not bandwidth > 0.0:
         return -1.0
     total = 0.0

@@ -1,0 +1,193 @@
+"""What every kernel is given, and what it writes; memory for the fit of one group after the other."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from shortloop.panel.kernels.columns import basis_of
+from shortloop.panel.kernels.reasons import (
+    BAD_WEIGHTS,
+    ILL_CONDITIONED,
+    NOT_FINITE,
+    SINGULAR,
+    TOO_FEW_ROWS,
+    VOUCHED,
+)
+from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.kernels.triangles import dot
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["Found", "Room", "Rows", "basis_of_group", "room_for"]
+
+CONDITION = 1e6
+"""Up to this condition number of its columns, a basis is orthonormal to rounding."""
+
+
+class Rows(NamedTuple):
+    """Rows of some groups, those of a group one after the other.
+
+    Parameters
+    ----------
+    columns : array, shape (p, rows)
+        Regressors.
+    outcome : array, shape (rows,)
+    weights : array, shape (rows,) or (0,)
+        None: all alike.
+    clusters : array of int, shape (rows,) or (0,)
+        As of `shortloop.panel.kernels.covariance.middle_of_clusters`.
+    starts : array of int, shape (groups + 1,)
+        First row of each group, and the end of the last.
+    """
+
+    columns: FloatArray
+    outcome: FloatArray
+    weights: FloatArray
+    clusters: IntArray
+    starts: IntArray
+
+
+class Found(NamedTuple):
+    """What kernels write of each group.
+
+    Parameters
+    ----------
+    beta : array, shape (groups, p)
+        Coefficients.
+    covariance : array, shape (groups, p, p)
+        Their covariances.
+    numbers : array, shape (groups, numbers)
+        What else is said, by the ``NUMBERS`` of the kernel.
+    constants : array of int, shape (groups,)
+        What `shortloop.panel.kernels.columns.constant_of` and `implicit_constant` say.
+    reasons : array of int, shape (groups,)
+        Of `shortloop.panel.kernels.reasons`. Of a group that is not vouched for, the others say nothing.
+    """
+
+    beta: FloatArray
+    covariance: FloatArray
+    numbers: FloatArray
+    constants: IntArray
+    reasons: IntArray
+
+
+class Room(NamedTuple):
+    """Memory for the fit of one group; the longest has a place in it.
+
+    Parameters
+    ----------
+    store : array, shape (p * longest,)
+        For a basis of the columns.
+    vectors : array, shape (vectors, longest)
+        A value for each row.
+    gram, first, second, lower, inverse, weighted : array, shape (p, p)
+        Triangles. `basis_of_group` makes ``lower`` the one that leads from the basis to the columns, and
+        writes to the first three.
+    right, step, gamma : array, shape (p,)
+        A value for each coefficient.
+    """
+
+    store: FloatArray
+    vectors: FloatArray
+    gram: FloatArray
+    first: FloatArray
+    second: FloatArray
+    lower: FloatArray
+    inverse: FloatArray
+    weighted: FloatArray
+    right: FloatArray
+    step: FloatArray
+    gamma: FloatArray
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def room_for(rows: Rows, vectors: int) -> Room:
+    """Memory for the fits of all groups.
+
+    Parameters
+    ----------
+    rows : Rows
+    vectors : int
+        How many values are needed for each row.
+
+    Returns
+    -------
+    Room
+    """
+    size, longest = rows.columns.shape[0], longest_of(rows.starts)
+    triangles = np.zeros((6, size, size))
+    small = np.empty((3, size))
+    return Room(
+        np.empty(size * longest),
+        np.empty((vectors, longest)),
+        triangles[0],
+        triangles[1],
+        triangles[2],
+        triangles[3],
+        triangles[4],
+        triangles[5],
+        small[0],
+        small[1],
+        small[2],
+    )
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
+    """Make an orthonormal basis of the (weighted) columns of a group.
+
+    Parameters
+    ----------
+    rows : Rows
+    g : int
+        Number of the group.
+    room : Room
+        Its first vector becomes the roots of the weights, if there are weights.
+
+    Returns
+    -------
+    reason : int
+        `VOUCHED`, or why the group is left out: then nothing is said of the basis.
+    q : array, shape (p, n)
+        The basis.
+    largest, smallest : float
+        Singular values of the columns.
+    squares : float
+        Sum of their squares.
+    """
+    begin, end = rows.starts[g], rows.starts[g + 1]
+    size, number = rows.columns.shape[0], end - begin
+    q = room.store[: size * number].reshape(size, number)
+    if number <= size:
+        return TOO_FEW_ROWS, q, np.inf, 0.0, 0.0
+    for j in range(size):
+        q[j] = rows.columns[j, begin:end]
+    y = rows.outcome[begin:end]
+    length = dot(y, y)
+    if rows.weights.shape[0] > 0:
+        root = room.vectors[0, :number]
+        least, most = np.inf, 0.0
+        for i in range(number):
+            weight = rows.weights[begin + i]
+            least, most = min(least, weight), max(most, weight)
+            root[i] = math.sqrt(weight)
+        if not (least > 0.0 and most < np.inf):
+            return BAD_WEIGHTS, q, np.inf, 0.0, 0.0
+        length = 0.0
+        for i in range(number):
+            length += y[i] * y[i] * rows.weights[begin + i]
+        for j in range(size):
+            for i in range(number):
+                q[j, i] *= root[i]
+    squares = 0.0
+    for j in range(size):
+        squares += dot(q[j], q[j])
+    if not np.isfinite(squares + length):
+        return NOT_FINITE, q, np.inf, 0.0, squares
+    largest, smallest = basis_of(q, room.gram, room.first, room.second, room.lower)
+    if not largest < CONDITION * smallest:
+        return ILL_CONDITIONED if smallest > 0.0 else SINGULAR, q, largest, smallest, squares
+    return VOUCHED, q, largest, smallest, squares

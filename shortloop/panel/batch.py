@@ -1,8 +1,8 @@
-"""All groups by one kernel: arrays to write to, and what was written, by name."""
+"""All groups by one kernel: rows a block at a time, arrays to write to, and what was written, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.statistics import LEVEL, Statistics
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Batch"]
+__all__ = ["Batch", "Columns"]
+
+
+Columns = FloatArray | Sequence[FloatArray]
+"""Regressors: an array of shape (coefficients, rows), or arrays each of shape (rows,)."""
+BLOCK = 128 * 1024
+"""Values of regressors that are fitted at a time: a megabyte, which stays in the cache. So the panel is read
+once, and no memory is asked for that grows with its rows."""
 
 
 class Batch:
@@ -20,14 +27,14 @@ class Batch:
 
     Parameters
     ----------
-    columns : array of float64, shape (coefficients, rows)
-        Regressors, each in one piece; the rows of a group one after the other.
-    outcome : array of float64, shape (rows,)
+    columns : Columns
+        Regressors; the rows of a group one after the other.
+    outcome : array, shape (rows,)
     starts : array of int64, shape (groups + 1,)
         First row of each group, and the end of the last.
     names : sequence of str
         ``NUMBERS`` of the kernel.
-    weights : array of float64, shape (rows,), optional
+    weights : array, shape (rows,), optional
         Of the rows.
     clusters : array of int64, shape (rows,), optional
         Numbers from 0 in each group, without gaps.
@@ -35,7 +42,7 @@ class Batch:
 
     def __init__(
         self,
-        columns: FloatArray,
+        columns: Columns,
         outcome: FloatArray,
         starts: IntArray,
         names: Sequence[str],
@@ -45,13 +52,10 @@ class Batch:
     ) -> None:
         size, groups = len(columns), len(starts) - 1
         self._names = names
-        self._rows = Rows(
-            columns,
-            outcome,
-            np.empty(0) if weights is None else weights,
-            np.empty(0, np.int64) if clusters is None else clusters,
-            starts,
-        )
+        self._starts = starts
+        self._columns = columns
+        self._others = (outcome,) if weights is None else (outcome, weights)
+        self._clusters = clusters
         self.nobs: FloatArray = np.diff(starts).astype(np.float64)
         self.found = Found(
             np.full((groups, size), np.nan),
@@ -78,11 +82,35 @@ class Batch:
             where a fit was left out.
         """
         with np.errstate(all="ignore"):
-            kernel(self._rows, self.found, *settings)
+            for rows, found in self._blocks():
+                kernel(rows, found, *settings)
         out = self.found.reasons != VOUCHED
         for values in (self.found.beta, self.found.covariance, self.found.numbers):
             values[out] = np.nan
         return {name: self.found.numbers[:, i] for i, name in enumerate(self._names)}
+
+    def _blocks(self) -> Iterator[tuple[Rows, Found]]:
+        """Rows of some groups, always in the same memory, and where to write what is found of them."""
+        starts, size = self._starts, len(self._columns)
+        most = max(BLOCK // size, int(np.diff(starts).max(initial=0)))
+        regressors, others = np.empty(size * most), np.empty((2, most))
+        first = 0
+        while first < len(starts) - 1:
+            begin = starts[first]
+            last = int(np.searchsorted(starts, begin + most, "right")) - 1
+            last = min(last, len(starts) - 1)
+            part, number = slice(begin, starts[last]), starts[last] - begin
+            columns = regressors[: size * number].reshape(size, number)
+            for row, values in zip(columns, self._columns, strict=True):
+                row[:] = values[part]
+            for row, values in zip(others, self._others, strict=False):
+                row[:number] = values[part]
+            weights = others[1, : number if len(self._others) > 1 else 0]
+            clusters = np.empty(0, np.int64) if self._clusters is None else self._clusters[part]
+            inside = starts[first : last + 1] - begin
+            out: list[Any] = [values[first:last] for values in self.found]
+            yield Rows(columns, others[0, :number], weights, clusters, inside), Found(*out)
+            first = last
 
     @property
     def variances(self) -> FloatArray:

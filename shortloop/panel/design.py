@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shortloop.errors import InputError
+from shortloop.panel.batch import Columns
 from shortloop.panel.data import Column
 from shortloop.panel.elementwise import is_elementwise
 from shortloop.types import FloatArray, IntArray
@@ -31,17 +32,23 @@ class Design:
     ----------
     names : tuple of str
         Of the regressors, as formulaic has them.
-    columns : array of float64, shape (coefficients, rows)
-        Regressors.
-    outcome : array of float64, shape (rows,)
+    regressors : Columns
+        An array of shape (coefficients, rows), or arrays each of shape (rows,): columns of the panel itself,
+        where they are regressors.
+    outcome : array, shape (rows,)
     roles : mapping of str to array
         Further columns that the model needs, each of shape (rows,).
     """
 
     names: tuple[str, ...]
-    columns: FloatArray
+    regressors: Columns
     outcome: FloatArray
     roles: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> FloatArray:
+        """Regressors in one array, of shape (coefficients, rows); of many rows, a copy."""
+        return np.asarray(self.regressors)
 
     def taken(self, rows: slice | IntArray) -> Design:
         """Some of its rows.
@@ -56,7 +63,8 @@ class Design:
         Design
         """
         roles = {name: values[rows] for name, values in self.roles.items()}
-        return Design(self.names, np.ascontiguousarray(self.columns[:, rows]), self.outcome[rows], roles)
+        regressors = np.array([column[rows] for column in self.regressors])
+        return Design(self.names, regressors, self.outcome[rows], roles)
 
     def missing(self) -> np.ndarray:
         """Which rows lack a value.
@@ -66,7 +74,7 @@ class Design:
         array of bool, shape (rows,)
         """
         found = np.zeros(len(self.outcome), bool)
-        for column in (self.outcome, *self.columns):
+        for column in (self.outcome, *self.regressors):
             with np.errstate(all="ignore"):
                 is_whole = not np.isnan(column.sum())  # which is sooner known than what each of them is
             if not is_whole:
@@ -264,7 +272,7 @@ class Equation:
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         return Design(*_numbers(outcome, regressors), extra)
 
-    def _plain(self, columns: Mapping[str, Column]) -> tuple[tuple[str, ...], FloatArray, FloatArray] | None:
+    def _plain(self, columns: Mapping[str, Column]) -> tuple[tuple[str, ...], Columns, FloatArray] | None:
         """Names, regressors and outcome where all are columns of numbers, or products of them."""
         found = []
         for terms in self._sides():
@@ -282,11 +290,8 @@ class Equation:
             return None
         rows = len(next(iter(columns.values())).values)
         names = tuple(INTERCEPT if each == ["1"] else ":".join(each) for each in found[1])
-        regressors = np.empty((len(names), rows))
-        for into, factors in zip(regressors, found[1], strict=True):
-            _product(columns, factors, into)
-        outcome = np.empty(rows)
-        _product(columns, found[0][0], outcome)
+        regressors = [_product(columns, factors, rows) for factors in found[1]]
+        outcome = _product(columns, found[0][0], rows)
         return names, regressors, outcome
 
     def _evaluated(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, Dependence]:
@@ -332,10 +337,14 @@ def _lacking(columns: Mapping[str, Column]) -> np.ndarray:
     return found
 
 
-def _product(columns: Mapping[str, Column], factors: Sequence[str], into: FloatArray) -> None:
-    into[:] = 1.0 if factors[0] == "1" else columns[factors[0]].values
+def _product(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -> FloatArray:
+    """A product of columns; a single one is not copied, nor is the constant written out."""
+    if factors[0] == "1":
+        return np.broadcast_to(1.0, rows)
+    product: Any = columns[factors[0]].values
     for name in factors[1:]:
-        into *= columns[name].values
+        product = product * columns[name].values
+    return np.asarray(product, np.float64)
 
 
 def _frame(columns: Mapping[str, Column], names: Sequence[str]) -> pd.DataFrame:

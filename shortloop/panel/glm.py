@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.panel.batch import Batch
+from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.families import FAMILIES, LINKS
 from shortloop.panel.kernels.irls import NUMBERS, fit_groups
@@ -24,7 +24,7 @@ way, and rounding then grows without a sign."""
 
 
 def fit_glm(
-    columns: FloatArray,
+    columns: Columns,
     outcome: FloatArray,
     starts: IntArray,
     family: str,
@@ -41,9 +41,9 @@ def fit_glm(
 
     Parameters
     ----------
-    columns : array of float64, shape (coefficients, rows)
-        Regressors, each in one piece; the rows of a group one after the other.
-    outcome : array of float64, shape (rows,)
+    columns : Columns
+        Regressors; the rows of a group one after the other.
+    outcome : array, shape (rows,)
     starts : array of int64, shape (groups + 1,)
         First row of each group, and the end of the last.
     family, link : str

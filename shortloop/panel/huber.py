@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.panel.batch import Batch
+from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.huber import NUMBERS, fit_groups
 from shortloop.panel.statistics import LEVEL, Statistics
 from shortloop.types import FloatArray, IntArray
@@ -15,7 +15,7 @@ BOUND = 1.345
 
 
 def fit_huber(
-    columns: FloatArray, outcome: FloatArray, starts: IntArray, bound: float = BOUND, *, level: float = LEVEL
+    columns: Columns, outcome: FloatArray, starts: IntArray, bound: float = BOUND, *, level: float = LEVEL
 ) -> Statistics:
     """Fit a robust regression with Huber's weights to each group of rows.
 
@@ -25,9 +25,9 @@ def fit_huber(
 
     Parameters
     ----------
-    columns : array of float64, shape (coefficients, rows)
-        Regressors, each in one piece; the rows of a group one after the other.
-    outcome : array of float64, shape (rows,)
+    columns : Columns
+        Regressors; the rows of a group one after the other.
+    outcome : array, shape (rows,)
     starts : array of int64, shape (groups + 1,)
         First row of each group, and the end of the last.
     bound : float, default 1.345

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from shortloop.panel.batch import Batch
+from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.columns import IMPLICIT, NO_CONSTANT
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups
@@ -18,7 +18,7 @@ __all__ = ["fit_least_squares", "warm_up"]
 
 
 def fit_least_squares(
-    columns: FloatArray,
+    columns: Columns,
     outcome: FloatArray,
     starts: IntArray,
     *,
@@ -34,12 +34,12 @@ def fit_least_squares(
 
     Parameters
     ----------
-    columns : array of float64, shape (coefficients, rows)
-        Regressors, each in one piece; the rows of a group one after the other.
-    outcome : array of float64, shape (rows,)
+    columns : Columns
+        Regressors; the rows of a group one after the other.
+    outcome : array, shape (rows,)
     starts : array of int64, shape (groups + 1,)
         First row of each group, and the end of the last.
-    weights : array of float64, shape (rows,), optional
+    weights : array, shape (rows,), optional
         Positive, proportional to one over the variance of each row. Default: ordinary least squares.
     covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default "nonrobust"
         Of the coefficients. With another than "nonrobust" tests go by the normal distribution, and F is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.panel.batch import Batch
+from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.newton import NUMBERS, fit_groups
 from shortloop.panel.statistics import LEVEL, Covariance, Statistics
@@ -14,7 +14,7 @@ __all__ = ["fit_logit", "warm_up"]
 
 
 def fit_logit(
-    columns: FloatArray,
+    columns: Columns,
     outcome: FloatArray,
     starts: IntArray,
     *,
@@ -29,9 +29,9 @@ def fit_logit(
 
     Parameters
     ----------
-    columns : array of float64, shape (coefficients, rows)
-        Regressors, each in one piece; the rows of a group one after the other.
-    outcome : array of float64, shape (rows,)
+    columns : Columns
+        Regressors; the rows of a group one after the other.
+    outcome : array, shape (rows,)
         0 or 1.
     starts : array of int64, shape (groups + 1,)
         First row of each group, and the end of the last.

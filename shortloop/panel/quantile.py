@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.panel.batch import Batch
+from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.columns import NO_CONSTANT
 from shortloop.panel.kernels.quantile import NUMBERS, fit_groups
 from shortloop.panel.statistics import LEVEL, Statistics
@@ -14,7 +14,7 @@ __all__ = ["fit_quantile", "warm_up"]
 
 
 def fit_quantile(
-    columns: FloatArray, outcome: FloatArray, starts: IntArray, quantile: float = 0.5, *, level: float = LEVEL
+    columns: Columns, outcome: FloatArray, starts: IntArray, quantile: float = 0.5, *, level: float = LEVEL
 ) -> Statistics:
     """Fit a quantile regression to each group of rows.
 
@@ -23,9 +23,9 @@ def fit_quantile(
 
     Parameters
     ----------
-    columns : array of float64, shape (coefficients, rows)
-        Regressors, each in one piece; the rows of a group one after the other.
-    outcome : array of float64, shape (rows,)
+    columns : Columns
+        Regressors; the rows of a group one after the other.
+    outcome : array, shape (rows,)
     starts : array of int64, shape (groups + 1,)
         First row of each group, and the end of the last.
     quantile : float, default 0.5

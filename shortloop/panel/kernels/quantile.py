@@ -58,7 +58,8 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
     ----------
     rows : Rows
     found : Found
-        Its bandwidths are, to begin with, widths of the kernel about the quantile, in scales of the residuals.
+        Its bandwidths are, to begin with, widths of the kernel about the quantile, in scales of the
+        residuals.
     quantile : float
         Which, above 0 and below 1.
     """
@@ -81,12 +82,10 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
             rows.outcome[rows.starts[g] : rows.starts[g + 1]],
         )
         number = y.shape[0]
-        some_room = vectors[: 4 * number].reshape(4, number)
-        left, weight, some = some_room[0], some_room[1], some_room[2]
+        store = vectors[: 4 * number].reshape(4, number)
+        left, weight, some = store[0], store[1], store[2]
         inverse_of(lower, inverse)
-        reasons[g] = _iterate(
-            q, y, quantile, lower, inverse, past, beta[g], numbers[g], some_room, errors, work
-        )
+        reasons[g] = _iterate(q, y, quantile, lower, inverse, past, beta[g], numbers[g], store, errors, work)
         if reasons[g] != VOUCHED:
             continue
         constants[g] = constant_of(x)

@@ -43,7 +43,7 @@ class Glm(WithCovariance):
         if (self.link or TOGETHER[self.family][0]) not in TOGETHER[self.family]:
             return None
         return fit_glm(
-            design.columns,
+            design.regressors,
             design.outcome,
             starts,
             self.family,

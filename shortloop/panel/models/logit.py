@@ -35,7 +35,7 @@ class Logit(WithCovariance):
         from shortloop.panel.logit import fit_logit
 
         return fit_logit(
-            design.columns,
+            design.regressors,
             design.outcome,
             starts,
             covariance=self.covariance,

@@ -35,7 +35,7 @@ class Ols(WithCovariance):
         from shortloop.panel.least_squares import fit_least_squares
 
         return fit_least_squares(
-            design.columns,
+            design.regressors,
             design.outcome,
             starts,
             covariance=self.covariance,

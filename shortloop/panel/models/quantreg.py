@@ -38,7 +38,7 @@ class Quantreg(ModelSettings):
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
         from shortloop.panel.quantile import fit_quantile
 
-        return fit_quantile(design.columns, design.outcome, starts, self.quantile, level=level)
+        return fit_quantile(design.regressors, design.outcome, starts, self.quantile, level=level)
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.regression.quantile_regression import QuantReg

@@ -38,7 +38,7 @@ class Rlm(ModelSettings):
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
         from shortloop.panel.huber import fit_huber
 
-        return fit_huber(design.columns, design.outcome, starts, self.t, level=level)
+        return fit_huber(design.regressors, design.outcome, starts, self.t, level=level)
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.robust.norms import HuberT

@@ -41,7 +41,7 @@ class Wls(WithCovariance):
         from shortloop.panel.least_squares import fit_least_squares
 
         return fit_least_squares(
-            design.columns,
+            design.regressors,
             design.outcome,
             starts,
             weights=design.roles["weights"],

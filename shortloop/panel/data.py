@@ -214,9 +214,10 @@ def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
     ):
         return None
     found = values.to_numpy()
-    if not bool((found[1:] >= found[:-1]).all()) or (found.dtype.kind == "f" and np.isnan(found[-1:]).any()):
+    starts = np.flatnonzero(found[1:] != found[:-1]) + 1
+    if found[0] != found[0] or not (found[starts] > found[starts - 1]).all():  # or some are not numbers
         return None
-    return np.concatenate([[0], np.flatnonzero(found[1:] != found[:-1]) + 1, [len(found)]]).astype(np.int64)
+    return np.concatenate([[0], starts, [len(found)]]).astype(np.int64)
 
 
 def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:

@@ -178,4 +178,5 @@ def _tested(
     if freedom is None:
         return tvalues, 2.0 * special.ndtr(-np.abs(tvalues)), special.ndtri(tail) * bse
     pvalues = 2.0 * special.stdtr(freedom[:, np.newaxis], -np.abs(tvalues))
-    return tvalues, pvalues, special.stdtrit(freedom, tail)[:, np.newaxis] * bse
+    different, place = np.unique(freedom, return_inverse=True)
+    return tvalues, pvalues, special.stdtrit(different, tail)[place][:, np.newaxis] * bse

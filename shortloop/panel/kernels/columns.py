@@ -23,6 +23,7 @@ __all__ = [
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 """Where a constant is, if it is no column: nowhere; in a sum of columns; rounding decides."""
 SURELY_THERE, SURELY_NOT = 1e-12, 1e-6
+ONCE = 30.0  # condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -96,7 +97,7 @@ def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobeniu
 def basis_of(
     q: FloatArray, gram: FloatArray, first: FloatArray, second: FloatArray, lower: FloatArray
 ) -> tuple[float, float]:
-    """Make columns orthonormal to rounding, up to a condition of about 1e7, by CholeskyQR2.
+    """Make columns orthonormal, to a few times 1e-13, up to a condition of about 1e7, by CholeskyQR2.
 
     Yamamoto et al. 2015 (Roundoff error analysis of the CholeskyQR2 algorithm), section 2.
 
@@ -115,7 +116,15 @@ def basis_of(
         Singular values of the columns. The smallest is 0 if some column is a sum of the others, or not
         finite; then nothing is said of ``q`` and ``lower``.
     """
-    if not (_orthogonalise(q, gram, first) and _orthogonalise(q, gram, second)):
+    if not _orthogonalise(q, gram, first):
+        return np.inf, 0.0
+    largest, smallest = singular_values(first, gram)
+    if largest < ONCE * smallest:
+        for i in range(lower.shape[0]):
+            for j in range(i + 1):
+                lower[i, j] = first[i, j]
+        return largest, smallest
+    if not _orthogonalise(q, gram, second):
         return np.inf, 0.0
     product_of(first, second, lower)
     return singular_values(lower, gram)

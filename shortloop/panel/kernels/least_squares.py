@@ -11,6 +11,7 @@ from shortloop.panel.kernels.columns import (
     UNCLEAR,
     constant_of,
     implicit_constant,
+    move,
 )
 from shortloop.panel.kernels.covariance import (
     CLUSTER,
@@ -32,7 +33,7 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_F,
     VOUCHED,
 )
-from shortloop.panel.kernels.triangles import dot, inverse_of, outer_of, sandwich_of
+from shortloop.panel.kernels.triangles import coefficients_of, dot, inverse_of, outer_of, sandwich_of
 from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
@@ -57,6 +58,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
     """
     room, sums, weighted = room_for(rows, 2), sums_for(rows, kind), rows.weights.shape[0] > 0
     gram, first, second, inverse = room.gram, room.first, room.second, room.inverse
+    step, gamma = room.step, room.gamma
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
     constants = found.constants
     for g in range(reasons.shape[0]):
@@ -78,8 +80,11 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         numbers[g, 3] = largest / smallest
         inverse_of(room.lower, inverse)
         _sums_of_squares(y, weights, numbers[g])
-        _solve(q, left, inverse, beta[g])
-        _residuals(x, y, root, weighted, beta[g], left)
+        gamma[:] = 0.0
+        for j in range(size):
+            step[j] = dot(q[j], left)
+        move(q, step, gamma, left)
+        coefficients_of(inverse, gamma, beta[g])
         numbers[g, 0] = dot(left, left)
         if not numbers[g, 0] > EXACT * numbers[g, 2]:
             reasons[g] = EXACT_FIT
@@ -112,7 +117,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
             reasons[g] = UNCLEAR_F
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _sums_of_squares(y: FloatArray, weights: FloatArray, numbers: FloatArray) -> None:
     """Of the outcome, about its mean and about zero; and the sum of the weights' logarithms."""
     rows = y.shape[0]
@@ -128,34 +133,15 @@ def _sums_of_squares(y: FloatArray, weights: FloatArray, numbers: FloatArray) ->
             mean += y[i]
         mean /= rows
     centered = uncentered = 0.0
-    for i in range(rows):
-        weight = weights[i] if weights.shape[0] > 0 else 1.0
-        centered += weight * (y[i] - mean) ** 2
-        uncentered += weight * y[i] ** 2
+    if weights.shape[0] > 0:
+        for i in range(rows):
+            centered += weights[i] * (y[i] - mean) ** 2
+            uncentered += weights[i] * y[i] ** 2
+    else:
+        for i in range(rows):
+            centered += (y[i] - mean) ** 2
+            uncentered += y[i] ** 2
     numbers[1], numbers[2], numbers[4] = centered, uncentered, logarithms
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _solve(q: FloatArray, y: FloatArray, inverse: FloatArray, beta: FloatArray) -> None:
-    beta[:] = 0.0
-    for k in range(q.shape[0]):
-        along = dot(q[k], y)
-        for i in range(k + 1):
-            beta[i] += inverse[k, i] * along
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _residuals(
-    x: FloatArray, y: FloatArray, root: FloatArray, weighted: bool, beta: FloatArray, left: FloatArray
-) -> None:
-    left[:] = y
-    for j in range(x.shape[0]):
-        factor = beta[j]
-        for i in range(y.shape[0]):
-            left[i] -= factor * x[j, i]
-    if weighted:
-        for i in range(y.shape[0]):
-            left[i] *= root[i]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -226,11 +226,14 @@ def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
     for i in range(size):
         for j in range(size):
             work[i, j] = lower[i, j] if j <= i else 0.0
+    squares = np.empty(size)
     for _ in range(SWEEPS):
         worst = 0.0
+        for i in range(size):
+            squares[i] = _product(work, i, i)
         for i in range(size - 1):
             for j in range(i + 1, size):
-                aa, bb, ab = dot(work[i], work[i]), dot(work[j], work[j]), dot(work[i], work[j])
+                aa, bb, ab = squares[i], squares[j], _product(work, i, j)
                 cosine = abs(ab) / math.sqrt(aa * bb) if aa > 0.0 and bb > 0.0 else 0.0
                 if cosine <= ROUNDING:
                     continue
@@ -243,10 +246,20 @@ def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
                     u, v = work[i, k], work[j, k]
                     work[i, k] = c * u - s * v
                     work[j, k] = s * u + c * v
+                squares[i], squares[j] = aa - tangent * ab, bb + tangent * ab
         if worst < 10 * ROUNDING:
             break
     largest, smallest = 0.0, np.inf
     for i in range(size):
-        square = dot(work[i], work[i])
+        square = _product(work, i, i)
         largest, smallest = max(largest, square), min(smallest, square)
     return math.sqrt(largest), math.sqrt(smallest)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _product(rows: FloatArray, i: int, j: int) -> float:
+    """Inner product of two rows of a small matrix."""
+    total = 0.0
+    for k in range(rows.shape[1]):
+        total += rows[i, k] * rows[j, k]
+    return total

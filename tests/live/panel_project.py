@@ -20,7 +20,7 @@ file = "firms.csv"
 
 [groups]
 by = ["firm"]
-blocks = 3
+blocks = 2
 
 [models.plain]
 model = "ols"
@@ -32,7 +32,7 @@ covariance = "HC1"
 groups = ["F05"]
 worst = 3
 """
-BLOCKS = 3
+BLOCKS = 2
 
 
 class PanelProject(LiveProject):

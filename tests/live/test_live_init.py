@@ -166,6 +166,7 @@ def test_a_study_runs_with_the_methods_of_the_package(above: Path, environment: 
     assert "shortloop.methods.a_train" in environment.works(project, "shortloop", "show", "main-6")
 
 
+@pytest.mark.slow
 def test_a_panel_runs_with_the_methods_of_the_package(above: Path, environment: Environment) -> None:
     said = environment.works(above, "shortloop", "init", "my-panel", "--panel")
     assert "shortloop run panel\n" in said

@@ -137,19 +137,17 @@ def project() -> Iterator[Swept]:
 
 
 def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
-    asked = ("--script", "powers", "--set", "seed=2,3", "--set", "power=1,2,3")
+    asked = ("--script", "powers", "--set", "seed=2,3", "--set", "power=1,2")
     said = project.sweep(*asked)
     assert counts(said) == [
         ("seed=2, power=1", 2, 0),
         ("seed=2, power=2", 1, 1),
-        ("seed=2, power=3", 1, 1),
         ("seed=3, power=1", 2, 0),
         ("seed=3, power=2", 1, 1),
-        ("seed=3, power=3", 1, 1),
     ]
     rows = project.rows("powers-sweep/power+seed.csv")
     assert [(row["seed"], row["power"], float(row["facts.value"])) for row in rows] == [
-        (str(seed), str(power), float(seed**power)) for seed in (2, 3) for power in (1, 2, 3)
+        (str(seed), str(power), float(seed**power)) for seed in (2, 3) for power in (1, 2)
     ]
     assert all(float(row["facts.pair.2"]) == float(row["power"]) for row in rows)
     assert (project.folder / "results/powers-sweep/power+seed.png").read_bytes()[:4] == b"\x89PNG"
@@ -157,12 +155,12 @@ def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
     folders = {folder.name for folder in (project.folder / "results").glob("powers-*")}
     assert folders == {
         "powers-sweep",
-        *(f"powers-powers-power-{power}+seed-{seed}" for seed in (2, 3) for power in (1, 2, 3)),
+        *(f"powers-powers-power-{power}+seed-{seed}" for seed in (2, 3) for power in (1, 2)),
     }
     assert (project.folder / "powers.toml").read_text(encoding="utf-8") == "seed = 2\n"
 
     assert {built for _, built, _ in counts(project.sweep(*asked))} == {0}
-    more = project.sweep("--script", "powers", "--set", "power=1,2,3,4", "--set", "seed=3,2")
+    more = project.sweep("--script", "powers", "--set", "power=1,2,4", "--set", "seed=3,2")
     assert [(label, built) for label, built, _ in counts(more) if built] == [
         ("power=4, seed=3", 1), ("power=4, seed=2", 1),
     ]  # fmt: skip

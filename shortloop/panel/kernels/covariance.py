@@ -153,7 +153,6 @@ def robust_likelihood(
     root: FloatArray,
     scale: float,
     sums: FloatArray,
-    room: FloatArray,
     covariance: FloatArray,
 ) -> int:
     """The covariance of coefficients of greatest likelihood where rows differ, or hang together.
@@ -178,8 +177,6 @@ def robust_likelihood(
         Variance of the errors, over that of the family.
     sums : array, shape (n, p)
         Is written to.
-    room : array, shape (n,)
-        Is written to.
     covariance : array, shape (p, p)
         Becomes the covariance.
 
@@ -196,7 +193,7 @@ def robust_likelihood(
     else:
         for i in range(score.shape[0]):
             score[i] *= score[i]
-        weighted_gram(x, score, room, middle)
+        weighted_gram(x, score, middle)
     for i in range(size):
         for j in range(size):
             total = 0.0

@@ -92,7 +92,7 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
                 work[i] = weight[i] * left[i]
             for j in range(size):
                 right[j] = dot(q[j], work)
-            weighted_gram(q, weight, work, gram)
+            weighted_gram(q, weight, gram)
             if not cholesky(gram, weighted):
                 reasons[g] = SINGULAR
                 break

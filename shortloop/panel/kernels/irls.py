@@ -54,7 +54,7 @@ __all__ = ["NUMBERS", "fit_groups"]
 
 MAX_ITERATIONS, TOLERANCE = 100, 1e-8
 """As of statsmodels' ``GLM.fit``."""
-NEAR = 0.01  # share of the tolerance within which rounding may decide whether there is one more step
+NEAR = 1e-3  # share of the tolerance within which rounding may decide whether there is one more step
 ROUNDING = 1e-14  # share of a deviance that may be rounding
 RISE = 1e-9  # share of the deviance that a step may add to it
 NUMBERS = ("llf", "deviance", "scale", "condition_number", "iterations")
@@ -106,7 +106,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
                 work[i] = weight[i] * (eta[i] + slope[i] * (y[i] - mu[i]))
             for j in range(size):
                 right[j] = dot(q[j], work)
-            weighted_gram(q, weight, work, gram)
+            weighted_gram(q, weight, gram)
             if not cholesky(gram, weighted):
                 reasons[g] = SINGULAR
                 break
@@ -150,7 +150,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             continue
         slopes_of(link, eta, mu, slope)
         observed_of(family, link, eta, y, mu, slope, weight, work)
-        weighted_gram(q, weight, eta, gram)
+        weighted_gram(q, weight, gram)
         if not cholesky(gram, weighted):
             reasons[g] = NO_VARIANCE
             continue
@@ -162,7 +162,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         inverse_of(weighted, first)
         product_of(first, inverse, second)
         some = rows.clusters[begin:end] if kind == CLUSTER else rows.clusters
-        reasons[g] = robust_likelihood(kind, q, work, some, first, second, scale, sums, eta, covariance[g])
+        reasons[g] = robust_likelihood(kind, q, work, some, first, second, scale, sums, covariance[g])
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -7,6 +7,7 @@ import math
 import numba
 import numpy as np
 
+from shortloop.panel.kernels.columns import weighted_gram
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.groups import Found, Rows, room_for
 from shortloop.panel.kernels.reasons import (
@@ -56,7 +57,9 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         if number <= size:
             reasons[g] = TOO_FEW_ROWS
             continue
-        x, y = rows.columns[:, begin:end], rows.outcome[begin:end]
+        x, y = room.store[: size * number].reshape(size, number), rows.outcome[begin:end]
+        for j in range(size):
+            x[j] = rows.columns[j, begin:end]
         ones = _ones_of(y)
         if ones < 0:
             reasons[g] = NOT_BINARY
@@ -116,9 +119,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         for i in range(number):
             chance[i] = y[i] - chance[i]
         some = rows.clusters[begin:end] if kind == CLUSTER else rows.clusters
-        reasons[g] = robust_likelihood(
-            kind, x, chance, some, inverse, inverse, 1.0, sums, weight, covariance[g]
-        )
+        reasons[g] = robust_likelihood(kind, x, chance, some, inverse, inverse, 1.0, sums, covariance[g])
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -154,11 +155,9 @@ def _derivatives(
         work[i] = y[i] - chance[i]
     for j in range(x.shape[0]):
         slope[j] = dot(x[j], work) / rows
-    for j in range(x.shape[0]):
-        for i in range(rows):
-            work[i] = chance[i] * (1.0 - chance[i]) * x[j, i]
-        for k in range(j + 1):
-            second[j, k] = dot(x[k], work) / rows
+    for i in range(rows):
+        work[i] = chance[i] * (1.0 - chance[i]) / rows
+    weighted_gram(x, work, second)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -101,7 +101,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
             continue
         for i in range(number):
             weight[i] = ((quantile if left[i] > 0.0 else 1.0 - quantile) * sparsity) ** 2
-        weighted_gram(q, weight, some, gram)
+        weighted_gram(q, weight, gram)
         sandwich_of(inverse, gram, first, covariance[g])
         whole = _loss(y, np.percentile(y, 100.0 * quantile), quantile)
         numbers[g, 0] = 1.0 - _loss(left, 0.0, quantile) / whole
@@ -197,14 +197,14 @@ def _iterate(
             some[i] = weight[i] * left[i]
         for j in range(size):
             right[j] = dot(q[j], some)
-        weighted_gram(q, weight, some, gram)
+        weighted_gram(q, weight, gram)
         if not cholesky(gram, weighted):
             return SINGULAR
         solve(weighted, right, step)
         move(q, step, gamma, left)
         for i in range(rows):
             pull[i] *= left[i]
-        weighted_gram(q, pull, some, change_of)
+        weighted_gram(q, pull, change_of)
         evaluate(q, y, weight, pull, evaluated)
         coefficients_of(inverse, step, right)
         last, change = min(last, change), 0.0

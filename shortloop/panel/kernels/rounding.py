@@ -7,7 +7,7 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.triangles import dot, solve
+from shortloop.panel.kernels.triangles import dot, inverse_of, outer_of
 from shortloop.types import FloatArray
 
 __all__ = ["LEAST", "SURE", "are_clear", "carry", "evaluate", "variance_of"]
@@ -57,7 +57,7 @@ def carry(
         False if statsmodels may cut off a part of what it inverts.
     """
     size = beta.shape[0]
-    middle, column = np.empty((size, size)), np.empty(size)
+    middle, root = np.empty((size, size)), np.empty((size, size))
     trace, smallest = 0.0, np.inf
     for j in range(size):
         for k in range(j):
@@ -71,25 +71,27 @@ def carry(
     for j in range(size):
         smallest = min(smallest, (lower[j, j] * weighted[j, j]) ** 2)
     size_of_errors = (ROUNDING * trace) ** 2 * dot(beta, beta)
+    _product(change, errors, middle)
+    _product(middle, change, errors)
     for i in range(size):
         for j in range(size):
-            total = 0.0
-            for k in range(size):
-                total += change[i, k] * errors[k, j]
-            middle[i, j] = total
-    for i in range(size):
-        for j in range(size):
-            total = size_of_errors * spread[i, j] + (evaluated[i, j] if j <= i else evaluated[j, i])
-            for k in range(size):
-                total += middle[i, k] * change[k, j]
-            errors[i, j] = total
-    for j in range(size):
-        solve(weighted, errors[j], column)
-        middle[:, j] = column
-    for j in range(size):
-        solve(weighted, middle[j], column)
-        errors[j] = column
+            errors[i, j] += size_of_errors * spread[i, j] + (evaluated[i, j] if j <= i else evaluated[j, i])
+    inverse_of(weighted, middle)
+    outer_of(middle, root)
+    _product(root, errors, middle)
+    _product(middle, root, errors)
     return trace < CUT * smallest
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _product(a: FloatArray, b: FloatArray, product: FloatArray) -> None:
+    """Multiply small square matrices."""
+    for i in range(a.shape[0]):
+        product[i] = 0.0
+        for k in range(a.shape[0]):
+            factor = a[i, k]
+            for j in range(a.shape[0]):
+                product[i, j] += factor * b[k, j]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

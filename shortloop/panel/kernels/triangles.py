@@ -222,24 +222,26 @@ def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
     -------
     largest, smallest : float
     """
-    size = lower.shape[0]
+    size, unit = lower.shape[0], 0.0
+    for i in range(size):
+        for j in range(i + 1):
+            unit = max(unit, abs(lower[i, j]))
     for i in range(size):
         for j in range(size):
-            work[i, j] = lower[i, j] if j <= i else 0.0
+            work[i, j] = lower[i, j] / unit if j <= i else 0.0  # so that no square is too small or too large
     squares = np.empty(size)
     for _ in range(SWEEPS):
-        worst = 0.0
+        is_there = True
         for i in range(size):
             squares[i] = _product(work, i, i)
         for i in range(size - 1):
             for j in range(i + 1, size):
                 aa, bb, ab = squares[i], squares[j], _product(work, i, j)
-                cosine = abs(ab) / math.sqrt(aa * bb) if aa > 0.0 and bb > 0.0 else 0.0
-                if cosine <= ROUNDING:
+                if not ab * ab > ROUNDING * ROUNDING * aa * bb:
                     continue
-                worst = max(worst, cosine)
-                zeta = (bb - aa) / (2.0 * ab)
-                tangent = math.copysign(1.0, zeta) / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))
+                is_there = is_there and ab * ab < 100.0 * ROUNDING * ROUNDING * aa * bb
+                apart = bb - aa
+                tangent = 2.0 * ab / (apart + math.copysign(math.sqrt(apart * apart + 4.0 * ab * ab), apart))
                 c = 1.0 / math.sqrt(1.0 + tangent * tangent)
                 s = c * tangent
                 for k in range(size):
@@ -247,13 +249,13 @@ def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
                     work[i, k] = c * u - s * v
                     work[j, k] = s * u + c * v
                 squares[i], squares[j] = aa - tangent * ab, bb + tangent * ab
-        if worst < 10 * ROUNDING:
+        if is_there:
             break
     largest, smallest = 0.0, np.inf
     for i in range(size):
         square = _product(work, i, i)
         largest, smallest = max(largest, square), min(smallest, square)
-    return math.sqrt(largest), math.sqrt(smallest)
+    return unit * math.sqrt(largest), unit * math.sqrt(smallest)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

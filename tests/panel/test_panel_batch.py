@@ -1,0 +1,113 @@
+"""Groups that are fitted a block at a time, from the columns themselves: the same bits, no large memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shortloop.panel import batch
+from shortloop.panel.frame import fit_frame
+from shortloop.panel.glm import fit_glm
+from shortloop.panel.huber import fit_huber
+from shortloop.panel.kernels.triangles import singular_values
+from shortloop.panel.least_squares import fit_least_squares
+from shortloop.panel.logit import fit_logit
+from shortloop.panel.quantile import fit_quantile
+from shortloop.panel.statistics import Statistics
+from shortloop.types import FloatArray, IntArray
+
+SIZES = (30, 2, 45, 3, 60, 25, 31)
+
+
+def rows() -> tuple[FloatArray, FloatArray, IntArray]:
+    rng = np.random.default_rng(2)
+    starts = np.concatenate([[0], np.cumsum(SIZES)])
+    x = rng.standard_normal((3, starts[-1]))
+    x[0] = 1.0
+    return x, (rng.uniform(size=starts[-1]) < 0.5).astype(float), starts
+
+
+def fits() -> dict[str, Callable[..., Statistics]]:
+    rng = np.random.default_rng(3)
+    number = sum(SIZES)
+    weights, clusters = rng.uniform(0.5, 2.0, number), np.concatenate([np.arange(n) % 7 for n in SIZES])
+    return {
+        "ols": fit_least_squares,
+        "wls": partial(fit_least_squares, weights=weights),
+        "clusters": partial(fit_least_squares, weights=weights, covariance="cluster", clusters=clusters),
+        "logit": partial(fit_logit, covariance="cluster", clusters=clusters),
+        "glm": partial(fit_glm, family="binomial", link="probit"),
+        "huber": fit_huber,
+        "quantile": fit_quantile,
+    }
+
+
+def assert_alike(found: Statistics, other: Statistics) -> None:
+    for name in vars(found):
+        np.testing.assert_array_equal(getattr(found, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize("name", fits())
+@pytest.mark.parametrize("values", [1, 100, 225])
+def test_bits_do_not_depend_on_blocks(name: str, values: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y, starts = rows()
+    whole = fits()[name](x, y, starts)
+    monkeypatch.setattr(batch, "BLOCK", values)
+    assert_alike(fits()[name](x, y, starts), whole)
+
+
+@pytest.mark.parametrize("name", ["ols", "logit"])
+def test_columns_may_be_anywhere(name: str, tmp_path: Path) -> None:
+    x, y, starts = rows()
+    whole = fits()[name](x, y, starts)
+    np.save(tmp_path / "x.npy", x[1])
+    of_file = np.load(tmp_path / "x.npy", mmap_mode="r")
+    outcome = np.repeat(y, 2)[::2]
+    outcome.flags.writeable = False
+    apart = [np.broadcast_to(1.0, len(y)), of_file, np.asfortranarray(x.T)[:, 2]]
+    assert_alike(fits()[name](apart, outcome, starts), whole)
+
+
+def test_no_group_at_all() -> None:
+    found = fit_least_squares(np.empty((2, 0)), np.empty(0), np.array([0]))
+    assert found.params.shape == (0, 2)
+
+
+def test_memory_does_not_grow_with_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    groups, number = 40, 20_000
+    names = list("abcde")
+    frame = pd.DataFrame({name: rng.standard_normal(groups * number) for name in [*names, "y"]})
+    frame.insert(0, "g", np.repeat(np.arange(groups), number))
+
+    def fit() -> None:
+        fit_frame(frame, ["g"], model="ols", formula=f"y ~ {' + '.join(names)}")
+
+    fit()  # code and libraries are loaded
+    tracemalloc.start()
+    fit()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 0.2 * frame.memory_usage().sum()
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(-140, 140), st.sampled_from(["spread", "near"])
+)
+@settings(max_examples=200, deadline=None)
+def test_singular_values_in_any_unit(seed: int, size: int, power: int, how: str) -> None:
+    rng = np.random.default_rng(seed)
+    left, right = (np.linalg.qr(rng.standard_normal((size, size)))[0] for _ in range(2))
+    known = 10.0 ** rng.uniform(-5, 0, size) if how == "spread" else 1.0 + 10.0 ** rng.uniform(-16, -1, size)
+    lower = np.linalg.qr(((left * known) @ right).T)[1].T
+    largest, smallest = singular_values(np.ascontiguousarray(lower * 10.0**power), np.empty((size, size)))
+    np.testing.assert_allclose(largest, known.max() * 10.0**power, rtol=1e-13)
+    np.testing.assert_allclose(smallest, known.min() * 10.0**power, rtol=1e-9)  # that of `lower` itself

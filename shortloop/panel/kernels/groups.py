@@ -26,6 +26,8 @@ __all__ = ["Found", "Room", "Rows", "basis_of_group", "room_for"]
 CONDITION = 1e6
 """Up to this condition number of its columns, a basis is orthonormal to rounding."""
 
+VECTORS = 6  # as many as the model needs that needs the most: so this is compiled once for all
+
 
 class Rows(NamedTuple):
     """Rows of some groups, those of a group one after the other.
@@ -81,8 +83,8 @@ class Room(NamedTuple):
     ----------
     store : array, shape (p * longest,)
         For a basis of the columns.
-    vectors : array, shape (vectors, longest)
-        A value for each row.
+    vectors : array, shape (6, longest)
+        Values for each row.
     gram, first, second, lower, inverse, weighted : array, shape (p, p)
         Triangles. `basis_of_group` makes ``lower`` the one that leads from the basis to the columns, and
         writes to the first three.
@@ -104,14 +106,12 @@ class Room(NamedTuple):
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def room_for(rows: Rows, vectors: int) -> Room:
+def room_for(rows: Rows) -> Room:
     """Memory for the fits of all groups.
 
     Parameters
     ----------
     rows : Rows
-    vectors : int
-        How many values are needed for each row.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def room_for(rows: Rows, vectors: int) -> Room:
     small = np.empty((3, size))
     return Room(
         np.empty(size * longest),
-        np.empty((vectors, longest)),
+        np.empty((VECTORS, longest)),
         triangles[0],
         triangles[1],
         triangles[2],

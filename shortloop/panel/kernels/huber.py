@@ -56,7 +56,7 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
     bound : float
         Residuals beyond this many scales count less.
     """
-    room = room_for(rows, 3)
+    room = room_for(rows)
     gram, first, second, lower, inverse = room.gram, room.first, room.second, room.lower, room.inverse
     weighted, right, step, gamma = room.weighted, room.right, room.step, room.gamma
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons

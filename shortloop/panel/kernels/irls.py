@@ -74,7 +74,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
     kind : int
         Of the covariance, as of `shortloop.panel.kernels.covariance`.
     """
-    room = room_for(rows, 6)
+    room = room_for(rows)
     gram, first, second, lower, inverse = room.gram, room.first, room.second, room.lower, room.inverse
     weighted, right, gamma, sums = room.weighted, room.right, room.gamma, sums_for(rows, kind)
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons

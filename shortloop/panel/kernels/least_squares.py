@@ -56,7 +56,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
     kind : int
         Of the covariance, as of `shortloop.panel.kernels.covariance`.
     """
-    room, sums, weighted = room_for(rows, 2), sums_for(rows, kind), rows.weights.shape[0] > 0
+    room, sums, weighted = room_for(rows), sums_for(rows, kind), rows.weights.shape[0] > 0
     gram, first, second, inverse = room.gram, room.first, room.second, room.inverse
     step, gamma = room.step, room.gamma
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons

@@ -48,7 +48,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
     kind : int
         Of the covariance, as of `shortloop.panel.kernels.covariance`.
     """
-    size, room, sums = rows.columns.shape[0], room_for(rows, 3), sums_for(rows, kind)
+    size, room, sums = rows.columns.shape[0], room_for(rows), sums_for(rows, kind)
     second, lower, inverse, slope, step = room.second, room.lower, room.inverse, room.right, room.step
     covariance, numbers, reasons = found.covariance, found.numbers, found.reasons
     for g in range(reasons.shape[0]):

@@ -63,7 +63,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
     quantile : float
         Which, above 0 and below 1.
     """
-    room, size = room_for(rows, 0), rows.columns.shape[0]
+    room, size = room_for(rows), rows.columns.shape[0]
     lower, inverse, errors = room.lower, room.inverse, room.weighted
     work, gram, first = np.zeros((5, size, size)), room.gram, room.first
     past, vectors = np.empty((LOOK_BACK, size)), np.empty(4 * longest_of(rows.starts))

@@ -36,6 +36,8 @@ class Batch:
         ``NUMBERS`` of the kernel.
     weights : array, shape (rows,), optional
         Of the rows.
+    trials : array, shape (rows,), optional
+        How many trials outcomes are shares of.
     clusters : array of int64, shape (rows,), optional
         Numbers from 0 in each group, without gaps.
     """
@@ -48,13 +50,14 @@ class Batch:
         names: Sequence[str],
         *,
         weights: FloatArray | None = None,
+        trials: FloatArray | None = None,
         clusters: IntArray | None = None,
     ) -> None:
         size, groups = len(columns), len(starts) - 1
         self._names = names
         self._starts = starts
         self._columns = columns
-        self._others = (outcome,) if weights is None else (outcome, weights)
+        self._others = outcome, weights, trials
         self._clusters = clusters
         self.nobs: FloatArray = np.diff(starts).astype(np.float64)
         self.found = Found(
@@ -93,7 +96,7 @@ class Batch:
         """Rows of some groups, always in the same memory, and where to write what is found of them."""
         starts, size = self._starts, len(self._columns)
         most = max(BLOCK // size, int(np.diff(starts).max(initial=0)))
-        regressors, others = np.empty(size * most), np.empty((2, most))
+        regressors, others = np.empty(size * most), np.empty((len(self._others), most))
         first = 0
         while first < len(starts) - 1:
             begin = starts[first]
@@ -103,13 +106,15 @@ class Batch:
             columns = regressors[: size * number].reshape(size, number)
             for row, values in zip(columns, self._columns, strict=True):
                 row[:] = values[part]
-            for row, values in zip(others, self._others, strict=False):
-                row[:number] = values[part]
-            weights = others[1, : number if len(self._others) > 1 else 0]
+            there = [0 if values is None else number for values in self._others]
+            for row, values in zip(others, self._others, strict=True):
+                if values is not None:
+                    row[:number] = values[part]
+            outcome, weights, trials = (row[:count] for row, count in zip(others, there, strict=True))
             clusters = np.empty(0, np.int64) if self._clusters is None else self._clusters[part]
             inside = starts[first : last + 1] - begin
             out: list[Any] = [values[first:last] for values in self.found]
-            yield Rows(columns, others[0, :number], weights, clusters, inside), Found(*out)
+            yield Rows(columns, outcome, weights, trials, clusters, inside), Found(*out)
             first = last
 
     @property

@@ -36,8 +36,10 @@ class Design:
         An array of shape (coefficients, rows), or arrays each of shape (rows,): columns of the panel itself,
         where they are regressors.
     outcome : array, shape (rows,)
+        If it is counted, the share of successes.
     roles : mapping of str to array
-        Further columns that the model needs, each of shape (rows,).
+        Further columns that the model needs, each of shape (rows,). If the outcome is counted,
+        ``"successes"`` and ``"failures"`` among them.
     """
 
     names: tuple[str, ...]
@@ -82,6 +84,16 @@ class Design:
         for values in self.roles.values():
             found |= values < 0 if values.dtype.kind == "i" else np.isnan(values)
         return found
+
+    def trials(self) -> FloatArray | None:
+        """How many trials there were.
+
+        Returns
+        -------
+        array of float64, shape (rows,), or None
+            None if the outcome is not counted.
+        """
+        return self.roles["successes"] + self.roles["failures"] if "successes" in self.roles else None
 
     def clusters(self, starts: IntArray) -> IntArray | None:
         """Clusters numbered from 0 in each group, without gaps.
@@ -147,6 +159,13 @@ class Equation:
             self._formula: Any = Formula(self.text)
         except (FormulaicError, SyntaxError, TypeError, ValueError) as error:
             raise self._wrong("this is no formula", error) from None
+        left = [[factor.eval_method.value for factor in term.factors] for term in self._sides()[0]]
+        self._is_counted = len(left) == 2 and all(len(term) == 1 and term != ["literal"] for term in left)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the left side is two columns: how often something was so, and how often not."""
+        return self._is_counted
 
     def variables(self, columns: Container[str]) -> list[str]:
         """Columns that it reads.
@@ -207,9 +226,9 @@ class Equation:
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         plain = self._plain(columns)
         if plain is not None:
-            return Design(*plain, extra), "row"
+            return _design(*plain, extra), "row"
         outcome, regressors, depends = self._evaluated(_frame(columns, names))
-        made = Design(*_numbers(outcome, regressors), extra)
+        made = _design(*_numbers(outcome, regressors), extra)
         for name in names:  # a missing text is in none of the columns, which is no number that is missing
             if columns[name].levels is not None:
                 made.outcome[np.asarray(columns[name].values) < 0] = np.nan
@@ -270,10 +289,10 @@ class Equation:
                 frame[name] = frame[name].cat.set_categories([levels[int(each)] for each in seen])
         outcome, regressors, _ = self._evaluated(frame)
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
-        return Design(*_numbers(outcome, regressors), extra)
+        return _design(*_numbers(outcome, regressors), extra)
 
-    def _plain(self, columns: Mapping[str, Column]) -> tuple[tuple[str, ...], Columns, FloatArray] | None:
-        """Names, regressors and outcome where all are columns of numbers, or products of them."""
+    def _plain(self, columns: Mapping[str, Column]) -> tuple[tuple[str, ...], Columns, Sequence[FloatArray]] | None:
+        """Names, regressors and outcomes where all are columns of numbers, or products of them."""
         found = []
         for terms in self._sides():
             made = []
@@ -286,13 +305,13 @@ class Equation:
                         return None
                 made.append(factors)
             found.append(made)
-        if len(found[0]) != 1 or not found[1]:
+        if len(found[0]) != 1 + self.is_counted or not found[1]:
             return None
         rows = len(next(iter(columns.values())).values)
         names = tuple(INTERCEPT if each == ["1"] else ":".join(each) for each in found[1])
         regressors = [_product(columns, factors, rows) for factors in found[1]]
-        outcome = _product(columns, found[0][0], rows)
-        return names, regressors, outcome
+        outcomes = [_product(columns, factors, rows) for factors in found[0]]
+        return names, regressors, outcomes
 
     def _evaluated(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, Dependence]:
         from formulaic.errors import FormulaicError
@@ -304,12 +323,13 @@ class Equation:
             raise self._wrong("the formula cannot be computed", error) from None
         specs = (made.lhs.model_spec, made.rhs.model_spec)
         kinds = {kind.value for spec in specs for kind, _ in spec.encoder_state.values()}
-        if made.lhs.shape[1] != 1:
+        if made.lhs.shape[1] != 1 + self.is_counted:
             raise InputError(
                 "the outcome is not one column of numbers",
                 field=self.where,
                 found=", ".join(made.lhs.columns),
-                hint="outcomes that are texts must be made numbers first, e.g. 0 and 1",
+                hint="outcomes that are texts must be made numbers first, e.g. 0 and 1; outcomes that are "
+                "counted are two columns, 'successes + failures ~ …'",
             )
         if not all(is_elementwise(each, frame.columns) for each in self._expressions()):
             return made.lhs, made.rhs, "rows"
@@ -363,4 +383,17 @@ def _numbers(
     outcome: pd.DataFrame, regressors: pd.DataFrame
 ) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     columns = np.ascontiguousarray(regressors.to_numpy(np.float64).T)
-    return tuple(map(str, regressors.columns)), columns, outcome.iloc[:, 0].to_numpy(np.float64, copy=True)
+    return tuple(map(str, regressors.columns)), columns, outcome.to_numpy(np.float64, copy=True).T
+
+
+def _design(
+    names: tuple[str, ...], columns: FloatArray, outcomes: FloatArray, roles: dict[str, FloatArray | IntArray]
+) -> Design:
+    """Of one outcome, or of two that count successes and failures."""
+    if len(outcomes) == 1:
+        return Design(names, columns, outcomes[0], roles)
+    successes, failures = outcomes
+    with np.errstate(all="ignore"):
+        share = successes / (successes + failures)  # NaN without trials, of which nothing can be said
+    share[np.isinf(outcomes).any(axis=0)] = np.inf
+    return Design(names, columns, share, {**roles, "successes": successes, "failures": failures})

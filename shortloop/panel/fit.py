@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.errors import InputError
 from shortloop.panel import status
 from shortloop.panel.general import fit_group
 from shortloop.panel.kernels.reasons import REASONS, VOUCHED
@@ -64,7 +65,7 @@ class Fitter:
     Raises
     ------
     InputError
-        If a column is not there, or cannot be computed with.
+        If a column is not there, or cannot be computed with, or the model takes no outcome that is counted.
     """
 
     def __init__(
@@ -80,6 +81,14 @@ class Fitter:
         self._columns = columns
         self._starts = np.array(starts, np.int64)  # those of a file may not be written to
         self._level = level
+        if equation.is_counted and not model.takes_counts():
+            raise InputError(
+                "two outcomes in one formula",
+                field=equation.where,
+                found=equation.text,
+                expected="one outcome; successes + failures are for model 'glm' with family 'binomial'",
+                hint="name several outcomes in `outcomes`",
+            )
         design, self._depends = equation.design(columns, model.roles())
         missing = design.missing() if self._depends != "rows" else equation.lacking(columns, model.roles())
         self._design, self._whole, self._lacking = _whole_rows(design, missing, self._starts)

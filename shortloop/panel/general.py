@@ -149,6 +149,7 @@ def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_conver
     Parameters
     ----------
     outcome : array, shape (rows,)
+        Also shares of trials: then there was something of both.
     rows : array, shape (rows, coefficients)
     results : object
         Of statsmodels.
@@ -158,11 +159,13 @@ def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_conver
     Returns
     -------
     bool
-        False of models of another outcome than one that is 0 or 1.
+        False of models of another outcome than one that is 0 or 1, or a share.
     """
-    if not (_is_of_probability(getattr(results, "model", None)) and np.isin(outcome, (0.0, 1.0)).all()):
+    is_share = bool(((outcome >= 0.0) & (outcome <= 1.0)).all())
+    if not (_is_of_probability(getattr(results, "model", None)) and is_share):
         return False
-    chances = _asked(lambda: results.predict())
+    with np.errstate(all="ignore"):
+        chances = _asked(lambda: results.predict())
     if chances is None or np.ndim(chances) != 1:
         return False
     is_near = not (np.minimum(chances, 1.0 - chances) >= EDGE).all()
@@ -181,7 +184,8 @@ def _has_direction(outcome: FloatArray, rows: FloatArray) -> bool:
     from scipy.optimize import linprog
 
     lengths = np.sqrt(np.square(rows).sum(axis=0))
-    signed = rows / np.where(lengths > 0, lengths, 1.0) * (2.0 * outcome - 1.0)[:, np.newaxis]
+    rows = rows / np.where(lengths > 0, lengths, 1.0)
+    signed = np.concatenate([rows[outcome > 0.0], -rows[outcome < 1.0]])  # a share is of both
     found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1.0, 1.0))
     return bool(found.status == 0 and -found.fun > 1e-8)
 

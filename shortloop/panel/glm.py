@@ -30,6 +30,7 @@ def fit_glm(
     family: str,
     link: str | None = None,
     *,
+    trials: FloatArray | None = None,
     covariance: Covariance = "nonrobust",
     clusters: IntArray | None = None,
     level: float = LEVEL,
@@ -48,6 +49,8 @@ def fit_glm(
         First row of each group, and the end of the last.
     family, link : str
         One of `TOGETHER`. Default of the link: the family's own.
+    trials : array of float64, shape (rows,), optional
+        For "binomial": how many trials each outcome is a share of. Default: outcomes are 0 or 1.
     covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default "nonrobust"
         Of the coefficients. HC0 to HC3 are the same here, as in statsmodels.
     clusters : array of int64, shape (rows,), optional
@@ -59,7 +62,7 @@ def fit_glm(
     -------
     Statistics
     """
-    batch = Batch(columns, outcome, starts, NUMBERS, clusters=clusters)
+    batch = Batch(columns, outcome, starts, NUMBERS, clusters=clusters, trials=trials)
     which = FAMILIES.index(family), LINKS.index(link or TOGETHER[family][0])
     numbers = batch.run(fit_groups, *which, KINDS[covariance])
     return batch.statistics(level=level, **numbers)

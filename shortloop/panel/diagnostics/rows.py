@@ -172,10 +172,17 @@ def _generalized(
     family: str,
     seed: SeedSequence,
 ) -> Rows:
+    trials = design.trials()
+    if trials is not None:
+        variance, weights = variance / trials, weights * trials
     leverage = _leverage(np.sqrt(weights) * design.columns)
     residuals = (design.outcome - mean) / np.sqrt(variance)
     standardized = residuals / np.sqrt(scale) / _rest(leverage)
-    normal = _quantile_residuals(design.outcome, mean, scale, family, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    if trials is None:
+        normal = _quantile_residuals(design.outcome, mean, scale, family, rng)
+    else:
+        normal = _of_counts(design.roles["successes"], trials, mean, rng)
     name = QUANTILE
     if normal is None:
         normal, name = standardized, f"standardised {PEARSON}"
@@ -269,6 +276,25 @@ def _quantile_residuals(
             np.where(outcome == 1, (1 - u) * mean, mean + (1 - u) * (1 - mean)),
         )
     return None
+
+
+def _of_counts(
+    successes: FloatArray, trials: FloatArray, mean: FloatArray, rng: np.random.Generator
+) -> FloatArray | None:
+    """The same of successes among trials; None where they are not whole numbers."""
+    from scipy.special import betainc, betaincc
+
+    if not all((values == np.floor(values)).all() for values in (successes, trials)):
+        return None
+    u, failures, others = rng.uniform(size=len(successes)), trials - successes, 1.0 - mean
+    least, most = successes == 0.0, failures == 0.0
+    first, second = np.maximum(successes, 1.0), np.maximum(failures, 1.0)
+    # of fewer successes, and of no more: the binomial distribution by that of beta
+    below = np.where(least, 0.0, betainc(failures + 1.0, first, others))
+    above = np.where(least, 1.0, betaincc(failures + 1.0, first, others))
+    below_or_at = np.where(most, 1.0, betainc(second, successes + 1.0, others))
+    above_it = np.where(most, 0.0, betaincc(second, successes + 1.0, others))
+    return _scores((1 - u) * below + u * below_or_at, (1 - u) * above + u * above_it)
 
 
 def _scores(lower: FloatArray, upper: FloatArray) -> FloatArray:

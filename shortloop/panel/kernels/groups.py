@@ -39,6 +39,8 @@ class Rows(NamedTuple):
     outcome : array, shape (rows,)
     weights : array, shape (rows,) or (0,)
         None: all alike.
+    trials : array, shape (rows,) or (0,)
+        How many trials outcomes are shares of, of the binomial family. None: outcomes are 0 or 1.
     clusters : array of int, shape (rows,) or (0,)
         As of `shortloop.panel.kernels.covariance.middle_of_clusters`.
     starts : array of int, shape (groups + 1,)
@@ -48,6 +50,7 @@ class Rows(NamedTuple):
     columns: FloatArray
     outcome: FloatArray
     weights: FloatArray
+    trials: FloatArray
     clusters: IntArray
     starts: IntArray
 

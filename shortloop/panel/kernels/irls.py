@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from shortloop.panel.kernels.columns import weighted_gram
+from shortloop.panel.kernels.counts import are_counts, counts_deviance, counts_likelihood
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.families import (
     BINOMIAL,
@@ -78,12 +79,13 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
     gram, first, second, lower, inverse = room.gram, room.first, room.second, room.lower, room.inverse
     weighted, right, gamma, sums = room.weighted, room.right, room.gamma, sums_for(rows, kind)
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
-    factorials = log_factorials(family)
+    factorials, is_counted = log_factorials(family), rows.trials.shape[0] > 0
     for g in range(reasons.shape[0]):
         begin, end = rows.starts[g], rows.starts[g + 1]
         y, number = rows.outcome[begin:end], end - begin
+        tried = rows.trials[begin:end] if is_counted else rows.trials
         if number > rows.columns.shape[0]:
-            reasons[g] = _suits(family, y)
+            reasons[g] = are_counts(y, tried) if is_counted else _suits(family, y)
             if reasons[g] != VOUCHED:
                 continue
         reasons[g], q, largest, smallest, _ = basis_of_group(rows, g, room)
@@ -96,12 +98,18 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         logs_of(family, y, logs)
         start_values(family, link, y, eta, mu)
         scale = scale_of(family, y, mu, number - size)
-        before = deviance_of(family, link, y, logs, eta, mu) / scale
+        rounding = 0.0  # in the deviance
+        if is_counted:
+            before, rounding = counts_deviance(y, tried, mu)
+        else:
+            before = deviance_of(family, link, y, logs, eta, mu) / scale
         reasons[g] = NOT_CONVERGED
         last = np.inf
         for iteration in range(MAX_ITERATIONS):
             slopes_of(link, eta, mu, slope)
             weights_of(family, mu, slope, weight)
+            if is_counted:
+                weight *= tried
             for i in range(number):
                 work[i] = weight[i] * (eta[i] + slope[i] * (y[i] - mu[i]))
             for j in range(size):
@@ -119,14 +127,17 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             if not means_of(family, link, eta, mu):
                 reasons[g] = SEPARATED if family == BINOMIAL else OUTSIDE
                 break
-            deviance = deviance_of(family, link, y, logs, eta, mu)
+            if is_counted:
+                deviance, rounding = counts_deviance(y, tried, mu)
+            else:
+                deviance = deviance_of(family, link, y, logs, eta, mu)
             if iteration > 0 and deviance > last * (1.0 + RISE):  # rounding may grow with each such step
                 break
             last = deviance
             now = deviance / scale
             scale = scale_of(family, y, mu, number - size)
             change = abs(before - now)
-            if abs(change - TOLERANCE) < NEAR * TOLERANCE + ROUNDING * abs(now):
+            if abs(change - TOLERANCE) < NEAR * TOLERANCE + ROUNDING * abs(now) + rounding:
                 break
             before = now
             if change <= TOLERANCE:
@@ -141,7 +152,10 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             continue
         inverse_of(lower, inverse)
         coefficients_of(inverse, gamma, beta[g])
-        numbers[g, 0] = log_likelihood(family, link, y, eta, mu, scale, factorials)
+        if is_counted:
+            numbers[g, 0] = counts_likelihood(y, tried, mu, factorials)
+        else:
+            numbers[g, 0] = log_likelihood(family, link, y, eta, mu, scale, factorials)
         if kind == NONROBUST:
             inverse_of(weighted, first)
             product_of(first, inverse, second)
@@ -150,6 +164,9 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             continue
         slopes_of(link, eta, mu, slope)
         observed_of(family, link, eta, y, mu, slope, weight, work)
+        if is_counted:
+            weight *= tried
+            work *= tried
         weighted_gram(q, weight, gram)
         if not cholesky(gram, weighted):
             reasons[g] = NO_VARIANCE

@@ -30,7 +30,7 @@ class ModelSettings(Tagged):
     formula: str = Field(
         min_length=1,
         description="as of R and formulaic, e.g. 'y ~ x + C(kind)'; without its left side for `outcomes`; "
-        "no default",
+        "of counts, for glm with family binomial: 'successes + failures ~ x'; no default",
     )
     outcomes: tuple[str, ...] = Field(
         (), description="left sides, each fitted in a job of its own; default: the one of the formula"
@@ -50,6 +50,17 @@ class ModelSettings(Tagged):
             The column of each role: ``"weights"``, ``"clusters"``.
         """
         return {}
+
+    def takes_counts(self) -> bool:
+        """Whether the outcome may be two columns: how often something was so, and how often not.
+
+        Returns
+        -------
+        bool
+            If so, `fit_one` and `fit_groups` have them as the roles ``"successes"`` and ``"failures"``, and
+            the outcome is the share of successes.
+        """
+        return False
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
         """Fit all groups by compiled code.
@@ -98,7 +109,7 @@ class ModelSettings(Tagged):
         rows : array, shape (rows, coefficients)
             Regressors.
         roles : dict of str to array
-            Values of each of `roles`.
+            Values of each of `roles`, and of ``"successes"`` and ``"failures"``, if the outcome is counted.
 
         Returns
         -------

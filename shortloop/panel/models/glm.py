@@ -37,6 +37,9 @@ class Glm(WithCovariance):
     def warm_up(self) -> None:
         warm_up()
 
+    def takes_counts(self) -> bool:
+        return self.family == "binomial"
+
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
         from shortloop.panel.glm import TOGETHER, fit_glm
 
@@ -48,14 +51,20 @@ class Glm(WithCovariance):
             starts,
             self.family,
             self.link,
+            trials=design.trials(),
             covariance=self.covariance,
             clusters=design.clusters(starts),
             level=level,
         )
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
+        import numpy as np
         from statsmodels.genmod.generalized_linear_model import GLM
 
+        if "successes" in roles:
+            outcome = np.column_stack([roles["successes"], roles["failures"]])
+            if (outcome < 0).any():  # of which statsmodels says nothing
+                raise ValueError("successes or failures are negative")
         return GLM(outcome, rows, family=self.family_of_statsmodels()).fit(**self.how(roles))
 
     def family_of_statsmodels(self) -> Any:

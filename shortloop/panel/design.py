@@ -291,7 +291,9 @@ class Equation:
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         return _design(*_numbers(outcome, regressors), extra)
 
-    def _plain(self, columns: Mapping[str, Column]) -> tuple[tuple[str, ...], Columns, Sequence[FloatArray]] | None:
+    def _plain(
+        self, columns: Mapping[str, Column]
+    ) -> tuple[tuple[str, ...], Columns, Sequence[FloatArray]] | None:
         """Names, regressors and outcomes where all are columns of numbers, or products of them."""
         found = []
         for terms in self._sides():

@@ -13,9 +13,10 @@ import numpy as np
 from shortloop.panel.kernels.reasons import EXACT_FIT, NOT_FINITE, OUTSIDE, VOUCHED
 from shortloop.types import FloatArray
 
-__all__ = ["are_counts", "counts_deviance", "counts_likelihood"]
+__all__ = ["are_counts", "counts_deviance", "counts_likelihood", "rounding_of_sums"]
 
-ROUNDING = 6 * 2.0**-52  # share of the terms of a deviance that may be rounding, which goes up and down
+EPSILON = 2.0**-52
+ROUNDING = 6 * EPSILON  # share of the terms of a deviance that may be rounding, which goes up and down
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -64,6 +65,30 @@ def counts_deviance(y: FloatArray, trials: FloatArray, mu: FloatArray) -> tuple[
         total += trials[i] * (of_one + of_zero)
         size += (trials[i] * (abs(of_one) + abs(of_zero) + 1.0)) ** 2
     return 2.0 * total, ROUNDING * math.sqrt(size)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def rounding_of_sums(
+    y: FloatArray, eta: FloatArray, mu: FloatArray, slope: FloatArray, weight: FloatArray, condition: float
+) -> float:
+    """How much of a deviance may come from the rounding of sums of regressors, as statsmodels adds them up.
+
+    Parameters
+    ----------
+    y, eta, mu, slope, weight : array, shape (rows,)
+        Shares, sums of regressors, means, derivatives of the link, and weights of an iteration.
+    condition : float
+        Of the regressors: so much longer than a sum its terms may be.
+
+    Returns
+    -------
+    float
+    """
+    longest, squares = 1.0, 0.0
+    for i in range(y.shape[0]):
+        longest = max(longest, abs(eta[i]))
+        squares += (weight[i] * slope[i] * (y[i] - mu[i])) ** 2
+    return 2.0 * EPSILON * condition * longest * math.sqrt(squares)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from shortloop.panel.kernels.columns import weighted_gram
-from shortloop.panel.kernels.counts import are_counts, counts_deviance, counts_likelihood
+from shortloop.panel.kernels.counts import are_counts, counts_deviance, counts_likelihood, rounding_of_sums
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.families import (
     BINOMIAL,
@@ -98,7 +98,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         logs_of(family, y, logs)
         start_values(family, link, y, eta, mu)
         scale = scale_of(family, y, mu, number - size)
-        rounding = 0.0  # in the deviance
+        rounding, of_sums = 0.0, 0.0  # in the deviance
         if is_counted:
             before, rounding = counts_deviance(y, tried, mu)
         else:
@@ -110,6 +110,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             weights_of(family, mu, slope, weight)
             if is_counted:
                 weight *= tried
+                of_sums = rounding_of_sums(y, eta, mu, slope, weight, numbers[g, 3])
             for i in range(number):
                 work[i] = weight[i] * (eta[i] + slope[i] * (y[i] - mu[i]))
             for j in range(size):
@@ -129,6 +130,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
                 break
             if is_counted:
                 deviance, rounding = counts_deviance(y, tried, mu)
+                rounding += of_sums
             else:
                 deviance = deviance_of(family, link, y, logs, eta, mu)
             if iteration > 0 and deviance > last * (1.0 + RISE):  # rounding may grow with each such step

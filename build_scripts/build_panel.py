@@ -24,6 +24,7 @@ def pipeline(run: PanelRun) -> Built:
 def fit_all(run: PanelRun, imported: Built) -> Built:
     """From rows that a job has brought in to the report."""
     panel = run.study
+    named = name_groups(run, imported)
     blocks = {
         f"{number:03d}": run.build(
             "panel_block",
@@ -40,9 +41,15 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
             alone = model.model_copy(update={"outcomes": ()})  # others are none of its business
             found = fit(run, name, alone, outcome, blocks)
             results.append(found)
-            pages += diagnose(run, name, alone, outcome, blocks, found)
+            pages += diagnose(run, name, alone, outcome, blocks, found, named)
     settings = panel.model_dump(mode="json")
     return run.build("panel_report", panel=settings, results=results, diagnostics=pages)
+
+
+def name_groups(run: PanelRun, imported: Built) -> Built | None:
+    """Groups that were chosen by name; a wrong one ends the run before anything is fitted."""
+    groups = run.study.diagnostics.keys()
+    return run.build("panel_groups", groups=groups, panel=imported) if groups else None
 
 
 def fit(
@@ -75,6 +82,7 @@ def diagnose(
     outcome: str | None,
     blocks: dict[str, Built],
     results: Built,
+    named: Built | None,
 ) -> list[Built]:
     """Pages of the groups to look at; none if no group is."""
     asked = run.study.diagnostics
@@ -93,7 +101,7 @@ def diagnose(
     pages = run.build(
         "panel_diagnostics",
         **given,
-        groups=asked.keys(),
+        named=named,
         worst=asked.worst,
         worst_by=asked.worst_by,
         residuals=residuals,

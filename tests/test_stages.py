@@ -84,6 +84,7 @@ PANEL = """\
 name = "panel"
 input = {format = "simulated", groups = 30, rows = 90}
 groups = {by = ["group"], blocks = 1}
+diagnostics = {groups = ["7"], worst = 8}
 models.plain = {model = "ols", formula = "y ~ x1 + x2 + C(visits > 2)", covariance = "HC3"}
 """
 
@@ -127,6 +128,7 @@ CASES = [
     ("bayes", "retrain", "amplitude"),
     ("mat", "import_features", "power"),
     ("panel", "import_panel", ""),
+    ("panel", "panel_groups", ""),
     ("panel", "panel_block", ""),
     ("panel", "panel_fit", ""),
     ("panel", "panel_results", ""),

@@ -14,6 +14,8 @@ from panel_project import BLOCKS, PANEL, PanelProject, firms
 
 pytestmark = pytest.mark.live
 
+BEFORE = {"panel_groups": 1, "panel_block": BLOCKS}
+"""What comes before fits."""
 AFTER = {"panel_results": 1, "panel_residuals": 1, "panel_diagnostics": 1, "panel_report": 1}
 """What follows on fits."""
 
@@ -30,7 +32,7 @@ def test_tables_are_what_statsmodels_says(project: PanelProject) -> None:
     smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
     assert project.built() == {
         "import_panel": 1,
-        "panel_block": BLOCKS,
+        **BEFORE,
         "panel_fit": BLOCKS,
         **AFTER,
     }
@@ -69,13 +71,13 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     frame.loc[frame.index[frame["firm"] == "F03"][0], "invest"] += 1.0
     frame.to_csv(project.folder / "firms.csv", index=False)
     fitted_again = {"panel_fit": 1, **AFTER}
-    assert project.built() == {"import_panel": 1, "panel_block": BLOCKS, **fitted_again}
+    assert project.built() == {"import_panel": 1, **BEFORE, **fitted_again}
     after = project.table("coefficients")
     changed = before["firm"][(before["params"] != after["params"]).to_numpy()]
     assert set(changed) == {"F03"}
     with_another = pd.concat([frame, frame[frame["firm"] == "F01"].assign(firm="F99")])
     with_another.to_csv(project.folder / "firms.csv", index=False)
-    assert project.built() == {"import_panel": 1, "panel_block": BLOCKS, **fitted_again}
+    assert project.built() == {"import_panel": 1, **BEFORE, **fitted_again}
     assert {*project.table("coefficients")["firm"]} - {*after["firm"]} == {"F99"}
 
 
@@ -100,6 +102,8 @@ def test_what_is_wrong_is_named(project: PanelProject, old: str, new: str, words
     assert "Traceback" not in done.stderr + done.stdout
     for word in words:
         assert word in done.stderr + done.stdout, done.stderr + done.stdout
+    if "F5" in words:
+        assert "built panel_fit" not in done.stdout
 
 
 def test_groups_to_look_at_have_a_page_each(project: PanelProject) -> None:
@@ -128,7 +132,7 @@ def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> No
     summary = json.loads((project.folder / "results/firms/summary.json").read_text(encoding="utf-8"))
     assert {job["stage"] for job in summary["jobs"]} == {
         "import_panel",
-        "panel_block",
+        *BEFORE,
         "panel_fit",
         *AFTER,
     }

@@ -71,6 +71,7 @@ def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
         "csvimport": 1,
         "dataset_type": 1,
         "import_dataset": 1,
+        "panel_groups": 1,
         "panel_block": BLOCKS,
         "panel_fit": BLOCKS,
         "panel_residuals": 1,

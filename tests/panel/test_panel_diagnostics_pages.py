@@ -139,6 +139,15 @@ def test_a_group_that_is_not_there_is_named(tmp_path: Path, asked: str) -> None:
         InputError, match=r"no such group(.|\n)*diagnostics\.groups(.|\n)*town, shop, e\.g\. Łódź"
     ):
         drawn(tmp_path, f"groups = [{asked}]")
+    assert not [*tmp_path.rglob("params.npy")]  # nothing was fitted before
+
+
+def test_all_groups_that_are_not_there_are_named(tmp_path: Path) -> None:
+    asked = 'groups = [["Łódź", 1], ["Zurich", 1], ["東京", 7], ["Zurich", 1]]'
+    with pytest.raises(
+        InputError, match=r'no such groups(.|\n)*\["Zurich", "1"\], \["東京", "7"\](.|\n)*e\.g\. Zürich 1'
+    ):
+        drawn(tmp_path, asked)
 
 
 def test_units_of_any_size_leave_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 from typing import TYPE_CHECKING
 
 from shortloop.worker.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from shortloop.panel.diagnostics.criteria import Criterion
     from shortloop.panel.diagnostics.page import Head
@@ -29,7 +27,7 @@ class Diagnostics(Stage):
     specification: str
     outcome: str | None
     model: ModelSettings
-    groups: list[list[str]]  # by the values that make them
+    named: Job | None  # groups that were chosen by name
     worst: int  # how many of these, besides
     worst_by: Criterion
     seed: int  # of what is drawn where outcomes are counted
@@ -41,9 +39,9 @@ class Diagnostics(Stage):
         """Choose the groups, and find out where their rows are."""
         from shortloop.panel.stages.fitted import FittedGroups
 
-        keys, self._by = [tuple(key) for key in self.results.facts["keys"]], self.results.facts["by"]
-        chosen = [self._known(group, keys) for group in self.groups]
-        self._pages = [(key, "chosen by name") for key in dict.fromkeys(chosen)]
+        self._by = self.results.facts["by"]
+        chosen = [] if self.named is None else [tuple(group) for group in self.named.facts["groups"]]
+        self._pages = [(key, "chosen by name") for key in chosen]
         named = set(chosen)
         self._pages += [(key, why) for key, why in self._worst() if key not in named]
         self._fitted = FittedGroups(self.results, self.model, self.specification, self.outcome, self.seed)
@@ -89,20 +87,6 @@ class Diagnostics(Stage):
                 "pages": [{"key": list(key), "why": why} for key, why in self._pages],
             },
             files={PAGES: document(sheets, self._title())},
-        )
-
-    def _known(self, group: Sequence[str], keys: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-        from shortloop.errors import InputError
-
-        if tuple(group) in keys:
-            return tuple(group)
-        texts = {" ".join(key): key for key in keys}
-        near = difflib.get_close_matches(" ".join(group), texts, 3, cutoff=0.0)
-        raise InputError(
-            "there is no such group",
-            field="diagnostics.groups",
-            found=json.dumps(list(group) if len(group) > 1 else group[0], ensure_ascii=False),
-            expected=f"values of {', '.join(self._by)}, e.g. {', '.join(near)}",
         )
 
     def _worst(self) -> list[tuple[tuple[str, ...], str]]:

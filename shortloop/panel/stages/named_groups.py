@@ -1,0 +1,57 @@
+"""Groups that were named, to be looked at: that the panel has them is known before anything is fitted."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Job, Outputs, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NamedGroups"]
+
+NEAR = 3
+"""Names that are shown for one that is not there."""
+FEW = 20_000  # groups among which near names are looked for in any case, however far off
+
+
+class NamedGroups(Stage):
+    """Named groups: those that were chosen by name, each once."""
+
+    groups: list[list[str]]  # by the values that make them
+    panel: Job
+
+    def is_small(self) -> bool:
+        """It only looks names up."""
+        return True
+
+    def finish(self, out: Outputs) -> Finished:
+        """See that all are there."""
+        from shortloop.errors import InputError
+        from shortloop.panel.stages.panel_files import load_keys
+
+        keys, by = load_keys(self.panel), self.panel.facts["by"]
+        there, asked = set(keys), list(dict.fromkeys(map(tuple, self.groups)))
+        unknown = [group for group in asked if group not in there]
+        if unknown:
+            near = list(dict.fromkeys(name for group in unknown[:NEAR] for name in _near(group, keys)))
+            raise InputError(
+                "there is no such group" if len(unknown) == 1 else "there are no such groups",
+                field="diagnostics.groups",
+                found=", ".join(_shown(group) for group in unknown[:NEAR]) + " …" * (len(unknown) > NEAR),
+                expected=f"values of {', '.join(by)}, e.g. {', '.join(near[: 2 * NEAR])}",
+            )
+        return Finished({"groups": [list(group) for group in asked]})
+
+
+def _near(group: Sequence[str], keys: Sequence[tuple[str, ...]]) -> list[str]:
+    texts = [" ".join(key) for key in keys]
+    found = difflib.get_close_matches(" ".join(group), texts, NEAR, cutoff=0.0 if len(keys) < FEW else 0.6)
+    return found or texts[:NEAR]
+
+
+def _shown(group: Sequence[str]) -> str:
+    return json.dumps(list(group) if len(group) > 1 else group[0], ensure_ascii=False)

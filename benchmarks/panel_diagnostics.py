@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +84,7 @@ def run(options: Options) -> dict[str, Any]:
 
 
 Group = tuple[Design, np.ndarray, float]
+_inherited: list[Group] = []
 
 
 def _groups(count: int) -> list[Group]:
@@ -108,20 +108,24 @@ def _numbers(group: Group) -> Rows:
 
 def _ours(groups: Sequence[Group], folder: Path, workers: int) -> None:
     numbers = range(len(groups))
-    draw = partial(_our_page, groups)
+    _inherit(groups)
     if workers == 1:
-        sheets = [draw(number) for number in numbers]
-    else:
+        sheets = [_our_page(number) for number in numbers]
+    else:  # which inherit the rows, as slices of a job do: sent with each page, they take longer than to draw
         with multiprocessing.get_context("fork").Pool(workers) as pool:
-            sheets = pool.map(draw, numbers, chunksize=5)
+            sheets = pool.map(_our_page, numbers, chunksize=5)
     (folder / "ours.pdf").write_bytes(document(sheets, "plain"))
 
 
-def _our_page(groups: Sequence[Group], number: int) -> Sheet:
-    place = f"page {number + 1} of {len(groups)}"
-    return page_of(
-        Head(f"group = {number}", "plain: y ~ x (ols)", "chosen by name", place), _numbers(groups[number])
-    )
+def _inherit(groups: Sequence[Group]) -> None:
+    """Have them where processes that are forked later find them."""
+    _inherited[:] = groups
+
+
+def _our_page(number: int) -> Sheet:
+    place = f"page {number + 1} of {len(_inherited)}"
+    head = Head(f"group = {number}", "plain: y ~ x (ols)", "chosen by name", place)
+    return page_of(head, _numbers(_inherited[number]))
 
 
 def _plain(groups: Sequence[Group], file: Path) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.pipeline import Built
 from shortloop.panel.deliver import deliver
-from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.pipeline import PanelRun, import_panel, run_panel
 
+Asked = dict[str, Any]
+"""What all jobs of one specification and outcome are told."""
+Blocks = dict[str, Built]
+"""A job of each block of groups."""
 description = "regressions over groups: a panel to tables, for the panel that STUDY names"
 
 
@@ -38,10 +41,16 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
     results, pages = [], []
     for name, model in panel.models.items():
         for outcome in model.outcomes or (None,):
-            alone = model.model_copy(update={"outcomes": ()})  # others are none of its business
-            found = fit(run, name, alone, outcome, blocks)
+            asked = {
+                "specification": name,
+                "outcome": outcome,
+                "model": model.model_copy(update={"outcomes": ()}),  # others are none of its business
+                "modules": model.modules(),
+            }
+            fits = fit(run, asked, blocks)
+            found = put_together(run, name, outcome, fits)
             results.append(found)
-            pages += diagnose(run, name, alone, outcome, blocks, found, named)
+            pages += diagnose(run, asked, blocks, fits, found, named)
     settings = panel.model_dump(mode="json")
     return run.build("panel_report", panel=settings, results=results, diagnostics=pages)
 
@@ -52,58 +61,50 @@ def name_groups(run: PanelRun, imported: Built) -> Built | None:
     return run.build("panel_groups", groups=groups, panel=imported) if groups else None
 
 
-def fit(
-    run: PanelRun, name: str, model: ModelSettings, outcome: str | None, blocks: dict[str, Built]
-) -> Built:
+def fit(run: PanelRun, asked: Asked, blocks: Blocks) -> Blocks:
     """One specification and outcome in all groups."""
-    asked: dict[str, Any] = {"specification": name, "outcome": outcome}
-    fits = [
-        run.build(
-            "panel_fit",
-            partition=block,
-            **asked,
-            model=model,
-            level=run.study.inference.level,
-            block=job,
-            modules=model.modules(),
-        )
+    level = run.study.inference.level
+    return {
+        block: run.build("panel_fit", partition=block, **asked, level=level, block=job)
         for block, job in blocks.items()
-    ]
-    results = run.build("panel_results", **asked, correction=run.study.inference.correction, fits=fits)
+    }
+
+
+def put_together(run: PanelRun, name: str, outcome: str | None, fits: Blocks) -> Built:
+    """Tables of one specification and outcome."""
+    results = run.build(
+        "panel_results",
+        specification=name,
+        outcome=outcome,
+        correction=run.study.inference.correction,
+        fits=list(fits.values()),
+    )
     if run.study.datasets:
         run.build("panel_dataset", partition="-".join(filter(None, (name, outcome))), results=results)
     return results
 
 
 def diagnose(
-    run: PanelRun,
-    name: str,
-    model: ModelSettings,
-    outcome: str | None,
-    blocks: dict[str, Built],
-    results: Built,
-    named: Built | None,
+    run: PanelRun, asked: Asked, blocks: Blocks, fits: Blocks, results: Built, named: Built | None
 ) -> list[Built]:
     """Pages of the groups to look at; none if no group is."""
-    asked = run.study.diagnostics
-    if not asked.groups and not asked.worst:
+    wanted, given = run.study.diagnostics, {**asked, "seed": run.study.seed}
+    if not wanted.groups and not wanted.worst:
         return []
-    given: dict[str, Any] = {
-        "specification": name,
-        "outcome": outcome,
-        "model": model,
-        "seed": run.study.seed,
-        "results": results,
-        "blocks": list(blocks.values()),
-        "modules": model.modules(),
-    }
-    residuals = run.build("panel_residuals", **given) if asked.worst else None
+    residuals = [
+        run.build("panel_residuals", partition=block, **given, block=job, fit=fits[block])
+        for block, job in blocks.items()
+        if wanted.worst
+    ]
     pages = run.build(
         "panel_diagnostics",
         **given,
         named=named,
-        worst=asked.worst,
-        worst_by=asked.worst_by,
+        worst=wanted.worst,
+        worst_by=wanted.worst_by,
+        results=results,
         residuals=residuals,
+        blocks=list(blocks.values()),
+        fits=list(fits.values()),
     )
     return [pages]

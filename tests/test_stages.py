@@ -280,7 +280,7 @@ def test_outputs_say_what_units_give(jobs: Jobs, case: Case) -> None:
     for unit in range(len(costs_of(stage))):
         index = stage.index(unit)
         for name, value in stage.compute(unit).items():
-            if isinstance(value, bytes):
+            if isinstance(value, bytes) or stage.collects:
                 continue
             given.add(name)
             found, where = np.asarray(value), index[name] if isinstance(index, Mapping) else index

@@ -15,7 +15,7 @@ from shortloop.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Panel", "block_of", "from_frame", "text_of"]
+__all__ = ["Column", "Panel", "block_of", "from_frame", "parts_of", "text_of"]
 
 LEVELS = 10_000
 """Most different texts of a column that is a regressor; one with more is a name of something."""
@@ -114,6 +114,29 @@ def block_of(key: Sequence[str], blocks: int) -> int:
     """
     text = "\0".join(key).encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") % blocks
+
+
+def parts_of(starts: IntArray, rows: int) -> list[slice]:
+    """Share groups out.
+
+    Parameters
+    ----------
+    starts : array of int, shape (groups + 1,)
+        First row of each group, and the end of the last.
+    rows : int
+        How many each part has, or hardly more.
+
+    Returns
+    -------
+    list of slice
+        Groups of each part.
+    """
+    parts, first, groups = [], 0, len(starts) - 1
+    for g in range(groups):
+        if starts[g + 1] - starts[first] >= rows or g == groups - 1:
+            parts.append(slice(first, g + 1))
+            first = g + 1
+    return parts
 
 
 def text_of(value: object) -> str:

@@ -25,7 +25,7 @@ from shortloop.jobs.pipeline import Built, Run
 from shortloop.jobs.request import plain
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.inputs import File
-from shortloop.worker.output import compute_unit, keep_unit, lay_out, write_output
+from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, take_rows, write_output
 from shortloop.worker.records import create_array
 from shortloop.worker.results import Result, Where, open_result
 from shortloop.worker.stage import Stage
@@ -108,11 +108,17 @@ def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
         for array in arrays.values():
             array[stage.have :].reshape(-1).view(np.uint8)[...] = fill
         given: dict[str, bytes] = {}
-        for unit in range(len(costs_of(stage))):
-            keep_unit(stage, unit, compute_unit(stage, unit), arrays, given.__setitem__)
+        rows: dict[int, bytes] = {}
+        units, taken = range(len(costs_of(stage))), 0
+        if stage.collects:
+            taken = take_rows(stage, task, units, rows.__setitem__)
+            rows |= {unit: compute_row(stage, unit) for unit in units if unit not in rows}
+        else:
+            for unit in units:
+                keep_unit(stage, unit, compute_unit(stage, unit), arrays, given.__setitem__)
         for name, content in given.items():
             keep_file(name, content)
-        write_output(stage, task, arrays, [], sorted(given))
+        write_output(stage, task, arrays, [], sorted(given), [rows[unit] for unit in sorted(rows)], taken)
     return open_result(folder, task.where)
 
 
@@ -131,7 +137,7 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
         with contextlib.chdir(folder):
             stage = open_stage(task)
             costs = costs_of(stage)
-            units = Checkpoint(costs if number == 2 else list(range(len(costs))))
+            units = Checkpoint(costs if number == 2 else list(range(len(costs))), collects=stage.collects)
             arrays = lay_out(stage, task, units.create_array)
             units.start()
             if number == 1:
@@ -139,7 +145,8 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
             else:
                 _fork(stage, units, arrays, workers)
                 files = units.finish()
-                written = write_output(stage, task, arrays, [], files)
+                rows = units.rows() if stage.collects else []
+                written = write_output(stage, task, arrays, [], files, rows)
                 assert {*files, *written} <= {*files_of(Path())}
     return folder
 
@@ -148,6 +155,9 @@ def _work(stage: Stage, units: Checkpoint, arrays: Mapping[str, np.ndarray], mos
     for ran, unit in enumerate(units):
         if ran == most:
             return
+        if stage.collects:
+            units.keep_row(unit, compute_row(stage, unit))
+            continue
         keep_unit(stage, unit, compute_unit(stage, unit), arrays, units.keep_file)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,7 +17,8 @@ pytestmark = pytest.mark.live
 
 BEFORE = {"panel_groups": 1, "panel_block": BLOCKS}
 """What comes before fits."""
-AFTER = {"panel_results": 1, "panel_residuals": 1, "panel_diagnostics": 1, "panel_report": 1}
+FITTED = {"panel_fit": BLOCKS, "panel_residuals": BLOCKS}
+AFTER = {"panel_results": 1, "panel_diagnostics": 1, "panel_report": 1}
 """What follows on fits."""
 
 
@@ -33,7 +35,7 @@ def test_tables_are_what_statsmodels_says(project: PanelProject) -> None:
     assert project.built() == {
         "import_panel": 1,
         **BEFORE,
-        "panel_fit": BLOCKS,
+        **FITTED,
         **AFTER,
     }
     coefficients, fits = project.table("coefficients"), project.table("fits").set_index("firm")
@@ -59,10 +61,10 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     project.built()
     assert project.built() == {}
     project.write(PANEL.replace('["invest"]', '["invest", "profit"]'))
-    assert project.built() == {"panel_fit": BLOCKS, **AFTER}
+    assert project.built() == {**FITTED, **AFTER}
     more = '\n[models.robust]\nmodel = "rlm"\nformula = "invest ~ value"\n'
     project.write(PANEL + more)
-    assert project.built() == {"panel_fit": BLOCKS, **AFTER}
+    assert project.built() == {**FITTED, **AFTER}
     project.write(PANEL)
     assert project.built() == {}
 
@@ -70,8 +72,15 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     frame = firms()
     frame.loc[frame.index[frame["firm"] == "F03"][0], "invest"] += 1.0
     frame.to_csv(project.folder / "firms.csv", index=False)
-    fitted_again = {"panel_fit": 1, **AFTER}
-    assert project.built() == {"import_panel": 1, **BEFORE, **fitted_again}
+    fitted_again = {"panel_fit": 1, "panel_residuals": 1, **AFTER}
+    done = project.ax("run", "build_panel")
+    assert Counter(re.findall(r"\] built (\S+) ", done.stdout)) == {
+        "import_panel": 1,
+        **BEFORE,
+        **fitted_again,
+    }
+    assert re.search(r"built panel_fit +00\d .* s  plain invest: ", done.stdout)
+    assert re.search(r"built panel_diagnostics .* [1-3] of [34] units computed; ", done.stdout)
     after = project.table("coefficients")
     changed = before["firm"][(before["params"] != after["params"]).to_numpy()]
     assert set(changed) == {"F03"}
@@ -133,7 +142,7 @@ def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> No
     assert {job["stage"] for job in summary["jobs"]} == {
         "import_panel",
         *BEFORE,
-        "panel_fit",
+        *FITTED,
         *AFTER,
     }
     assert summary["findings"][0]["says"][0].startswith("invest ~ value + capital (ols)")

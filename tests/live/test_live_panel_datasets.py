@@ -74,7 +74,7 @@ def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
         "panel_groups": 1,
         "panel_block": BLOCKS,
         "panel_fit": BLOCKS,
-        "panel_residuals": 1,
+        "panel_residuals": BLOCKS,
         "panel_diagnostics": 1,
         "panel_report": 1,
     }  # no panel_results: the fits came out the same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,20 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from in_process import InProcess
+from in_process import InProcess, do_job
 from pdf_reader import PdfFile
 
 from build_scripts.build_panel import pipeline
 from shortloop.errors import InputError
+from shortloop.jobs.pipeline import Built
 from shortloop.panel.diagnostics.page import DRAWN, Head, page_of
 from shortloop.panel.diagnostics.plot import axis_of
 from shortloop.panel.diagnostics.rows import Rows
 from shortloop.panel.pipeline import PanelRun, read_panel
-from shortloop.panel.stages import diagnostics
 from shortloop.report.pdf import document
 from shortloop.types import FloatArray
+from shortloop.worker.records import ROWS
+from shortloop.worker.task import open_stage
 
 PANEL = """\
 name = "shops"
@@ -54,24 +57,30 @@ def shops(groups: int = 12, rows: int = 30) -> pd.DataFrame:
     return frame
 
 
-def drawn(
-    folder: Path, asked: str, model: str = "ols", more: str = OLS, **changes: Any
-) -> tuple[PdfFile, Any]:
-    """The file that a run leaves, and the facts of its job."""
+def built(
+    folder: Path, asked: str, model: str = "ols", more: str = OLS, frame: pd.DataFrame | None = None
+) -> tuple[InProcess, Built]:
+    """A run, and its job that draws."""
     folder.mkdir(exist_ok=True)
-    shops(**changes).to_csv(folder / "shops.csv", index=False)
+    (shops() if frame is None else frame).to_csv(folder / "shops.csv", index=False)
     file = folder / "panel.toml"
     file.write_text(PANEL.format(asked=asked, model=model, more=more), encoding="utf-8")
     (folder / "jobs").mkdir()
     run = InProcess(folder / "jobs")
     pipeline(PanelRun(run, read_panel(file), file))
     (job,) = [job for job in run.jobs if job.stage == "panel_diagnostics"]
-    return PdfFile((job.path / "diagnostics.pdf").read_bytes()), job
+    return run, job
+
+
+def drawn(folder: Path, asked: str, model: str = "ols", more: str = OLS) -> PdfFile:
+    """The file that a run leaves."""
+    _, job = built(folder, asked, model, more)
+    return PdfFile((job.path / "diagnostics.pdf").read_bytes())
 
 
 def test_chosen_groups_come_first_and_the_worst_after_them(tmp_path: Path) -> None:
     asked = 'groups = [["Zürich", 1], ["Łódź", 2], ["Zürich", 1]], worst = 3'
-    file, _ = drawn(tmp_path, asked)
+    file = drawn(tmp_path, asked)
     titles = [title for title, _ in file.bookmarks]
     assert titles[:2] == ["town = Zürich, shop = 1", "town = Łódź, shop = 2"]
     assert len(titles) == len(set(titles)) == len(file.pages)
@@ -86,7 +95,7 @@ def test_chosen_groups_come_first_and_the_worst_after_them(tmp_path: Path) -> No
 
 
 def test_what_was_not_fitted_says_why(tmp_path: Path) -> None:
-    file, _ = drawn(tmp_path, 'groups = [["東京", 1], ["Zürich", 1]], worst = 0')
+    file = drawn(tmp_path, 'groups = [["東京", 1], ["Zürich", 1]], worst = 0')
     assert [title for title, _ in file.bookmarks] == ["town = 東京, shop = 1", "town = Zürich, shop = 1"]
     texts = file.texts(0)
     assert "Not fitted: singular." in texts
@@ -98,7 +107,7 @@ def test_what_was_not_fitted_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("by", ["outliers", "normality", "leverage", "influence", "fit"])
 def test_only_fitted_groups_are_worst(tmp_path: Path, by: str) -> None:
-    file, _ = drawn(tmp_path, f'worst = 50, worst_by = "{by}"')
+    file = drawn(tmp_path, f'worst = 50, worst_by = "{by}"')
     titles = [title for title, _ in file.bookmarks]
     assert len(titles) == 11
     assert "town = 東京, shop = 1" not in titles
@@ -120,7 +129,7 @@ def test_only_fitted_groups_are_worst(tmp_path: Path, by: str) -> None:
     ],
 )
 def test_every_model_has_pages(tmp_path: Path, model: str, more: str) -> None:
-    file, _ = drawn(tmp_path, "worst = 4", model, more)
+    file = drawn(tmp_path, "worst = 4", model, more)
     assert len(file.pages) == 4
     for page in range(4):
         assert sum(text in ("Normal QQ plot", "Residuals against leverage") for text in file.texts(page)) == 2
@@ -128,7 +137,7 @@ def test_every_model_has_pages(tmp_path: Path, model: str, more: str) -> None:
 
 
 def test_where_no_group_was_fitted_a_page_says_so(tmp_path: Path) -> None:
-    file, _ = drawn(tmp_path, "worst = 4", "ols", 'formula = "y ~ x + I(2 * x)"')
+    file = drawn(tmp_path, "worst = 4", "ols", 'formula = "y ~ x + I(2 * x)"')
     assert len(file.pages) == 1
     assert "No group was fitted." in file.texts(0)
 
@@ -150,13 +159,60 @@ def test_all_groups_that_are_not_there_are_named(tmp_path: Path) -> None:
         drawn(tmp_path, asked)
 
 
-def test_units_of_any_size_leave_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-    for together in (1, 3, 100):
-        monkeypatch.setattr(diagnostics, "TOGETHER", together)
-        _, job = drawn(tmp_path / str(together), "worst = 11", "logit", 'formula = "paid ~ x"')
-        found.append((job.path / "diagnostics.pdf").read_bytes())
-    assert found[0] == found[1] == found[2]
+OTHERS = ["town = 東京, shop = 0", "town = 東京, shop = 1"]
+GROUPS = 'groups = [["Zürich", 2], ["東京", 0], ["東京", 1]], '
+
+
+def changed(**where: Any) -> pd.DataFrame:
+    """One number is another."""
+    frame = shops()
+    here = (frame[list(where)] == pd.Series(where)).all(axis=1)
+    frame.loc[frame.index[here][0], "y"] += 0.5
+    return frame
+
+
+def with_other_rows() -> pd.DataFrame:
+    """What no page is drawn from: another order of groups, a further column, a further group."""
+    frame = shops().assign(other=1.0)
+    more = frame[frame["shop"] == 3].assign(town="Aachen")
+    return pd.concat([frame[frame["shop"] > 0], more, frame[frame["shop"] == 0]])
+
+
+@pytest.mark.parametrize(
+    ("asked", "frame", "again"),
+    [
+        (f"{GROUPS}worst = 0", shops(), []),
+        (f"{GROUPS}worst = 0", changed(town="Zürich", shop=2), ["town = Zürich, shop = 2"]),
+        (f"{GROUPS}worst = 0", changed(town="東京", shop=3), []),
+        (f"{GROUPS}worst = 0", with_other_rows(), []),
+        ('groups = [["東京", 0], ["東京", 1]], worst = 0', shops(), OTHERS),  # with other numbers of pages
+        (f"{GROUPS}worst = 3", shops(), None),
+    ],
+)
+def test_pages_of_groups_that_are_as_they_were_are_taken_over(
+    tmp_path: Path, asked: str, frame: pd.DataFrame, again: list[str] | None
+) -> None:
+    _, before = built(tmp_path / "before", f"{GROUPS}worst = 0")
+    run, fresh = built(tmp_path / "now", asked, frame=frame)
+    task = dataclasses.replace(run.tasks[fresh.job], before=str(before.path))
+    found = do_job(task, tmp_path / "taken")
+    assert found.record.get("taken", 0) == (0 if again is None else len(found.facts["units"]) - len(again))
+    for name in ("diagnostics.pdf", ROWS):
+        assert (found.path / name).read_bytes() == (fresh.path / name).read_bytes()
+    assert found.facts == fresh.result().facts
+
+
+@pytest.mark.parametrize("asked", [GROUPS, ""])
+def test_what_is_on_a_page_decides_whether_it_is_taken_over(tmp_path: Path, asked: str) -> None:
+    """Pages of the same key are the same."""
+    seen: dict[bytes, bytes] = {}
+    frames = [shops(), changed(town="Zürich", shop=2), changed(town="東京", shop=1), with_other_rows()]
+    for number, frame in enumerate(frames):
+        run, job = built(tmp_path / str(number), f"{asked}worst = 5", frame=frame)
+        stage = open_stage(run.tasks[job.job])
+        for unit in range(int(stage.units())):  # type: ignore[arg-type]
+            page = bytes(stage.compute(unit)["page"])  # type: ignore[arg-type]
+            assert seen.setdefault(stage.unit_key(unit), page) == page
 
 
 def rows_with(**given: FloatArray) -> Rows:

@@ -9,21 +9,26 @@ from shortloop.worker.stage import Finished, Job, Outputs, Stage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+
     from shortloop.panel.diagnostics.criteria import Criterion
     from shortloop.panel.diagnostics.page import Head
     from shortloop.panel.models.base import ModelSettings
+    from shortloop.panel.stages.fitted import FittedGroups
     from shortloop.report.pdf import Sheet
 
 __all__ = ["Diagnostics"]
 
-TOGETHER = 5
-"""Pages of a unit."""
+PAGE = "page"
 
 
 class Diagnostics(Stage):
-    """Diagnostics: a page of plots for each group to be looked at."""
+    """Diagnostics: a page of plots for each group to be looked at. Pages of groups that are as they were are
+    taken over."""
 
     siblings = ("specification", "outcome")
+    collects = True
+    unit_fields = ("specification", "outcome", "model", "seed")
     specification: str
     outcome: str | None
     model: ModelSettings
@@ -32,58 +37,59 @@ class Diagnostics(Stage):
     worst_by: Criterion
     seed: int  # of what is drawn where outcomes are counted
     results: Job
-    residuals: Job | None  # None: no worst groups are asked for
+    residuals: list[Job]  # of each block; none: no worst groups are asked for
     blocks: list[Job]
+    fits: list[Job]  # of each block
 
     def open(self) -> None:
         """Choose the groups, and find out where their rows are."""
-        from shortloop.panel.stages.fitted import FittedGroups
-
         self._by = self.results.facts["by"]
         chosen = [] if self.named is None else [tuple(group) for group in self.named.facts["groups"]]
+        self._place = {tuple(key): place for place, key in enumerate(self.results.facts["keys"])}
         self._pages = [(key, "chosen by name") for key in chosen]
-        named = set(chosen)
-        self._pages += [(key, why) for key, why in self._worst() if key not in named]
-        self._fitted = FittedGroups(self.results, self.model, self.specification, self.outcome, self.seed)
-        wanted = {key for key, _ in self._pages}
-        self._found = {
-            tuple(key): (block, g)
-            for block in self.blocks
-            for g, key in enumerate(block.facts["keys"])
-            if tuple(key) in wanted
-        }
+        self._pages += [(key, why) for key, why in self._worst() if key not in set(chosen)]
+        self._found = self._where({key for key, _ in self._pages})
         self._warm_up()
 
-    def units(self) -> list[float]:
-        """Some pages each."""
-        count = len(self._pages)
-        return [float(min(TOGETHER, count - first)) for first in range(0, count, TOGETHER)]
+    def units(self) -> int:
+        """The pages."""
+        return len(self._pages)
 
-    def compute(self, unit: int) -> Mapping[str, bytes]:
-        """Draw some pages."""
-        pages = range(unit * TOGETHER, min((unit + 1) * TOGETHER, len(self._pages)))
-        return {_name(unit): b"".join(self._page(page).to_bytes() for page in pages)}
+    def unit_key(self, unit: int) -> bytes:
+        """What stands on the page, and what its plots are drawn from."""
+        from shortloop.worker.content import content_of
+
+        fitted, group = self._found[self._pages[unit][0]]
+        return content_of([*vars(self._head_of(unit)).values(), self._said(unit), *fitted.reads(group)])
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        """Draw a page."""
+        import numpy as np
+
+        return {PAGE: np.frombuffer(self._page(unit).to_bytes(), np.uint8)}
 
     def unit_name(self, unit: int) -> str:
-        """Its first group."""
-        return f"pages from {' '.join(self._pages[unit * TOGETHER][0])} on"
+        """Its group."""
+        return f"page of {' '.join(self._pages[unit][0])}"
 
     def finish(self, out: Outputs) -> Finished:
         """Put the pages together."""
-        from pathlib import Path
+        import numpy as np
 
         from shortloop.panel.diagnostics.page import page_without_plots
         from shortloop.panel.report.files import PAGES
         from shortloop.report.pdf import Sheet, document
+        from shortloop.worker.rows import unpack
 
-        parts = [Path(_name(unit)).read_bytes() for unit in range(len(self.units()))]
-        sheets = Sheet.from_bytes(b"".join(parts))
+        pages = [np.asarray(unpack(row)[PAGE]).tobytes() for row in out.rows]
+        sheets = Sheet.from_bytes(b"".join(pages))
         if not sheets:
-            sheets = [page_without_plots(self._head("No group", "", 0), ["No group was fitted."])]
+            sheets = [page_without_plots(self._head("No group", "", ""), ["No group was fitted."])]
         return Finished(
             {
                 "specification": self.specification,
                 "outcome": self.outcome,
+                "units": [" ".join(key) for key, _ in self._pages],
                 "pages": [{"key": list(key), "why": why} for key, why in self._pages],
             },
             files={PAGES: document(sheets, self._title())},
@@ -94,59 +100,74 @@ class Diagnostics(Stage):
 
         from shortloop.panel.diagnostics.worst import SUMMARY, reason, worst
 
-        if self.residuals is None or not self.worst or not self.residuals.facts["keys"]:
+        some = [job for job in self.residuals if job.facts["keys"]]
+        if not self.worst or not some:
             return []
-        of_residuals = {tuple(key): g for g, key in enumerate(self.residuals.facts["keys"])}
-        keys = [tuple(key) for key in self.results.facts["keys"]]
-        order = [of_residuals[key] for key in keys]
-        summary = {name: np.asarray(self.residuals.arrays[name])[order] for name in SUMMARY}
-        found = worst(summary, self.worst_by, self.worst)
+        keys = [tuple(key) for job in some for key in job.facts["keys"]]
+        order = sorted(range(len(keys)), key=lambda g: self._place[keys[g]])  # as of the results
+        summary = {name: np.concatenate([job.arrays[name] for job in some])[order] for name in SUMMARY}
         pages = []
-        for rank, g in enumerate(found, 1):
+        for rank, g in enumerate(worst(summary, self.worst_by, self.worst), 1):
             why = reason({name: float(values[g]) for name, values in summary.items()}, self.worst_by)
-            pages.append((keys[g], f"worst {rank} of {len(keys):,} by {self.worst_by}: {why}"))
+            pages.append((keys[order[g]], f"worst {rank} of {len(keys):,} by {self.worst_by}: {why}"))
         return pages
+
+    def _where(self, wanted: set[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[FittedGroups, int]]:
+        """The block of each group, and its number there."""
+        from shortloop.panel.design import Equation
+        from shortloop.panel.stages.fitted import FittedGroups
+
+        equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
+        found: dict[tuple[str, ...], tuple[FittedGroups, int]] = {}
+        for block, fit in zip(self.blocks, self.fits, strict=True):
+            here = {key: g for g, key in enumerate(map(tuple, block.facts["keys"])) if key in wanted}
+            if here:
+                fitted = FittedGroups(block, fit, self.model, equation, self.seed)
+                found |= {key: (fitted, g) for key, g in here.items()}
+        return found
 
     def _page(self, page: int) -> Sheet:
         from shortloop.panel import status
         from shortloop.panel.diagnostics.page import page_of, page_without_plots
 
-        key, why = self._pages[page]
-        block, group = self._found[key]
-        title = ", ".join(f"{name} = {value}" for name, value in zip(self._by, key, strict=True))
-        head = self._head(title, why, page + 1)
-        state = self._fitted.status(key)
+        (fitted, group), head = self._found[self._pages[page][0]], self._head_of(page)
+        state = fitted.status(group)
         if state != status.FITTED:
-            return page_without_plots(head, [f"Not fitted: {status.STATUSES[state]}.", *self._said(key)])
-        rows = self._fitted.rows(self._fitted.fitter(block, group), 0, key)
+            return page_without_plots(head, [f"Not fitted: {status.STATUSES[state]}.", *self._said(page)])
+        rows = fitted.rows(group)
         if rows is None:
             return page_without_plots(head, ["The model does not predict one value for each row."])
         return page_of(head, rows)
 
-    def _said(self, key: tuple[str, ...]) -> list[str]:
-        """What statsmodels said of a group."""
+    def _said(self, page: int) -> list[str]:
+        """What statsmodels said of a group that was not fitted."""
+        from shortloop.panel import status
+
+        key, _ = self._pages[page]
+        fitted, group = self._found[key]
+        if fitted.status(group) == status.FITTED:
+            return []
         texts = self.results.tables["fits"]["said"]
-        place = [tuple(each) for each in self.results.facts["keys"]].index(key)
-        return [text for text in str(texts[place]).split("; ") if text]
+        return [text for text in str(texts[self._place[key]]).split("; ") if text]
 
     def _title(self) -> str:
         return " ".join(filter(None, (self.specification, self.outcome)))
 
-    def _head(self, group: str, why: str, number: int) -> Head:
+    def _head_of(self, page: int) -> Head:
+        key, why = self._pages[page]
+        title = ", ".join(f"{name} = {value}" for name, value in zip(self._by, key, strict=True))
+        return self._head(title, why, f"page {page + 1} of {len(self._pages)}")
+
+    def _head(self, group: str, why: str, place: str) -> Head:
         from shortloop.panel.diagnostics.page import Head
 
         formula, kind = self.model.formula, getattr(self.model, "model", "")
         if self.outcome is not None:
             formula = f"{self.outcome} ~ {formula.replace('~', '').strip()}"
-        place = f"page {number} of {len(self._pages)}" if number else ""
         return Head(group, f"{self._title()}: {formula} ({kind})", why, place)
 
     def _warm_up(self) -> None:
-        """Load what draws, and what statsmodels has to say, so that processes forked later share it."""
+        """Load what draws, so that processes forked later share it."""
         from shortloop.panel.diagnostics.page import page_without_plots
 
-        page_without_plots(self._head("", "", 0), [""])
-
-
-def _name(unit: int) -> str:
-    return f"pages/{unit:04d}"
+        page_without_plots(self._head("", "", ""), [""])

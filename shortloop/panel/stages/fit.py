@@ -34,6 +34,7 @@ class Fit(Stage):
         """Evaluate the formula, and share the groups out."""
         import numpy as np
 
+        from shortloop.panel.data import parts_of
         from shortloop.panel.design import Equation
         from shortloop.panel.fit import Fitter
         from shortloop.panel.stages.panel_files import load_columns
@@ -47,11 +48,7 @@ class Fit(Stage):
         if self._groups:
             self._fitter = Fitter(self.model, equation, columns, starts, self.level)
             self.model.warm_up()
-            rows, first = min(max(int(starts[-1]) // UNITS, LEAST), MOST), 0
-            for g in range(self._groups):
-                if starts[g + 1] - starts[first] >= rows or g == self._groups - 1:
-                    self._parts.append(slice(first, g + 1))
-                    first = g + 1
+            self._parts = parts_of(starts, min(max(int(starts[-1]) // UNITS, LEAST), MOST))
 
     def units(self) -> list[float]:
         """Some groups each."""

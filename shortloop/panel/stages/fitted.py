@@ -1,4 +1,4 @@
-"""Groups of a panel with what was found of them, from the jobs that have their rows and their fits."""
+"""Groups of a block with what was found of them, from the jobs that have their rows and their fits."""
 
 from __future__ import annotations
 
@@ -7,77 +7,93 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortloop.panel import status
-from shortloop.panel.design import Equation
 from shortloop.panel.diagnostics.rows import Rows, rows_of
 from shortloop.panel.fit import Fitter
-from shortloop.panel.stages.panel_files import load_columns
+from shortloop.panel.stages.panel_files import load_columns, load_keys
 from shortloop.seeds import seed_for
 from shortloop.worker.stage import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shortloop.panel.data import Column
+    from shortloop.panel.design import Equation
     from shortloop.panel.models.base import ModelSettings
-    from shortloop.types import IntArray
 
 __all__ = ["FittedGroups"]
 
 PURPOSE = "quantile residuals"
+NUMBERS = ("params", "scale", "status", "path")
 
 
 class FittedGroups:
-    """What was found of the groups of one specification and outcome.
+    """What was found of the groups of a block.
 
     Parameters
     ----------
-    results : Job
-        Of the results stage.
+    block : Job
+        Of the block stage. It has a group.
+    fit : Job
+        Of the fit stage, of this block.
     model : ModelSettings
         What was fitted.
-    specification : str
-        Its name.
-    outcome : str or None
-        As of `Equation`.
+    equation : Equation
+        Its formula, with the outcome.
     seed : int
         Of what is drawn where outcomes are counted.
     """
 
-    def __init__(
-        self, results: Job, model: ModelSettings, specification: str, outcome: str | None, seed: int
-    ) -> None:
+    def __init__(self, block: Job, fit: Job, model: ModelSettings, equation: Equation, seed: int) -> None:
+        self.keys = load_keys(block)
+        """What makes each group."""
         self._model = model
-        self._names = list(results.facts["names"])
-        self._place = {tuple(key): g for g, key in enumerate(results.facts["keys"])}
-        self._arrays = {
-            name: np.asarray(results.arrays[name]) for name in ("params", "scale", "status", "path")
-        }
-        self._equation = Equation(model.formula, outcome, f"models.{specification}.formula")
+        self._equation = equation
         self._seed = seed
-        self._blocks: dict[str, tuple[dict[str, Column], IntArray]] = {}
+        self._names = list(fit.facts["names"])
+        self._arrays = {name: np.asarray(fit.arrays[name]) for name in NUMBERS}
+        self._columns = load_columns(block)
+        self._starts = np.asarray(block.arrays["starts"])
 
-    def status(self, key: Sequence[str]) -> int:
+    def status(self, group: int) -> int:
         """What became of the fit of a group.
 
         Parameters
         ----------
-        key : sequence of str
-            What makes it.
+        group : int
+            Its number in the block.
 
         Returns
         -------
         int
             Of `shortloop.panel.status`.
         """
-        return int(self._arrays["status"][self._place[tuple(key)]])
+        return int(self._arrays["status"][group])
 
-    def fitter(self, block: Job, group: int | None = None) -> Fitter:
-        """What has the rows of the groups of a block, as they were fitted.
+    def reads(self, group: int) -> list[object]:
+        """All that the numbers of its rows hang on, beside the model and the seed.
 
         Parameters
         ----------
-        block : Job
-            Of the block stage.
+        group : int
+            Its number in the block.
+
+        Returns
+        -------
+        list
+            Plain data and arrays.
+        """
+        rows = self._slice(group)
+        names = {*self._equation.variables(self._columns), *self._model.roles().values()}
+        columns = {name: self._columns[name].taken(rows) for name in sorted(names)}
+        return [
+            self.keys[group],
+            self._names,
+            [self._arrays[name][group] for name in NUMBERS],
+            {name: (np.asarray(column.values), column.levels) for name, column in columns.items()},
+        ]
+
+    def fitter(self, group: int | None = None) -> Fitter:
+        """What has the rows of groups, as they were fitted.
+
+        Parameters
+        ----------
         group : int, optional
             The one group to take, whose number is 0 then. Default: all.
 
@@ -85,36 +101,38 @@ class FittedGroups:
         -------
         Fitter
         """
-        if block.job not in self._blocks:  # a file is opened for each column
-            self._blocks[block.job] = load_columns(block), np.asarray(block.arrays["starts"])
-        columns, starts = self._blocks[block.job]
+        columns, starts = self._columns, self._starts
         if group is not None:
-            rows = slice(int(starts[group]), int(starts[group + 1]))
+            rows = self._slice(group)
             columns = {name: column.taken(rows) for name, column in columns.items()}
             starts = np.array([0, rows.stop - rows.start])
         return Fitter(self._model, self._equation, columns, starts)
 
-    def rows(self, fitter: Fitter, group: int, key: Sequence[str]) -> Rows | None:
+    def rows(self, group: int, fitter: Fitter | None = None) -> Rows | None:
         """What each row of a group says of its fit.
 
         Parameters
         ----------
-        fitter : Fitter
-            As of `fitter`.
         group : int
-            Its number there.
-        key : sequence of str
-            What makes it.
+            Its number in the block.
+        fitter : Fitter, optional
+            Of all groups, as of `fitter`. Default: one of this group alone.
 
         Returns
         -------
         Rows or None
             None if it was not fitted, or the model does not predict a value for each row.
         """
-        place = self._place[tuple(key)]
-        if self._arrays["status"][place] != status.FITTED:
+        if self.status(group) != status.FITTED:
             return None
-        design = fitter.design_of(group, batched=self._arrays["path"][place] == 0)
-        params = self._arrays["params"][place, [self._names.index(name) for name in design.names]]
-        scale = float(self._arrays["scale"][place])
-        return rows_of(self._model, design, params, scale, seed_for(self._seed, PURPOSE, *map(ascii, key)))
+        is_batched = bool(self._arrays["path"][group] == 0)
+        if fitter is None:
+            design = self.fitter(group).design_of(0, is_batched)
+        else:
+            design = fitter.design_of(group, is_batched)
+        params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]
+        seed = seed_for(self._seed, PURPOSE, *map(ascii, self.keys[group]))
+        return rows_of(self._model, design, params, float(self._arrays["scale"][group]), seed)
+
+    def _slice(self, group: int) -> slice:
+        return slice(int(self._starts[group]), int(self._starts[group + 1]))

@@ -1,4 +1,4 @@
-"""What the residuals of every group look like, in a few numbers: by them the worst groups are found."""
+"""What the residuals of the groups of a block look like, in a few numbers: by them the worst are found."""
 
 from __future__ import annotations
 
@@ -15,32 +15,40 @@ if TYPE_CHECKING:
 
 __all__ = ["Residuals"]
 
+LEAST, UNITS = 5_000, 16
+"""Rows of a unit, at least; and how many units there are to be, within that."""
+
 
 class Residuals(Stage):
-    """Residuals: a few numbers of those of every group."""
+    """Residuals: a few numbers of those of every group of a block."""
 
     siblings = ("specification", "outcome")
     specification: str
     outcome: str | None
     model: ModelSettings
     seed: int  # of what is drawn where outcomes are counted
-    results: Job
-    blocks: list[Job]
+    block: Job
+    fit: Job  # of the block
 
     def open(self) -> None:
-        """Find out what there is."""
-        from itertools import accumulate, pairwise
+        """Find out what there is, and share the groups out."""
+        import numpy as np
 
+        from shortloop.panel.data import parts_of
+        from shortloop.panel.design import Equation
         from shortloop.panel.stages.fitted import FittedGroups
 
-        self._fitted = FittedGroups(self.results, self.model, self.specification, self.outcome, self.seed)
-        self._blocks = [block for block in self.blocks if block.facts["keys"]]
-        ends = [0, *accumulate(len(block.facts["keys"]) for block in self._blocks)]
-        self._parts = [slice(*pair) for pair in pairwise(ends)]
+        self._starts = np.asarray(self.block.arrays["starts"])
+        self._parts: list[slice] = []
+        if len(self._starts) > 1:
+            equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
+            self._fitted = FittedGroups(self.block, self.fit, self.model, equation, self.seed)
+            self._fitter = self._fitted.fitter()
+            self._parts = parts_of(self._starts, max(int(self._starts[-1]) // UNITS, LEAST))
 
     def units(self) -> list[float]:
-        """A block of groups each, which costs its rows."""
-        return [float(block.arrays["starts"][-1]) for block in self._blocks]
+        """Some groups each, which cost their rows."""
+        return [float(self._starts[part.stop] - self._starts[part.start]) for part in self._parts]
 
     def index(self, unit: int) -> slice:
         """Its groups."""
@@ -50,33 +58,28 @@ class Residuals(Stage):
         """What is said of each group."""
         from shortloop.panel.diagnostics.worst import SUMMARY
 
-        groups = sum(len(block.facts["keys"]) for block in self._blocks)
-        return (
-            {name: Out((groups,), "f8", "groups", said) for name, said in SUMMARY.items()} if groups else {}
-        )
+        shape = (len(self._starts) - 1,)
+        return {name: Out(shape, "f8", "groups", said) for name, said in SUMMARY.items()} if shape[0] else {}
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """Look at the groups of a block that were fitted."""
+        """Look at those groups that were fitted."""
         import numpy as np
 
         from shortloop.panel.diagnostics.worst import SUMMARY, summary_of
-        from shortloop.panel.stages.panel_files import load_keys
 
-        block = self._blocks[unit]
-        keys = load_keys(block)
-        found = {name: np.full(len(keys), np.nan) for name in SUMMARY}
-        fitter = self._fitted.fitter(block)
-        for g, key in enumerate(keys):
-            rows = self._fitted.rows(fitter, g, key)
+        part = self._parts[unit]
+        found = {name: np.full(part.stop - part.start, np.nan) for name in SUMMARY}
+        for place, group in enumerate(range(part.start, part.stop)):
+            rows = self._fitted.rows(group, self._fitter)
             if rows is not None:
                 for name, value in summary_of(rows).items():
-                    found[name][g] = value
+                    found[name][place] = value
         return found
 
     def unit_name(self, unit: int) -> str:
-        """Its block."""
-        return f"residuals of block {self._blocks[unit].partition}"
+        """Its first group."""
+        return f"residuals of groups from {' '.join(self.block.facts['keys'][self._parts[unit].start])} on"
 
     def finish(self, out: Outputs) -> Finished:
         """Which group each is."""
-        return Finished({"keys": [key for block in self._blocks for key in block.facts["keys"]]})
+        return Finished({"keys": self.block.facts["keys"]})

@@ -20,10 +20,13 @@ class Started:
         Its stage.
     partition : str or None
         Which part of the data; None: all.
+    variant : str
+        As of `shortloop.jobs.pipeline.Built`.
     """
 
     stage: str
     partition: str | None
+    variant: str = ""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class Executor(Run):
             parts = wanted.parts()
         if self._part.selection.only:
             lacking(self._part.selection, wanted.above())
-        self._tell(Started(stage, partition))
+        self._tell(Started(stage, partition, wanted.variant))
         built, said = self._found_or_made(wanted, parts, number in self._part.forced)
         self.jobs.append(built)
         self.done.append(built)

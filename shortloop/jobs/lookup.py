@@ -13,7 +13,10 @@ from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.stored_job import StoredJob
 
-__all__ = ["Lookup", "reused"]
+__all__ = ["DECLARED", "Lookup", "reused"]
+
+DECLARED = "declared harmless"
+"""How the reason begins why a job is used though its code changed."""
 
 
 class Lookup:
@@ -105,6 +108,7 @@ class Lookup:
             has_tables=before is not None and before.has_tables,
             plan=PERHAPS if perhaps else BUILD,
             reason=perhaps or self.reason(wanted, parts),
+            variant=wanted.variant,
         )
 
     def before(self, wanted: Request) -> Manifest | None:
@@ -164,5 +168,6 @@ def reused(found: StoredJob, wanted: Request) -> Built:
         rejected=found.rejected,
         has_tables=found.has_tables,
         plan=REUSE,
-        reason=f"declared harmless: {found.harmless}" if found.harmless else "",
+        reason=f"{DECLARED}: {found.harmless}" if found.harmless else "",
+        variant=wanted.variant,
     )

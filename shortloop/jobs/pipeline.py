@@ -68,6 +68,8 @@ class Built:
         In a plan, what would be done; perhaps: if a job above comes out different.
     reason : str
         Why it was or would be built, or why it is used though its code changed.
+    variant : str
+        What tells it from others of its stage and partition, e.g. which model is fitted; empty: nothing.
     """
 
     job: str
@@ -81,6 +83,7 @@ class Built:
     has_tables: bool = False
     plan: str = ""
     reason: str = ""
+    variant: str = ""
 
     @property
     def name(self) -> str:

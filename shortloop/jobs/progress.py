@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "terminal_width"]
 
 REFRESH = 4  # times a second
+SHORT, LONG = 21, 40  # characters for what is built
+WIDE = 110  # columns of a terminal that has room for the long ones
 # Seconds that reading files takes before it is worth a word, and between such lines off a terminal.
 WORTH_A_WORD = 2.0
 LINE_EVERY = 10.0
@@ -102,15 +104,15 @@ class Progress:
             What it is.
         """
         if isinstance(event, Started):
-            self._begin(event.stage, event.partition)
+            self._begin(event)
         elif isinstance(event, Ended):
             self._end(_line_of(event.built))
         else:
             self._read(event)
 
-    def _begin(self, stage: str, partition: str | None) -> None:
-        job = self._estimate.begin(stage, partition)
-        self._what = one_line(f"{stage} {partition}" if partition else stage)
+    def _begin(self, event: Started) -> None:
+        job = self._estimate.begin(event.stage, event.partition)
+        self._what = one_line(" ".join(filter(None, (event.stage, event.partition, event.variant))))
         self._reading = ""
         if job.plan != REUSE:  # a run that builds nothing draws nothing
             self._show()
@@ -187,10 +189,11 @@ class Progress:
         self._fit()
         if self._reading:
             return Text(self._reading, no_wrap=True, overflow="ellipsis")
+        terminal = self._console.width if self._console is not None else 0
         done, total = self._estimate.done, self._estimate.total
         share = self._estimate.of_running(self._fraction())
         line = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        line.add_column(no_wrap=True, overflow="ellipsis", width=21)
+        line.add_column(no_wrap=True, overflow="ellipsis", width=SHORT if terminal < WIDE else LONG)
         line.add_column(no_wrap=True, justify="right", width=4)
         line.add_column(ratio=1)
         for _ in range(3):
@@ -212,7 +215,8 @@ def _line_of(built: Built) -> str | None:
     if not built.fresh:
         return None
     line = f"built {built.stage:<19} {built.partition or '':<12} {built.job:<10} {built.seconds:6.1f} s"
-    return f"{line}  {built.reason}" if built.reason else line
+    said = ": ".join(filter(None, (built.variant, built.reason)))
+    return f"{line}  {said}" if said else line
 
 
 def _in_words(seconds: float) -> str:

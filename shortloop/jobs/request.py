@@ -53,6 +53,8 @@ class Request:
         Modules that it imports by a name that is not in its code.
     sent : dict
         The options as exax is given them; of files their paths.
+    variant : str
+        As of `shortloop.jobs.pipeline.Built`.
     datasets : mapping of str to BuiltDataset, or to a sequence of them
         What it is made from.
     files : mapping of str to a sequence of Built
@@ -70,6 +72,7 @@ class Request:
     units: tuple[str, ...] | None
     modules: tuple[str, ...]
     sent: dict[str, Plain]
+    variant: str = ""
     datasets: Jobs = field(default_factory=dict)
     files: Jobs = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
@@ -212,6 +215,7 @@ def request(
         signature.units,
         imported,
         put.sent,
+        " ".join(_in_words(each) for each in told_apart if each is not None),
         rows,
         put.jobs,
         put.paths,
@@ -352,6 +356,10 @@ def _single(jobs: Jobs) -> list[Built]:
 
 def _id(made: Made) -> str:
     return made.id if isinstance(made, BuiltDataset) else made.job
+
+
+def _in_words(value: Plain) -> str:
+    return value if isinstance(value, str) else canonical(value)
 
 
 def _inside(options: Mapping[str, Plain], name: str) -> Plain:

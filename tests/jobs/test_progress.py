@@ -59,6 +59,22 @@ def test_off_a_terminal_built_jobs_are_plain_lines(
     ]
 
 
+def test_lines_say_which_of_several_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(room, "_TERMINAL", None)
+    made = Built("main-7", "panel_fit", "003", fresh=True, seconds=1.25, variant="robust invest")
+    with Progress([made] * 2, {}) as progress:
+        for built in (made, replace(made, reason="new")):
+            progress.on(Started(built.stage, built.partition, built.variant))
+            assert progress._what == "panel_fit 003 robust invest"
+            progress.on(Ended(built))
+    assert capsys.readouterr().out.splitlines() == [
+        "[1/2] built panel_fit           003          main-7        1.2 s  robust invest",
+        "[2/2] built panel_fit           003          main-7        1.2 s  robust invest: new",
+    ]
+
+
 def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
     code = "from shortloop.jobs.progress import terminal_width; print(terminal_width())"
     assert fresh_python(code, tmp_path) == "None\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from shortloop.cli.analyses import find_analyses
 from shortloop.cli.tables import counted, print_lines
 from shortloop.extras import REPORT_LIBRARIES, is_installed
 from shortloop.jobs.exax.user import user
+from shortloop.jobs.explain.phrases import short_list
 from shortloop.jobs.progress import terminal_width
 from shortloop.jobs.project import configuration, write_atomically
 from shortloop.jobs.selection import Selection
@@ -20,10 +21,11 @@ from shortloop.jobs.termination import need_room, say_why
 from shortloop.report.deliver import results_folder
 from shortloop.settings.variable import SETTINGS_VARIABLE
 from shortloop.sweep.checks import Checked, check_combinations, refusal
+from shortloop.sweep.code import edited_since
 from shortloop.sweep.findings import Finding, differing
 from shortloop.sweep.grid import Combination, Grid, parse_grid
 from shortloop.sweep.progress import Progress, first_line
-from shortloop.sweep.runs import Outcome, runner
+from shortloop.sweep.runs import Outcome, Runner, runner
 from shortloop.sweep.table import csv_text, shown_number
 from shortloop.text import one_line
 
@@ -37,6 +39,7 @@ WIDTH = 120  # letters, of a table where there is no terminal
 GAP = 1  # letters between columns
 NARROW = 12  # letters of a column, at least: its name has several lines
 NONE = Finding(None)
+AGAIN = 2  # times that combinations are run again as their code was edited
 LONGEST = 100  # letters of the name of a file
 
 
@@ -79,7 +82,13 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
         )
         return INTERRUPTED
     _conclude(script, grid, outcomes)
-    return 1 if any(outcome.problem for outcome in outcomes) else 0
+    edited = _edited(outcomes)
+    if edited:
+        print_lines(
+            f"not all rows are of the code as it is now: {_named(edited)} edited meanwhile, and again; sweep "
+            "again when it is as it should be"
+        )
+    return 1 if edited or any(outcome.problem for outcome in outcomes) else 0
 
 
 def _run_all(
@@ -98,9 +107,42 @@ def _run_all(
                 outcome = runs.run(combination, known.name, progress)
                 outcomes.append(outcome)
                 print(progress.done(outcome), flush=True)
+            for _ in range(AGAIN):
+                _run_again(runs, outcomes)
     except KeyboardInterrupt:
         pass
     return outcomes
+
+
+def _run_again(runs: Runner, outcomes: list[Outcome]) -> None:
+    """Those whose code was edited since they ran, so that all rows of the table are of the same code."""
+    edited = _edited(outcomes)
+    if not edited:
+        return
+    # What failed may have done so for code that was being edited.
+    stale = [place for place, each in enumerate(outcomes) if place in edited or each.problem]
+    print_lines(
+        f"{_named(edited)} edited during the sweep: {counted(len(stale), 'combination')} run again, so that "
+        "all are of the same code"
+    )
+    before, outcomes[stale[0] :] = outcomes[stale[0] :], []  # an interrupt leaves those before
+    progress = Progress(len(stale), _console())
+    for place, outcome in enumerate(before, stale[0]):
+        if place in stale:
+            outcome = runs.run(outcome.combination, outcome.name, progress)
+            print(progress.done(outcome), flush=True)
+        outcomes.append(outcome)
+
+
+def _edited(outcomes: Sequence[Outcome]) -> dict[int, set[str]]:
+    """Code that was edited since a combination ran, by its place."""
+    found = {place: edited_since(outcome.jobs) for place, outcome in enumerate(outcomes)}
+    return {place: names for place, names in found.items() if names}
+
+
+def _named(edited: Mapping[int, set[str]]) -> str:
+    names = sorted(set().union(*edited.values()))
+    return f"{short_list(names)} {'was' if len(names) == 1 else 'were'}"
 
 
 def _conclude(script: str, grid: Grid, outcomes: Sequence[Outcome]) -> None:

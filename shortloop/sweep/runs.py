@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from shortloop.jobs.exax.forked import Forked, fork_ax
 from shortloop.jobs.exax.server import Server, running_server
 from shortloop.jobs.project import configuration_file
-from shortloop.jobs.runs import RunRecord, read_runs, run_numbers
+from shortloop.jobs.runs import JobOfRun, RunRecord, read_runs, run_numbers
 from shortloop.jobs.store.locks import HELD
 from shortloop.report.deliver import SUMMARY_VARIABLE
 from shortloop.sweep.findings import Finding, FindingsOf, findings_of
@@ -48,6 +48,8 @@ class Outcome:
         Jobs.
     findings : mapping of str to Finding
         What it found.
+    jobs : sequence of JobOfRun
+        What it built and reused.
     """
 
     combination: Combination
@@ -58,6 +60,7 @@ class Outcome:
     built: int = 0
     reused: int = 0
     findings: Mapping[str, Finding] = field(default_factory=dict)
+    jobs: Sequence[JobOfRun] = ()
 
 
 class Runner:
@@ -136,6 +139,7 @@ class Runner:
             built,
             len(jobs) - built,
             {} if status else self._findings(),
+            jobs,
         )
 
     def _start(self, combination: Combination) -> Forked:

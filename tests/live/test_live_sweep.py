@@ -242,13 +242,45 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
     assert [(built, reused) for _, built, reused in counts(project.sweep(*asked))] == [(0, 2), (1, 1), (1, 1)]
 
 
+def test_code_that_is_edited_meanwhile(project: Swept) -> None:
+    """What ran before is run again, so that all rows are of the same code."""
+    method, hold = project.folder / "methods/a_square.py", project.folder / "hold-6"
+    before = method.read_text(encoding="utf-8")
+    hold.touch()
+    with subprocess.Popen(
+        [sys.executable, "-m", "shortloop", "sweep", "--script", "powers", "--set", "power=5,6,7"],
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
+        try:
+            (project.folder / "reached-6").unlink(missing_ok=True)
+            wait_for((project.folder / "reached-6").exists)
+            method.write_text(before.replace("** power,", "** power + 1,"), encoding="utf-8")
+        finally:
+            hold.unlink()
+        said, _ = running.communicate(timeout=120)
+    method.write_text(before, encoding="utf-8")
+    assert running.returncode == 0, said
+    assert "methods.a_square was edited during the sweep: 1 combination run again" in said
+    rows = project.rows("powers-sweep/power.csv")
+    assert [float(row["facts.value"]) for row in rows] == [33.0, 65.0, 129.0], said
+    assert [label for label, _, _ in counts(said)] == ["power=5", "power=6", "power=7", "power=5"]
+    again = project.sweep("--script", "powers", "--set", "power=5,6,7")  # of the code that is there now
+    assert "run again" not in again
+    rows = project.rows("powers-sweep/power.csv")
+    assert [float(row["facts.value"]) for row in rows] == [32.0, 64.0, 128.0]
+
+
 @pytest.mark.slow
 def test_a_sweep_of_a_panel(project: Swept) -> None:
     asked = ("panel.toml", "--set", "models.plain.covariance=nonrobust,HC1")  # it tells the script
     said = project.sweep(*asked)
     built = [number for _, number, _ in counts(said)]
     # Rows, blocks; fits, tables and pages; the report. Then all that is of one specification, and the report.
-    assert built == [1 + 2 + 2 * (2 + 1 + 2) + 1, 2 + 1 + 2 + 1]
+    assert built == [1 + 2 + 2 * (2 + 1 + 2 + 1) + 1, 2 + 1 + 2 + 1 + 1]
     rows = project.rows("firms-sweep/models.plain.covariance.csv")
     assert [row["settings"] for row in rows] == [
         "firms-models.plain.covariance-nonrobust",

@@ -17,6 +17,7 @@ from shortloop.jobs.executor import run_pipeline
 from shortloop.jobs.pipeline import Built, Run
 from shortloop.jobs.project import configuration, project_directory, user_directory
 from shortloop.jobs.settings_files import SettingsFile
+from shortloop.jobs.store.lookup import open_any
 from shortloop.jobs.termination import say_why
 from shortloop.report.deliver import copy_files, results_folder, run_summary, write_summary
 from shortloop.settings.variable import SETTINGS_VARIABLE
@@ -47,7 +48,8 @@ def pipeline(
 
     It takes a `shortloop.jobs.pipeline.Run`, asks it for jobs, and returns the last one. Tables, figures and
     files of that are copied into the folder of results, with a summary of all jobs: into one of the script's
-    name, without ``build_``, followed by that of the settings, if this is another.
+    name, without ``build_``, followed by that of the settings, if this is another. Of a method that others
+    wrote, these are the files that it has registered with exax.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def _with_settings(function: WithSettings[M], file: str) -> Prepared:
 
 def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
     """Copy what the last job left, and drop what the run before had copied and this one does not have."""
-    result, folder = last.result(), results_folder(name)
+    result, folder = open_any(last.path), results_folder(name)
     names = _files_of(result)
     for stale in {*_delivered(folder)} - {*names}:
         (folder / stale).unlink(missing_ok=True)

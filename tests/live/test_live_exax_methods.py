@@ -181,3 +181,33 @@ def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
         project.stop_server()
         project.start_server()
     assert project.go()[0] == found | {"built": []}
+
+
+ENDS = """\
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    rows = run.build("csvimport", filename=run.file("data/old.csv"), partition="ends")
+    {last}
+"""
+
+
+def test_a_pipeline_may_end_with_a_method_of_others(project: ExaxProject) -> None:
+    """Files that it has told exax of are delivered; of a dataset there is the job in the summary."""
+    typed = 'run.build("dataset_type", source=rows, column2type={"a": "int64_10"})'
+    for last, files in (
+        (f"return {typed}", []),
+        (f'return run.build("csvexport", source=[{typed}], filename="out.csv")', ["out.csv"]),
+    ):
+        project.write("build_scripts/build_ends.py", ENDS.replace("{last}", last))
+        for _ in range(2):  # built, and reused
+            done = project.ax("run", "ends")
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert f"results: results/ends: {', '.join(files) or 'summary.json'}" in done.stdout
+        summary = project.read("results/ends/summary.json")
+        assert summary["files"] == files
+        assert summary["report"] == summary["jobs"][-1]["job"]
+    text = (project.folder / "results/ends/out.csv").read_text(encoding="utf-8")
+    assert sorted(text.split()) == sorted(rows(OLD).split())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from shortloop.errors import InputError
@@ -14,7 +16,7 @@ from shortloop.worker import results
 from shortloop.worker.records import RECORD
 from shortloop.worker.results import OtherFormat, Result, Where, bare_result
 
-__all__ = ["here", "load", "look_up", "open_job"]
+__all__ = ["here", "load", "look_up", "open_any", "open_job"]
 
 
 def load(job: str) -> Result:
@@ -64,6 +66,39 @@ def look_up(job: str) -> Result:
         if manifest is not None and RECORD not in manifest.files:
             return bare_result(folder, here())
     return load(job)
+
+
+def open_any(folder: Path) -> Result:
+    """The job in a folder, which has finished; also one of a method that others wrote, of which there are the
+    files that it told exax of.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the job.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InputError
+        As `open_job`; but not if it has no record.
+    """
+    if (folder / RECORD).exists():
+        return open_job(folder)
+    bare = bare_result(folder, here())
+    return replace(bare, record={**bare.record, "files": _registered(folder)})
+
+
+def _registered(folder: Path) -> list[str]:
+    """Files that a job told exax of; what it has pickled is for Python alone."""
+    try:
+        names = json.loads((folder / FINISHED).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return sorted(name for name in names if not name.endswith(".pickle") and (folder / name).is_file())
 
 
 def here() -> Where:

@@ -22,6 +22,7 @@ __all__ = ["Dependence", "Design", "Equation"]
 
 INTERCEPT = "Intercept"
 Dependence = Literal["row", "texts", "rows"]
+Sides = tuple[tuple[str, ...], Columns, Sequence[FloatArray]]  # names, regressors, outcomes
 
 
 @dataclass(frozen=True)
@@ -226,9 +227,9 @@ class Equation:
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         plain = self._plain(columns)
         if plain is not None:
-            return _design(*plain, extra), "row"
+            return _design(plain, extra), "row"
         outcome, regressors, depends = self._evaluated(_frame(columns, names))
-        made = _design(*_numbers(outcome, regressors), extra)
+        made = _design(_numbers(outcome, regressors), extra)
         for name in names:  # a missing text is in none of the columns, which is no number that is missing
             if columns[name].levels is not None:
                 made.outcome[np.asarray(columns[name].values) < 0] = np.nan
@@ -289,11 +290,9 @@ class Equation:
                 frame[name] = frame[name].cat.set_categories([levels[int(each)] for each in seen])
         outcome, regressors, _ = self._evaluated(frame)
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
-        return _design(*_numbers(outcome, regressors), extra)
+        return _design(_numbers(outcome, regressors), extra)
 
-    def _plain(
-        self, columns: Mapping[str, Column]
-    ) -> tuple[tuple[str, ...], Columns, Sequence[FloatArray]] | None:
+    def _plain(self, columns: Mapping[str, Column]) -> Sides | None:
         """Names, regressors and outcomes where all are columns of numbers, or products of them."""
         found = []
         for terms in self._sides():
@@ -381,21 +380,18 @@ def _frame(columns: Mapping[str, Column], names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame({name: series(columns[name]) for name in names}, copy=False)
 
 
-def _numbers(
-    outcome: pd.DataFrame, regressors: pd.DataFrame
-) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+def _numbers(outcome: pd.DataFrame, regressors: pd.DataFrame) -> Sides:
     columns = np.ascontiguousarray(regressors.to_numpy(np.float64).T)
-    return tuple(map(str, regressors.columns)), columns, outcome.to_numpy(np.float64, copy=True).T
+    return tuple(map(str, regressors.columns)), columns, [*outcome.to_numpy(np.float64, copy=True).T]
 
 
-def _design(
-    names: tuple[str, ...], columns: FloatArray, outcomes: FloatArray, roles: dict[str, FloatArray | IntArray]
-) -> Design:
+def _design(sides: Sides, roles: dict[str, FloatArray | IntArray]) -> Design:
     """Of one outcome, or of two that count successes and failures."""
+    names, regressors, outcomes = sides
     if len(outcomes) == 1:
-        return Design(names, columns, outcomes[0], roles)
+        return Design(names, regressors, outcomes[0], roles)
     successes, failures = outcomes
     with np.errstate(all="ignore"):
         share = successes / (successes + failures)  # NaN without trials, of which nothing can be said
     share[np.isinf(outcomes).any(axis=0)] = np.inf
-    return Design(names, columns, share, {**roles, "successes": successes, "failures": failures})
+    return Design(names, regressors, share, {**roles, "successes": successes, "failures": failures})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from shortloop.errors import InputError
 from shortloop.extras import need
@@ -19,18 +19,13 @@ from shortloop.jobs.termination import say_why
 from shortloop.settings.read import settings_path
 from shortloop.settings.variable import SETTINGS_VARIABLE, STUDY_VARIABLE
 
+if TYPE_CHECKING:
+    from shortloop.settings.base import StudySettings
+
 __all__ = ["StudyKind", "StudyRun"]
 
 
-class Study(Protocol):
-    """What a study file says, whatever the analysis."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-
-S = TypeVar("S", bound=Study)
+S = TypeVar("S", bound="StudySettings")
 
 
 class StudyRun(Generic[S]):

@@ -11,16 +11,16 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.extras import is_installed
 from shortloop.settings.variable import STUDY_VARIABLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pydantic import BaseModel
     from typer import Typer
 
+    from shortloop.settings.base import StudySettings
     from shortloop.sweep.findings import FindingsOf
     from shortloop.worker.results import Result
 
@@ -114,18 +114,15 @@ class SettingsKind:
         What messages call the file, e.g. ``"panel"``.
     record : str
         Where its record is, e.g. ``"shortloop.panel.settings.Panel"``; imported when it is asked for.
-    describe : callable
-        Takes a record, and says in a line what it asks for.
     script : str
         The build script that it is for.
     """
 
     noun: str
     record: str
-    describe: Callable[[Any], str]
     script: str
 
-    def fields(self) -> type[BaseModel]:
+    def fields(self) -> type[StudySettings]:
         """The record of the file.
 
         Returns
@@ -133,7 +130,7 @@ class SettingsKind:
         type
         """
         module, _, name = self.record.rpartition(".")
-        found: type[BaseModel] = getattr(importlib.import_module(module), name)
+        found: type[StudySettings] = getattr(importlib.import_module(module), name)
         return found
 
     def check(self, file: Path) -> str:
@@ -155,7 +152,7 @@ class SettingsKind:
         """
         from shortloop.settings.read import read_settings
 
-        return self.describe(read_settings(file, self.fields(), noun=self.noun, variable=STUDY_VARIABLE))
+        return read_settings(file, self.fields(), noun=self.noun, variable=STUDY_VARIABLE).in_words()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from shortloop.cli.analyses import Analysis, Comparison, SettingsKind, Template, project_files
 
 if TYPE_CHECKING:
-    from shortloop.eeg.study.schema import Study
     from shortloop.plain import Plain
     from shortloop.sweep.findings import Finding
     from shortloop.worker.results import Result
@@ -19,25 +18,6 @@ __all__ = ["ANALYSIS"]
 
 OWN = ("build_scripts/build_pipeline.py", "dev/a_ridge.py", "dev/build_ridge.py")
 """Files of the repository that new projects begin with; a package of this library holds them, too."""
-
-
-def describe(study: Study) -> str:
-    """What a study file asks for.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    str
-        A line.
-    """
-    return (
-        f"study {study.name}, {len(study.participants)} participants, {len(study.classes)} classes, "
-        f"{study.phases.train} trains, {study.phases.decoded} is decoded, "
-        f"{' and '.join(study.features.kinds)} features"
-    )
 
 
 def compare(first: Result, second: Result) -> Comparison | None:
@@ -86,6 +66,6 @@ TEMPLATE = Template(
 ANALYSIS = Analysis(
     compare=compare,
     template=TEMPLATE,
-    settings=SettingsKind("study", "shortloop.eeg.study.schema.Study", describe, "build_pipeline"),
+    settings=SettingsKind("study", "shortloop.eeg.study.schema.Study", "build_pipeline"),
     findings=findings,
 )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shortloop.cli.analyses import Analysis, SettingsKind
-
-if TYPE_CHECKING:
-    from shortloop.frames.settings import Frames
 
 __all__ = ["ANALYSIS"]
 
@@ -28,26 +25,7 @@ def modin_environment(
     print(f'made; name it in the settings file:\n[modin]\nenvironment = "{folder.absolute()}"')
 
 
-def describe(frames: Frames) -> str:
-    """What a settings file asks for.
-
-    Parameters
-    ----------
-    frames : Frames
-
-    Returns
-    -------
-    str
-        A line.
-    """
-    table = frames.table
-    return (
-        f"frames {frames.name}, {table.rows:,} rows × {table.columns} columns, "
-        f"{', '.join(frames.transformations)} on {', '.join(frames.libraries)}"
-    )
-
-
 ANALYSIS = Analysis(
     commands=app,
-    settings=SettingsKind("frames", "shortloop.frames.settings.Frames", describe, "build_frames"),
+    settings=SettingsKind("frames", "shortloop.frames.settings.Frames", "build_frames"),
 )

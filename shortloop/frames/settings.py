@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from shortloop.frames.runners.registry import LIBRARIES
 from shortloop.frames.work import TRANSFORMATIONS
-from shortloop.settings.base import Name, Settings
+from shortloop.settings.base import Name, Settings, StudySettings
 
 __all__ = ["Frames", "ModinSettings", "TableSettings", "TimingSettings"]
 
@@ -70,7 +70,7 @@ class ModinSettings(Settings):
     )
 
 
-class Frames(Settings):
+class Frames(StudySettings):
     """One comparison: everything that decides what is measured."""
 
     name: Name = Field(description="name of the comparison and of its folder of results; no default")
@@ -99,3 +99,10 @@ class Frames(Settings):
             if twice:
                 raise ValueError(f"{field}: {', '.join(twice)} named twice")
         return self
+
+    def in_words(self) -> str:
+        table = self.table
+        return (
+            f"frames {self.name}, {table.rows:,} rows × {table.columns} columns, "
+            f"{', '.join(self.transformations)} on {', '.join(self.libraries)}"
+        )

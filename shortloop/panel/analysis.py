@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from shortloop.cli.analyses import Analysis, SettingsKind, Template, project_files
 
 if TYPE_CHECKING:
-    from shortloop.panel.settings import Panel
     from shortloop.plain import Plain
     from shortloop.sweep.findings import Finding
 
@@ -18,22 +17,6 @@ __all__ = ["ANALYSIS"]
 
 OWN = ("build_scripts/build_panel.py",)
 """Files of the repository that new projects begin with; the package holds them, too."""
-
-
-def describe(panel: Panel) -> str:
-    """What a panel file asks for.
-
-    Parameters
-    ----------
-    panel : Panel
-
-    Returns
-    -------
-    str
-        A line.
-    """
-    models = ", ".join(f"{name} ({model.model})" for name, model in panel.models.items())
-    return f"panel {panel.name}, a group for each {' and '.join(panel.groups.by)}, models {models}"
 
 
 def findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
@@ -63,6 +46,6 @@ TEMPLATE = Template(
 )
 ANALYSIS = Analysis(
     template=TEMPLATE,
-    settings=SettingsKind("panel", "shortloop.panel.settings.Panel", describe, "build_panel"),
+    settings=SettingsKind("panel", "shortloop.panel.settings.Panel", "build_panel"),
     findings=findings,
 )

@@ -10,7 +10,7 @@ from shortloop.panel.data import text_of
 from shortloop.panel.diagnostics.criteria import Criterion
 from shortloop.panel.formats.registry import AnyInput
 from shortloop.panel.models.registry import AnyModel
-from shortloop.settings.base import Name, Settings
+from shortloop.settings.base import Name, Settings, StudySettings
 
 __all__ = ["DiagnosticsSettings", "GroupSettings", "InferenceSettings", "Panel"]
 
@@ -72,7 +72,7 @@ class DiagnosticsSettings(Settings):
         ]
 
 
-class Panel(Settings):
+class Panel(StudySettings):
     """One panel: everything that decides what is computed."""
 
     name: Name = Field(description="name of the panel and of its folder of results; no default")
@@ -97,3 +97,7 @@ class Panel(Settings):
             if twice:
                 raise ValueError(f"models.{name}.outcomes: {', '.join(twice)} named twice")
         return self
+
+    def in_words(self) -> str:
+        models = ", ".join(f"{name} ({model.model})" for name, model in self.models.items())
+        return f"panel {self.name}, a group for each {' and '.join(self.groups.by)}, models {models}"

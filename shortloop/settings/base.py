@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Name", "Settings", "false_to_none"]
+__all__ = ["Name", "Settings", "StudySettings", "false_to_none"]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
 
@@ -15,6 +15,22 @@ class Settings(BaseModel):
     """Base of every record: frozen, and closed to keys it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class StudySettings(Settings):
+    """Base of the record of a whole file: what a run is of."""
+
+    name: Name
+
+    def in_words(self) -> str:
+        """What is asked for.
+
+        Returns
+        -------
+        str
+            A line.
+        """
+        raise NotImplementedError
 
 
 def false_to_none(values: object, *fields: str) -> object:

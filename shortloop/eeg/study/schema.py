@@ -13,7 +13,7 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
 from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.group.settings import GroupSettings
-from shortloop.settings.base import Name, Settings
+from shortloop.settings.base import Name, Settings, StudySettings
 
 __all__ = ["PermutationSettings", "Phases", "Study"]
 
@@ -55,7 +55,7 @@ class PermutationSettings(Settings):
     )
 
 
-class Study(Settings):
+class Study(StudySettings):
     """One study: everything that decides what is computed."""
 
     name: Name = Field(description="name of the study and of its folder of results; no default")
@@ -83,3 +83,10 @@ class Study(Settings):
                 raise ValueError(f"{field}: {', '.join(twice)} named twice")
         self.input.check_phases(self.phases.names, self.classes, tuple(self.features.kinds))
         return self
+
+    def in_words(self) -> str:
+        return (
+            f"study {self.name}, {len(self.participants)} participants, {len(self.classes)} classes, "
+            f"{self.phases.train} trains, {self.phases.decoded} is decoded, "
+            f"{' and '.join(self.features.kinds)} features"
+        )

@@ -61,7 +61,7 @@ TEMPLATE = Template(
     packages=("shortloop.methods",),
     run="shortloop run",
     needs="eeg",
-    libraries=("matplotlib", "mne", "numba", "pandas", "scipy", "sklearn"),
+    libraries=("matplotlib", "mne", "mne_bids", "numba", "pandas", "pymatreader", "scipy", "sklearn"),
 )
 ANALYSIS = Analysis(
     compare=compare,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class Epochs:
         Unit of `data`.
     trial_info : mapping of str to array, shape (trials, ...), optional
         Anything else known of each trial.
+    accounts : tuple of mappings
+        Of each file that was prepared here, plain data: what was recorded, done, and left out.
     """
 
     data: FloatArray
@@ -45,6 +48,7 @@ class Epochs:
     channels: tuple[str, ...]
     unit: str = "V"
     trial_info: Mapping[str, np.ndarray] = field(default_factory=dict)
+    accounts: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,18 @@ from shortloop.extras import REPORT_LIBRARIES
 from shortloop.jobs.pipeline import Built
 
 if TYPE_CHECKING:
+    from shortloop.eeg.formats.base import Named
     from shortloop.eeg.study.schema import Study
     from shortloop.worker.inputs import File
 
 __all__ = ["StudyRun", "check_recordings", "has_features", "import_epochs", "import_features", "run_study"]
 
 Files = dict[str, dict[str, list["File"]]]
-LIBRARIES = ("mne", "numba", "pandas", "scipy", "sklearn", *REPORT_LIBRARIES)
+Recordings = dict[str, dict[str, list[list[tuple[str, "File"]]]]]
+LIBRARIES = (
+    *("h5py", "mne", "mne_bids", "numba", "pandas", "pymatreader", "scipy", "sklearn"),
+    *REPORT_LIBRARIES,
+)
 """What the extra ``eeg`` installs, by the names that it is imported by."""
 
 
@@ -63,25 +68,24 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
         If a file is missing, or what it holds is not as it must be.
     """
     from shortloop.eeg.formats.base import GeneratedInput, RecordedInput
-    from shortloop.eeg.formats.files import find_files
     from shortloop.eeg.formats.repeated import refuse_repeated
 
     study = run.study
-    paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
+    named: dict[str, dict[str, list[Named]]] = {name: {} for name in study.participants}
     if isinstance(study.input, RecordedInput):
         folder = data_folder(study.input.folder, run.file)
         for name in study.participants:
             for phase in study.phases.names:
-                patterns = study.input.files[phase]
-                paths[name][phase] = find_files(folder, patterns, participant=name, phase=phase)
-    files = _read(run, paths)
-    refuse_repeated(files, "input.files")
+                found = study.input.find(folder, name, phase)
+                named[name][phase] = [study.input.together(file) for file in found]
+    recordings = _read_named(run, named)
+    refuse_repeated(_samples(recordings), "input.files")
     return {
         name: run.build(
             "import_epochs",
             partition=name,
-            settings=study.input.how_to_read(),
-            files=files[name],
+            settings=study.input.how_to_read(name),
+            recordings=recordings[name],
             phases=list(study.phases.names),
             classes=list(study.classes),
             seed=study.seed if isinstance(study.input, GeneratedInput) else 0,
@@ -140,7 +144,7 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
         name: run.build(
             "import_features",
             partition=name,
-            settings=study.input.how_to_read(),
+            settings=study.input.how_to_read(name),
             kind=kind,
             files={phase: found[0] for phase, found in files[name].items()},
             classes=list(study.classes),
@@ -187,4 +191,31 @@ def _read(run: StudyRun, paths: dict[str, dict[str, list[Path]]]) -> Files:
     return {
         name: {phase: [next(files) for _ in found] for phase, found in phases.items()}
         for name, phases in paths.items()
+    }
+
+
+def _read_named(run: StudyRun, named: dict[str, dict[str, list[Named]]]) -> Recordings:
+    """The same of recordings, each of one file or of several that have names."""
+    paths = {
+        name: {phase: [path for one in found for _, path in one] for phase, found in phases.items()}
+        for name, phases in named.items()
+    }
+    files = _read(run, paths)
+    recordings: Recordings = {}
+    for name, phases in named.items():
+        recordings[name] = {}
+        for phase, found in phases.items():
+            following = iter(files[name][phase])
+            recordings[name][phase] = [[(each, next(following)) for each, _ in one] for one in found]
+    return recordings
+
+
+def _samples(recordings: Recordings) -> Files:
+    """Of each recording the file with its samples, the largest: headers and events of two may be the same."""
+    return {
+        name: {
+            phase: [max((file for _, file in one), key=lambda file: file.path.stat().st_size) for one in found]
+            for phase, found in phases.items()
+        }
+        for name, phases in recordings.items()
     }

@@ -9,9 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from shortloop.settings.tagged import Tagged
 
@@ -20,15 +20,37 @@ if TYPE_CHECKING:
     from shortloop.eeg.formats.sessions import Part
     from shortloop.types import FloatArray
 
-__all__ = ["FeaturesInput", "GeneratedInput", "InputSettings", "Patterns", "RecordedInput", "all_named"]
+__all__ = [
+    "FeaturesInput",
+    "FilesInput",
+    "GeneratedInput",
+    "InputSettings",
+    "Named",
+    "Patterns",
+    "RecordedInput",
+    "all_named",
+]
 
 Patterns = tuple[str, ...]
+Named = list[tuple[str, Path]]
+"""The files of one recording, itself first, each with the name by which the others know it; a name that is
+empty does not matter."""
 
 FOLDER = "relative to the study file; ${NAME=default} is expanded; default: beside the study file"
 FILES = (
     "files of each phase, as paths below `folder`; '{participant}' stands for the participant's name, "
     "and * and ? match; no default"
 )
+
+
+def _as_text(values: object) -> object:
+    """Codes of events may be written as numbers."""
+    if not isinstance(values, list | tuple):
+        return values
+    return tuple(str(each) if type(each) is int else each for each in values)
+
+
+Events = Annotated[Patterns, BeforeValidator(_as_text)]
 
 
 class InputSettings(Tagged):
@@ -42,14 +64,39 @@ class InputSettings(Tagged):
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         """Raise ValueError unless this input can give all phases, classes and kinds of features."""
 
-    def how_to_read(self) -> dict[str, Any]:
+    def check_participants(self, participants: tuple[str, ...]) -> None:
+        """Raise ValueError if anything is said of somebody who is no participant."""
+
+    def how_to_read(self, participant: str) -> dict[str, Any]:
         """All that decides what comes of a file, and not where it is: plain data, to be validated again.
+
+        Parameters
+        ----------
+        participant : str
+            Whose file; what is said of others has no part in it.
 
         Returns
         -------
         dict
         """
         return self.model_dump(mode="json", exclude=set(self.places))
+
+    @classmethod
+    def to_read(cls, values: Mapping[str, object]) -> InputSettings:
+        """The settings again, without places.
+
+        Parameters
+        ----------
+        values : mapping
+            What `how_to_read` gave.
+
+        Returns
+        -------
+        InputSettings
+        """
+        has_files = "files" in cls.named(str(values[cls.tag])).model_fields
+        places: dict[str, Any] = {"files": {}} if has_files else {}
+        return InputSettings.model_validate({**values, **places})
 
     def warm_up(self) -> None:
         """Import what reading takes, so that processes forked later share it."""
@@ -84,22 +131,57 @@ class GeneratedInput(InputSettings):
 class RecordedInput(InputSettings):
     """Epochs in files, one or several for each participant and phase."""
 
-    places = frozenset({"folder", "files"})
+    places = frozenset({"folder"})
     folder: str = Field(".", description=f"folder of the recordings, {FOLDER}")
-    files: dict[str, Patterns] = Field(description=FILES)
-    events: dict[str, Patterns] = Field(
+    events: dict[str, Events] = Field(
         default_factory=dict,
         description="names of the events of each class; default: the class's own name",
     )
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
-        all_named("input.files", phases, self.files)
         if self.events:
             all_named("input.events", classes, self.events)
 
     def events_of(self, name: str) -> Patterns:
         """Names of the events of one class."""
         return self.events.get(name, (name,))
+
+    @abstractmethod
+    def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
+        """Recordings of one participant in one phase; asked on every run, before anything is read.
+
+        Parameters
+        ----------
+        folder : Path
+            Folder of the recordings.
+        participant, phase : str
+            Whose and of which phase.
+
+        Returns
+        -------
+        list of Path
+            In the order in which they are joined.
+
+        Raises
+        ------
+        InputError
+            If there are none.
+        """
+
+    def together(self, file: Path) -> Named:
+        """The files of a recording; asked on every run, before anything is read.
+
+        Parameters
+        ----------
+        file : Path
+            The recording.
+
+        Returns
+        -------
+        list of (str, Path)
+            Itself first. Names are paths below a folder that has nothing else when the recording is read.
+        """
+        return [("", file)]
 
     @abstractmethod
     def declared(self, file: Path, participant: str) -> int:
@@ -145,6 +227,22 @@ class RecordedInput(InputSettings):
         InputError
             If anything is wrong with it. Of whatever else is raised, one is made that names the file.
         """
+
+
+class FilesInput(RecordedInput):
+    """Epochs in files that the study names."""
+
+    places = frozenset({"folder", "files"})
+    files: dict[str, Patterns] = Field(description=FILES)
+
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+        all_named("input.files", phases, self.files)
+        super().check_phases(phases, classes, kinds)
+
+    def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
+        from shortloop.eeg.formats.files import find_files
+
+        return find_files(folder, self.files[phase], participant=participant, phase=phase)
 
 
 class FeaturesInput(InputSettings):

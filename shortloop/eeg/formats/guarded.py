@@ -114,7 +114,7 @@ def begun(
             except EOFError:
                 found = None
             except Exception as lost:  # a file that is to be mapped is gone
-                raise _unreadable(lost, _names(files), participant) from lost
+                raise _unreadable(type(lost).__name__, str(lost), _names(files), participant) from lost
             ended, child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0
             if found is None:
                 raise _end(ended, state, files, participant)
@@ -135,7 +135,7 @@ def begun(
 
 
 @contextmanager
-def reading(file: Path, participant: str) -> Iterator[None]:
+def reading(file: Path, participant: str, place: Path | None = None) -> Iterator[None]:
     """Turn whatever a library raises while it reads a file into an InputError that names the file.
 
     Parameters
@@ -144,6 +144,8 @@ def reading(file: Path, participant: str) -> Iterator[None]:
         The file that is read.
     participant : str
         Whose file it is.
+    place : Path, optional
+        Where it is read, if it is not there for good.
 
     Raises
     ------
@@ -153,10 +155,16 @@ def reading(file: Path, participant: str) -> Iterator[None]:
     _tell(file)
     try:
         yield
-    except (InputError, MemoryError):
+    except MemoryError:
+        raise
+    except InputError as error:
+        if place is not None and error.file == str(place):
+            error.file = str(file)
+            error.args = (error.message,)
         raise
     except Exception as error:
-        raise _unreadable(error, file, participant) from error
+        said = str(error) if place is None else str(error).replace(f"{place.parent}{os.sep}", "")
+        raise _unreadable(type(error).__name__, said, file, participant) from error
     _tell(None)
 
 
@@ -166,13 +174,13 @@ def _tell(file: Path | None) -> None:
         struct.pack_into("=q", state, 0, files.index(file) if file in files else -1)
 
 
-def _unreadable(error: Exception, file: object, participant: str) -> InputError:
-    text = " ".join(str(error).split())
+def _unreadable(kind: str, said: str, file: object, participant: str) -> InputError:
+    text = " ".join(said.split())
     return InputError(
         "the file cannot be read",
         participant=participant,
         file=file,
-        found=f"{type(error).__name__}: {text[:300]}",
+        found=f"{kind}: {text[:300]}",
         hint="check that the file is whole and of the format that the study names",
     )
 
@@ -214,7 +222,7 @@ def _attempt(read: Callable[[], Any], files: Sequence[Path], participant: str, d
         except MemoryError:
             raise
         except Exception as error:
-            problem = _unreadable(error, _names(files), participant)
+            problem = _unreadable(type(error).__name__, str(error), _names(files), participant)
     said = [(str(each.message), each.category, each.filename, each.lineno) for each in caught]
     return value, problem, said
 

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.formats.base import Patterns, RecordedInput
+from shortloop.eeg.formats.base import FilesInput, Patterns
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.errors import InputError
 
@@ -26,7 +26,7 @@ KEYS = ("X", "y", "t", "ch")
 DOUBLE = 8  # bytes
 
 
-class NpzInput(RecordedInput):
+class NpzInput(FilesInput):
     """Arrays: X (trials × channels × samples), y (trials), t (samples, s), ch (channel names).
 
     Values of y are compared as text: class ``face`` with event ``"1"`` is ``y == 1``. ``trial_info``:

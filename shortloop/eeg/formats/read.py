@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, Named, RecordedInput
 from shortloop.eeg.formats.checks import check_epochs, check_features
 from shortloop.eeg.formats.guarded import begun, read_apart, reading
+from shortloop.eeg.formats.placed import placed
 from shortloop.eeg.formats.sessions import join
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
@@ -19,9 +21,12 @@ from shortloop.types import FloatArray
 __all__ = ["features_begun", "read_epochs", "read_features"]
 
 
+BESIDE_BYTES = 4  # in memory, of samples of two bytes as doubles, for each byte of a file beside a recording
+
+
 def read_epochs(
     settings: InputSettings,
-    files: Sequence[Path],
+    recordings: Sequence[Path | Named],
     *,
     participant: str,
     phase: str,
@@ -35,8 +40,8 @@ def read_epochs(
     ----------
     settings : GeneratedInput or RecordedInput
         The study's input.
-    files : sequence of Path
-        Files of the phase; none for those that are generated.
+    recordings : sequence of Path, or of lists of (str, Path)
+        Recordings of the phase, or the named files of each; none for those that are generated.
     participant, phase : str
         Whose and of which phase.
     classes : sequence of str
@@ -62,22 +67,32 @@ def read_epochs(
         return epochs
     if not isinstance(settings, RecordedInput):
         raise _of_the_other_sort(settings, "features, not epochs", "read_features", participant)
-    if not files:
+    if not recordings:
         raise InputError(
             f"there are no files of the {phase} phase", participant=participant, field="input.files"
         )
     settings.warm_up()  # here and not in the process that reads, so that all files share what it takes
+    named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
+    files = [recording[0][1] for recording in named]
 
-    def read_and_check() -> Epochs:
-        parts = []
-        for file in files:
-            with reading(file, participant):
-                parts.append(settings.read_part(file, participant, classes))
-        epochs = join(parts, **who, classes=classes)
-        check_epochs(epochs, **who, files=files)
-        return epochs
+    def declared(file: Path, participant: str) -> int:
+        beside = file not in files
+        return BESIDE_BYTES * file.stat().st_size if beside else settings.declared(file, participant)
 
-    return read_apart(read_and_check, files, participant=participant, declared=settings.declared)
+    with placed(named) as places:
+
+        def read_and_check() -> Epochs:
+            parts = []
+            for file, place in zip(files, places, strict=True):
+                with reading(file, participant, place):
+                    part = settings.read_part(place, participant, classes)
+                    parts.append(replace(part, file=file))
+            epochs = join(parts, **who, classes=classes)
+            check_epochs(epochs, **who, files=files)
+            return epochs
+
+        everything = list(dict.fromkeys(path for recording in named for _, path in recording))
+        return read_apart(read_and_check, everything, participant=participant, declared=declared)
 
 
 def read_features(

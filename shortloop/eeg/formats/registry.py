@@ -10,8 +10,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from shortloop.eeg.formats.brainvision import BrainvisionInput
 from shortloop.eeg.formats.edf import EdfInput
+from shortloop.eeg.formats.eeglab import EeglabInput
+from shortloop.eeg.formats.fieldtrip import FieldtripInput
 from shortloop.eeg.formats.fif import FifInput
+from shortloop.eeg.formats.mne import MneInput
 from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.formats.thesis import ThesisInput
@@ -19,5 +23,14 @@ from shortloop.eeg.formats.thesis import ThesisInput
 __all__ = ["AnyInput"]
 
 AnyInput = Annotated[
-    SimulatedInput | ThesisInput | EdfInput | FifInput | NpzInput, Field(discriminator="format")
+    SimulatedInput
+    | ThesisInput
+    | EdfInput
+    | BrainvisionInput
+    | EeglabInput
+    | FieldtripInput
+    | FifInput
+    | MneInput
+    | NpzInput,
+    Field(discriminator="format"),
 ]

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,8 @@ class Part:
         Anything else known of each trial.
     unit : str, default "V"
         Unit of the data.
+    account : mapping, optional
+        Plain data: what was recorded, what was done, how many trials were left out, and why.
     """
 
     file: Path
@@ -53,6 +56,7 @@ class Part:
     seen: Mapping[str, int]
     info: Mapping[str, np.ndarray] = field(default_factory=dict)
     unit: str = "V"
+    account: Mapping[str, Any] = field(default_factory=dict)
 
 
 def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str]) -> Epochs:
@@ -114,6 +118,7 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
         channels=first.channels,
         unit=first.unit,
         trial_info=info,
+        accounts=tuple({"file": part.file.name, **part.account} for part in parts if part.account),
     )
 
 

@@ -40,6 +40,12 @@ class RecordingSummary:
         Number of bins; 0 for epochs.
     features : int
         Features per bin; 0 for epochs.
+    accounts : tuple of dict
+        Of each ``file`` that was prepared here: recorded ``rate`` (Hz), ``channels_in_file``, ``seconds``
+        (None for epochs), where ``events_from``, ``events`` with their counts, ``bads`` and ``interpolated``
+        channels, ``highpass`` and ``lowpass`` (Hz, those of the recording included), ``trials`` of classes,
+        and what was ``dropped``: class, reason and number of trials; ``rejected_by``: for each channel how
+        many trials its amplitude or flatness had left out.
     """
 
     participant: str
@@ -53,15 +59,17 @@ class RecordingSummary:
     samples: int
     bins: int
     features: int
+    accounts: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain values that JSON can hold."""
-        return {**asdict(self), "channels": list(self.channels)}
+        return {**asdict(self), "channels": list(self.channels), "accounts": list(self.accounts)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RecordingSummary:
         """The summary that `to_dict` wrote."""
-        return cls(**{**values, "trials": dict(values["trials"]), "channels": tuple(values["channels"])})
+        lists = {name: tuple(values[name]) for name in ("channels", "accounts")}
+        return cls(**{**values, "trials": dict(values["trials"]), **lists})
 
 
 def summarize(recording: Epochs | Features, *, participant: str, phase: str, file: str) -> RecordingSummary:
@@ -97,6 +105,7 @@ def summarize(recording: Epochs | Features, *, participant: str, phase: str, fil
             samples=int(recording.data.shape[2]),
             bins=0,
             features=0,
+            accounts=tuple(recording.accounts),
         )
     return RecordingSummary(
         participant=participant,

@@ -16,7 +16,7 @@ class ImportEpochs(Stage):
     """Import: recordings of one participant to checked epochs of each phase."""
 
     settings: dict[str, object]  # of the format; where the files are is no part of it
-    files: dict[str, list[File]]  # of each phase
+    recordings: dict[str, list[list[tuple[str, File]]]]  # of each phase, each with the names of its files
     phases: list[str]  # the training phase first
     classes: list[str]
     seed: int  # of simulated recordings
@@ -32,14 +32,18 @@ class ImportEpochs(Stage):
         phases, recordings, sources = {}, [], {}
         notes: list[str] = []
         for phase in self.phases:
-            files = self.files.get(phase, [])
+            files = [recording[0][1] for recording in self.recordings.get(phase, [])]
             with noted(f"{who}, {phase}", notes):
                 epochs = self._read(phase)
             arrays.update(epoch_values(epochs, phase, out))
             phases[phase] = epoch_facts(epochs)
             names = ", ".join(file.path.name for file in files)
             recordings.append(summarize(epochs, participant=who, phase=phase, file=names).to_dict())
-            sources[phase] = [{"name": file.path.name, "content": file.content} for file in files]
+            sources[phase] = [
+                {"name": name or file.path.name, "content": file.content}
+                for recording in self.recordings.get(phase, [])
+                for name, file in recording
+            ]
         return Finished(
             {"phases": phases, "recordings": recordings, "files": sources, "notes": notes}, arrays
         )
@@ -48,11 +52,9 @@ class ImportEpochs(Stage):
         from shortloop.eeg.formats.base import InputSettings
         from shortloop.eeg.formats.read import read_epochs
 
-        contents = {name: [file.content for file in files] for name, files in self.files.items()}
-        files_of = {"files": contents} if contents else {}
         return read_epochs(
-            InputSettings.model_validate({**self.settings, **files_of}),
-            [file.path for file in self.files.get(phase, [])],
+            InputSettings.to_read(self.settings),
+            [[(name, file.path) for name, file in each] for each in self.recordings.get(phase, [])],
             participant=self.partition or "",
             phase=phase,
             classes=self.classes,

@@ -82,6 +82,7 @@ class Study(StudySettings):
             if twice:
                 raise ValueError(f"{field}: {', '.join(twice)} named twice")
         self.input.check_phases(self.phases.names, self.classes, tuple(self.features.kinds))
+        self.input.check_participants(self.participants)
         return self
 
     def in_words(self) -> str:

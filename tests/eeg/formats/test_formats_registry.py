@@ -11,8 +11,9 @@ from typing import get_args
 
 import pytest
 
-from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, InputSettings, RecordedInput
 from shortloop.eeg.formats.registry import AnyInput
+from shortloop.eeg.formats.signals import SignalInput
 from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.code import code_state
 from shortloop.settings.records import tag_of
@@ -35,7 +36,7 @@ def in_a_new_process(code: str) -> list[str]:
 
 
 def settings_of(name: str) -> InputSettings:
-    more = FILES if issubclass(FORMATS[name], RecordedInput) else {}
+    more = FILES if issubclass(FORMATS[name], FilesInput) else {}
     return InputSettings.model_validate({"format": name, **more})
 
 
@@ -69,7 +70,7 @@ def test_it_is_found_by_its_name_and_is_of_one_sort(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_decides_how_it_is_read_is_kept_without_places(name: str) -> None:
     settings = settings_of(name)
-    kept = json.loads(json.dumps(settings.how_to_read()))
+    kept = json.loads(json.dumps(settings.how_to_read("S1")))
     assert kept.keys() == type(settings).model_fields.keys() - settings.places
     needed = {key: value for key, value in FILES.items() if key in type(settings).model_fields}
     assert InputSettings.model_validate({**kept, **needed}) == settings
@@ -103,4 +104,4 @@ def test_a_key_holds_the_format_that_it_reads_and_no_other(name: str) -> None:
     assert set(closure(method)[0]) & records == set()
     assert set(closure(method, more)[0]) & records == set(more) == {FORMATS[name].__module__}
     assert "shortloop.eeg.formats.registry" not in closure(method, more)[0]
-    assert ("mne" in code_state(method, more).versions) == (name in ("edf", "fif"))
+    assert ("mne" in code_state(method, more).versions) == issubclass(FORMATS[name], SignalInput)

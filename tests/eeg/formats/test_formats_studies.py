@@ -44,7 +44,7 @@ def test_recordings_fit_their_study(name: str, monkeypatch: pytest.MonkeyPatch) 
     for participant in study.participants:
         for phase in study.phases.names:
             folder = data_folder(study.input.folder, file)
-            files = find_files(folder, study.input.files[phase], participant=participant, phase=phase)
+            files = study.input.find(folder, participant, phase)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".*180 of 340 trials are also in")
                 epochs = read_epochs(

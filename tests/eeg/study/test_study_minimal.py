@@ -12,8 +12,12 @@ from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
+from shortloop.eeg.formats.brainvision import BrainvisionInput
 from shortloop.eeg.formats.edf import EdfInput
+from shortloop.eeg.formats.eeglab import EeglabInput
+from shortloop.eeg.formats.fieldtrip import FieldtripInput
 from shortloop.eeg.formats.fif import FifInput
+from shortloop.eeg.formats.mne import MneInput
 from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.formats.thesis import ThesisInput
@@ -26,8 +30,12 @@ FILES = '[input.files]\nstudy = ["{participant}*"]\n'
 INPUTS: dict[str, tuple[type[BaseModel], str]] = {
     "simulated": (SimulatedInput, '[input]\nformat = "simulated"\n'),
     "thesis": (ThesisInput, '[input]\nformat = "thesis"\namplitude = { study = "a.mat" }\n'),
+    "brainvision": (BrainvisionInput, '[input]\nformat = "brainvision"\n' + FILES),
     "edf": (EdfInput, '[input]\nformat = "edf"\n' + FILES),
     "fif": (FifInput, '[input]\nformat = "fif"\n' + FILES),
+    "eeglab": (EeglabInput, '[input]\nformat = "eeglab"\n' + FILES),
+    "fieldtrip": (FieldtripInput, '[input]\nformat = "fieldtrip"\n' + FILES),
+    "mne": (MneInput, '[input]\nformat = "mne"\n' + FILES),
     "npz": (NpzInput, '[input]\nformat = "npz"\n' + FILES),
 }
 ESTIMATORS = {

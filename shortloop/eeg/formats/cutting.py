@@ -1,0 +1,315 @@
+"""From a recording, as MNE has it, to epochs of the study's classes, and an account of what became of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+
+from shortloop.eeg.formats.events import Found, find_events, labels_of
+from shortloop.eeg.formats.preprocessing import filtered, marked, referenced
+from shortloop.eeg.formats.selection import class_of_event, kept_channels
+from shortloop.eeg.formats.sessions import Part
+from shortloop.errors import InputError
+
+if TYPE_CHECKING:
+    from shortloop.eeg.formats.signals import SignalInput
+
+__all__ = ["part_of"]
+
+TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
+REASONS = {
+    "TOO_SHORT": "beyond the recording",
+    "NO_DATA": "beyond the recording",
+    "USER": "left out before it was saved",
+}
+Log = Sequence[Sequence[str]]
+
+
+def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, classes: Sequence[str]) -> Part:
+    """Epochs of a recording.
+
+    Parameters
+    ----------
+    settings : SignalInput
+        How it is read.
+    signal : mne.io.BaseRaw or mne.BaseEpochs
+        The recording.
+    file : Path
+        Its file, for messages.
+    participant : str
+        Whose it is.
+    classes : sequence of str
+        Classes of the study.
+
+    Returns
+    -------
+    Part
+
+    Raises
+    ------
+    InputError
+        If it lacks something that the study names.
+    """
+    wanted = class_of_event(settings, classes)
+    continuous = isinstance(signal, mne.io.BaseRaw)
+    recorded = {
+        "rate": float(signal.info["sfreq"]),
+        "channels_in_file": len(signal.ch_names),
+        "seconds": float(signal.n_times / signal.info["sfreq"]) if continuous else None,
+    }
+    marked(signal, settings.preprocessing, file, participant)
+    channels = _channels(signal, settings, file, participant)
+    bads = list(signal.info["bads"])
+    if continuous:
+        found = find_events(signal, settings, wanted, file, participant)
+    else:
+        names = {number: name for name, number in signal.event_id.items()}
+        seen = Counter(names[number] for number in signal.events[:, 2])
+        found = Found("epochs", signal.events, dict(signal.event_id), seen)
+    labels = labels_of(found.ids, wanted, classes, file, participant)
+    _prepare(signal, settings, channels, file, participant)
+    if continuous:
+        epochs, log, of = _cut(signal, found, labels, settings, file, participant)
+    else:
+        epochs, log, of = _cropped(signal, labels, settings, file, participant)
+    dropped, rejected_by = _dropped(epochs, log, of, settings)
+    _tell(dropped, of, file, participant)
+    if settings.preprocessing.resample is not None:
+        epochs.resample(settings.preprocessing.resample, n_jobs=1)
+    numbers = epochs.events[:, 2]
+    by_number = {number: name for name, number in found.ids.items()}
+    info: dict[str, np.ndarray] = {"event": np.array([by_number[number] for number in numbers], dtype=str)}
+    if continuous:
+        info["onset"] = (epochs.events[:, 0] - signal.first_samp) / recorded["rate"]
+    elif epochs.metadata is not None:
+        info = {**_columns(epochs.metadata), **info}
+    return Part(
+        file=file,
+        data=epochs.get_data(picks=channels)
+        if len(epochs)
+        else np.empty((0, len(channels), len(epochs.times))),
+        labels=np.array([labels[number] for number in numbers], dtype=np.int64),
+        times=epochs.times,
+        sfreq=float(epochs.info["sfreq"]),
+        channels=tuple(channels),
+        seen=found.seen,
+        info=info,
+        account={
+            **recorded,
+            "events_from": found.source,
+            "events": dict(found.seen),
+            "bads": bads,
+            "interpolated": bads if settings.preprocessing.interpolate else [],
+            "highpass": float(epochs.info["highpass"]),
+            "lowpass": float(epochs.info["lowpass"]),
+            "trials": len(of),
+            "dropped": [
+                {"class": classes[label], "reason": reason, "trials": count}
+                for (label, reason), count in sorted(dropped.items())
+            ],
+            "rejected_by": dict(rejected_by.most_common()),
+        },
+    )
+
+
+def _channels(signal: Any, settings: SignalInput, file: Path, participant: str) -> list[str]:
+    """Channels that are decoded."""
+    names, bads = signal.ch_names, signal.info["bads"]
+    if settings.picks:
+        types = dict(zip(names, signal.get_channel_types(), strict=True))
+        unknown = [pick for pick in settings.picks if pick not in {*names, *types.values()}]
+        if unknown:
+            raise InputError(
+                "a channel to decode is not in the file",
+                participant=participant,
+                file=file,
+                field="input.picks",
+                found=", ".join(unknown),
+                expected=f"names among {', '.join(names)}, or types among {_sorted(types)}",
+            )
+        chosen = [name for name in names if not {name, types[name]}.isdisjoint(settings.picks)]
+    else:
+        picks = mne.pick_types(
+            signal.info, meg=True, eeg=True, seeg=True, ecog=True, dbs=True, ref_meg=False, exclude=()
+        )
+        chosen = [names[index] for index in picks]
+    if not settings.preprocessing.interpolate:
+        chosen = [name for name in chosen if name not in bads]
+    return kept_channels(chosen, settings.drop, known=names, file=file, participant=participant)
+
+
+def _prepare(signal: Any, settings: SignalInput, channels: list[str], file: Path, participant: str) -> None:
+    """All that comes before cutting, of all channels that are not dropped; then those that are needed."""
+    steps = settings.preprocessing
+    reference = steps.reference if isinstance(steps.reference, tuple) else ()
+    dropped = [name for name in settings.drop if name not in reference]
+    if dropped:
+        signal.drop_channels(dropped)
+    filtered(signal, steps)
+    referenced(signal, steps, file, participant)
+    types = dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
+    decoded = {types[name] for name in channels}
+    others = {*steps.reject, *steps.flat} - decoded
+    unknown = others - {*types.values()}
+    if unknown:
+        raise InputError(
+            "there are no channels of a type that trials are rejected by",
+            participant=participant,
+            file=file,
+            field="input.preprocessing.reject",
+            found=", ".join(sorted(unknown)),
+            expected=f"types among {_sorted(types)}",
+        )
+    signal.pick([name for name in signal.ch_names if name in channels or types[name] in others])
+
+
+def _cut(
+    raw: Any, found: Found, labels: dict[int, int], settings: SignalInput, file: Path, participant: str
+) -> tuple[Any, Log, list[int]]:
+    """Epochs around events of the classes, why some are not there, and the class of each event."""
+    tmin = TMIN if settings.tmin is None else settings.tmin
+    tmax = TMAX if settings.tmax is None else settings.tmax
+    if tmax <= tmin:
+        raise InputError(
+            "the epochs end before they begin",
+            participant=participant,
+            file=file,
+            field="input.tmax",
+            found=f"{tmax} s",
+            expected=f"later than input.tmin, {tmin} s",
+            hint="correct input.tmin or input.tmax in the study file",
+        )
+    _check_baseline(settings, tmin, tmax, 1 / raw.info["sfreq"])
+    events = found.events[np.isin(found.events[:, 2], list(labels))]
+    if not len(events):
+        return _none(raw, tmin, tmax), (), []
+    twice = [sample for sample, count in Counter(events[:, 0].tolist()).items() if count > 1]
+    if twice:
+        at = (twice[0] - raw.first_samp) / raw.info["sfreq"]
+        named = [name for name, number in found.ids.items() if number in events[events[:, 0] == twice[0], 2]]
+        raise InputError(
+            "several events of classes are at one sample",
+            participant=participant,
+            file=file,
+            field="input.events",
+            found=f"{len(twice)} times, first at {at:g} s: {', '.join(named)}",
+            expected="one event for each trial",
+            hint="name events under [input.events] that exclude each other",
+        )
+    epochs = mne.Epochs(
+        raw,
+        events,
+        {name: number for name, number in found.ids.items() if number in labels},
+        tmin=tmin,
+        tmax=tmax,
+        baseline=settings.preprocessing.baseline,
+        on_missing="ignore",
+        on_outside="ignore",
+        preload=True,
+    )
+    return epochs, epochs.drop_log, [labels[number] for number in events[:, 2]]
+
+
+def _none(raw: Any, tmin: float, tmax: float) -> Any:
+    """No epochs, with the times that some would have."""
+    sfreq = raw.info["sfreq"]
+    samples = round(tmax * sfreq) - round(tmin * sfreq) + 1
+    one = mne.EpochsArray(
+        np.zeros((1, len(raw.ch_names), samples)), raw.info, tmin=round(tmin * sfreq) / sfreq
+    )
+    return one.drop([0])
+
+
+def _cropped(
+    epochs: Any, labels: dict[int, int], settings: SignalInput, file: Path, participant: str
+) -> tuple[Any, Log, list[int]]:
+    """The same of a file that holds epochs."""
+    first, last = float(epochs.times[0]), float(epochs.times[-1])
+    tmin = first if settings.tmin is None else settings.tmin
+    tmax = last if settings.tmax is None else settings.tmax
+    half = 0.5 / epochs.info["sfreq"]
+    if tmin < first - half or tmax > last + half or tmax <= tmin:
+        raise InputError(
+            "the epochs in the file are shorter",
+            participant=participant,
+            file=file,
+            field="input.tmin" if tmin < first - half else "input.tmax",
+            found=f"{first:g} to {last:g} s",
+            expected=f"{tmin:g} to {tmax:g} s",
+            hint="correct input.tmin or input.tmax in the study file, or leave them out",
+        )
+    _check_baseline(settings, first, last, 2 * half)
+    epochs = epochs.load_data()[np.flatnonzero(np.isin(epochs.events[:, 2], list(labels)))]
+    if settings.preprocessing.baseline is not None:
+        epochs.apply_baseline(settings.preprocessing.baseline)
+    if settings.tmin is not None or settings.tmax is not None:
+        epochs.crop(tmin, tmax)
+    return epochs, ((),) * len(epochs), [labels[number] for number in epochs.events[:, 2]]
+
+
+def _check_baseline(settings: SignalInput, tmin: float, tmax: float, step: float) -> None:
+    baseline = settings.preprocessing.baseline
+    if baseline is not None and (baseline[0] < tmin - step / 2 or baseline[1] > tmax + step / 2):
+        raise InputError(
+            "the baseline is not in the epochs",
+            field="input.preprocessing.baseline",
+            found=f"{baseline[0]:g} to {baseline[1]:g} s",
+            expected=f"within {tmin:g} to {tmax:g} s",
+            hint="correct it, or let the epochs begin earlier (input.tmin)",
+        )
+
+
+def _dropped(
+    epochs: Any, log: Log, of: list[int], settings: SignalInput
+) -> tuple[Counter[tuple[int, str]], Counter[str]]:
+    """Reject trials by amplitude; how many of each class were left out and why, and by which channel."""
+    by_index = {
+        index: ", ".join(REASONS.get(each, f"annotated as {each}") for each in reasons)
+        for index, reasons in enumerate(log)
+        if reasons
+    }
+    there = [index for index in range(len(log)) if index not in by_index]
+    channels: Counter[str] = Counter()
+    for field, reason in (("reject", "amplitude"), ("flat", "flat")):
+        thresholds = getattr(settings.preprocessing, field)
+        if thresholds and len(epochs):
+            before = epochs.selection.tolist()
+            epochs.drop_bad(**{"reject": None, "flat": None, field: thresholds})
+            kept = set(epochs.selection.tolist())
+            for index, number in zip(there, before, strict=True):
+                if number not in kept:
+                    by_index[index] = reason
+                    channels.update(epochs.drop_log[number])
+            there = [index for index, number in zip(there, before, strict=True) if number in kept]
+    return Counter((of[index], reason) for index, reason in by_index.items()), channels
+
+
+def _tell(dropped: Counter[tuple[int, str]], of: list[int], file: Path, participant: str) -> None:
+    if dropped:
+        reasons: Counter[str] = Counter()
+        for (_, reason), count in dropped.items():
+            reasons[reason] += count
+        why = "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
+        warnings.warn(
+            f"{participant}, {file.name}: {dropped.total()} of {len(of)} trials were left out ({why})",
+            stacklevel=2,
+        )
+
+
+def _sorted(types: dict[str, str]) -> str:
+    return ", ".join(sorted({*types.values()}))
+
+
+def _columns(metadata: Any) -> dict[str, np.ndarray]:
+    """Columns as arrays that need no pickle: numbers as they are, all else as text."""
+    columns = {}
+    for name in metadata.columns:
+        values = metadata[name].to_numpy()
+        columns[str(name)] = values if values.dtype.kind in "biuf" else values.astype(str)
+    return columns

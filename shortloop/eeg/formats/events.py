@@ -1,0 +1,217 @@
+"""Events of a continuous recording: in a table beside it, in its annotations, or in a channel of codes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shortloop.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.eeg.formats.signals import SignalInput
+
+__all__ = ["Found", "find_events", "labels_of"]
+
+COLUMNS = ("trial_type", "value")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Events of a recording.
+
+    Parameters
+    ----------
+    source : str
+        Where they are.
+    events : array of int, shape (events, 3)
+        As MNE has them: sample, 0, number.
+    ids : dict of str to int
+        Number of each name.
+    seen : Counter
+        How many there are of each name.
+    """
+
+    source: str
+    events: np.ndarray
+    ids: dict[str, int]
+    seen: Counter[str]
+
+
+def find_events(
+    raw: Any, settings: SignalInput, wanted: dict[str, int], file: Path, participant: str
+) -> Found:
+    """Events of a continuous recording.
+
+    Parameters
+    ----------
+    raw : mne.io.BaseRaw
+        The recording. If events are in a table, they become its annotations.
+    settings : SignalInput
+        Where they are.
+    wanted : dict of str to int
+        Names of the events of classes.
+    file : Path
+        The recording's file.
+    participant : str
+        Whose it is.
+
+    Returns
+    -------
+    Found
+        The first source that has an event of a class; if none has, what the first one has that has any.
+
+    Raises
+    ------
+    InputError
+        If the source that the study names is not there.
+    """
+    readers = {"tsv": _of_table, "annotations": _of_annotations, "stim": _of_channel}
+    sources = [settings.event_source] if settings.event_source else list(readers)
+    first: Found | None = None
+    for source in sources:
+        found = readers[source](raw, settings, file, participant)
+        if found is None:
+            continue
+        if _matching(found.ids, wanted):
+            return found
+        if first is None or (found.seen and not first.seen):
+            first = found
+    if first is None:
+        raise InputError(
+            "the recording has no events",
+            participant=participant,
+            file=file,
+            field="input.event_source",
+            found=f"no {' and no '.join(_WORDS[source] for source in sources)}",
+            hint="put a table NAME_events.tsv with the columns onset and trial_type beside it",
+        )
+    return first
+
+
+_WORDS = {"tsv": "NAME_events.tsv beside it", "annotations": "annotations", "stim": "channel of codes"}
+
+
+def labels_of(
+    ids: dict[str, int], wanted: dict[str, int], classes: Sequence[str], file: Path, participant: str
+) -> dict[int, int]:
+    """Numbers of events to classes.
+
+    Parameters
+    ----------
+    ids : dict of str to int
+        Number of each event's name.
+    wanted : dict of str to int
+        Class of each name in the study; one stands for all events that have its parts among theirs.
+    classes : sequence of str
+        Classes of the study.
+    file : Path
+        The recording's file, for messages.
+    participant : str
+        Whose it is.
+
+    Returns
+    -------
+    dict of int to int
+
+    Raises
+    ------
+    InputError
+        If an event belongs to two classes.
+    """
+    labels: dict[int, int] = {}
+    for name, label in _matching(ids, wanted):
+        if labels.setdefault(ids[name], label) != label:
+            raise InputError(
+                "an event belongs to two classes",
+                participant=participant,
+                file=file,
+                field="input.events",
+                found=f"{name} in {classes[labels[ids[name]]]} and {classes[label]}",
+                expected="each event in one class",
+                hint="correct [input.events] in the study file",
+            )
+    return labels
+
+
+def _matching(ids: dict[str, int], wanted: dict[str, int]) -> list[tuple[str, int]]:
+    import mne
+
+    return [
+        (name, label)
+        for event, label in wanted.items()
+        for name in mne.event.match_event_names(ids, [event], on_missing="ignore")
+    ]
+
+
+def _of_annotations(raw: Any, settings: SignalInput, file: Path, participant: str) -> Found | None:
+    import mne
+
+    if not len(raw.annotations):
+        return None
+    seen = Counter(map(str, raw.annotations.description))
+    ids = {name: number for number, name in enumerate(sorted(seen), start=1)}
+    events, ids = mne.events_from_annotations(raw, event_id=ids)
+    return Found("annotations", events, ids, seen)
+
+
+def _of_table(raw: Any, settings: SignalInput, file: Path, participant: str) -> Found | None:
+    import mne
+    import numpy as np
+    import pandas as pd
+
+    from shortloop.eeg.formats.signals import events_beside
+
+    path = next(iter(events_beside(file)), None)
+    if path is None:
+        return None
+    table = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
+    columns = [settings.event_column] if settings.event_column else [*COLUMNS]
+    named = [name for name in columns if name in table]
+    onsets = pd.to_numeric(table["onset"], errors="coerce") if "onset" in table else None
+    if onsets is None or not named or not np.isfinite(onsets).all():
+        raise InputError(
+            "the table of events cannot be read",
+            participant=participant,
+            file=file,
+            field="input.event_column",
+            found=f"{path.name} with the columns {', '.join(table.columns)}",
+            expected=f"onset (s), and {' or '.join(columns)}",
+        )
+    names = table[named[0]]
+    kept = ~names.isin(("", "n/a"))
+    descriptions = names[kept].map(_as_code).to_numpy(dtype=str)
+    bad = raw.annotations[[str(each).upper().startswith("BAD") for each in raw.annotations.description]]
+    raw.set_annotations(mne.Annotations(onsets[kept].to_numpy(), 0.0, descriptions))
+    found = _of_annotations(raw, settings, file, participant)
+    raw.annotations.append(bad.onset, bad.duration, bad.description)
+    return None if found is None else Found("tsv", found.events, found.ids, found.seen)
+
+
+def _of_channel(raw: Any, settings: SignalInput, file: Path, participant: str) -> Found | None:
+    import mne
+
+    if settings.stim_channel is not None and settings.stim_channel not in raw.ch_names:
+        raise InputError(
+            "the channel of codes is not in the file",
+            participant=participant,
+            file=file,
+            field="input.stim_channel",
+            found=settings.stim_channel,
+            expected=f"a name among {', '.join(raw.ch_names)}",
+        )
+    if settings.stim_channel is None and "stim" not in raw.get_channel_types():
+        return None
+    events = mne.find_events(raw, stim_channel=settings.stim_channel, shortest_event=1)
+    seen = Counter(str(code) for code in events[:, 2])
+    return Found("stim", events, {name: int(name) for name in seen}, seen)
+
+
+def _as_code(name: str) -> str:
+    """A name as it is; of a number that is whole, without its point."""
+    return name.removesuffix(".0") if re.fullmatch(r"-?\d+\.0", name) else name

@@ -1,0 +1,217 @@
+"""FieldTrip's structs in .mat files: raw data and timelocked trials (Oostenveld et al. 2011, Comput. Intell.
+Neurosci. 2011:156869)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.mat73 import is_hdf5, read_struct, variables
+from shortloop.eeg.formats.mat_header import declared
+from shortloop.eeg.formats.signals import PACKED, SignalInput
+from shortloop.errors import InputError
+
+__all__ = ["FieldtripInput"]
+
+VOLTS = {"V": 1.0, "mV": 1e-3, "uV": 1e-6, "µV": 1e-6, "μV": 1e-6, "nV": 1e-9}
+METRES = {"m": 1.0, "dm": 1e-1, "cm": 1e-2, "mm": 1e-3}
+TYPES = {"eog": "eog", "ecg": "ecg", "emg": "emg", "megmag": "mag", "megplanar": "grad", "meggrad": "grad"}
+TYPES |= {"trigger": "stim", "refmag": "ref_meg", "refgrad": "ref_meg"}
+OTHERS = re.compile(r"[HV]?EOG|ECG|EMG|STI")  # what names of channels begin with that are no EEG
+AVERAGES, SPECTRA = ("avg", "individual"), ("powspctrm", "fourierspctrm", "crsspctrm")
+
+
+class FieldtripInput(SignalInput, FilesInput):
+    """What ft_preprocessing and ft_timelockanalysis gave, saved by any version of MATLAB.
+
+    Events are the numbers in a column of ``trialinfo``. A single trial is a continuous recording. Channels
+    are of the types that the header names, else EEG, but for names that begin with EOG, ECG or EMG.
+    """
+
+    format: Literal["fieldtrip"] = Field(description="FieldTrip's raw and timelock structs (.mat)")
+    variable: str | None = Field(None, description="name of the struct; default: the only one in the file")
+    column: int = Field(1, ge=1, description="column of trialinfo with codes of events, from 1; default 1")
+    unit: Literal["V", "mV", "uV", "µV", "nV"] | None = Field(
+        None, description="unit of the EEG; default: what the header says, else µV"
+    )
+
+    def warm_up(self) -> None:
+        import h5py  # noqa: F401
+        import pymatreader  # noqa: F401
+        import scipy.io  # noqa: F401
+
+        super().warm_up()
+
+    def declared(self, file: Path, participant: str) -> int:
+        """As of .mat files with features; of version 7.3 what it may unpack to."""
+        return PACKED * file.stat().st_size if is_hdf5(file) else declared(file, participant)
+
+    def open(self, file: Path, participant: str) -> Any:
+        import mne
+        import numpy as np
+
+        struct = self._struct(file, participant)
+        names = [str(name) for name in _listed(struct["label"])]
+        trials, times = _trials(struct, file, participant)
+        sfreq = float(f"{(len(times) - 1) / (times[-1] - times[0]):.12g}")
+        info = mne.create_info(names, sfreq, _types(struct, names))
+        _place(info, struct)
+        scale = np.array(
+            [
+                self._factor(struct) if each in ("eeg", "eog", "ecg", "emg") else 1.0
+                for each in info.get_channel_types()
+            ]
+        )
+        data = np.stack(trials) * scale[:, np.newaxis]
+        if len(data) == 1:
+            return mne.io.RawArray(data[0], info)
+        codes, table = self._codes(struct, len(data), file, participant)
+        events = np.c_[np.arange(len(data)), np.zeros_like(codes), codes]
+        ids = {str(code): int(code) for code in np.unique(codes)}
+        return mne.EpochsArray(data, info, events, float(times[0]), ids, metadata=table)
+
+    def _struct(self, file: Path, participant: str) -> dict[str, Any]:
+        found = variables(file)
+        name = self.variable or (found[0] if len(found) == 1 else "data")
+        struct = read_struct(file, name) if name in found else None
+        if isinstance(struct, dict) and {"label", "time"} <= struct.keys():
+            return struct
+        several = name not in found
+        raise InputError(
+            "the struct is not in the file" if several else "the variable is no struct of FieldTrip",
+            participant=participant,
+            file=file,
+            field="input.variable",
+            found=", ".join(found) if several else f"{name}: {_fields(struct)}",
+            expected=name if self.variable and several else "a struct with label, time and trial",
+            hint="name the variable: input.variable" if several else None,
+        )
+
+    def _factor(self, struct: dict[str, Any]) -> float:
+        if self.unit is not None:
+            return VOLTS[self.unit]
+        for holder in ("hdr", "elec"):
+            held = struct.get(holder)
+            said = (
+                {str(each) for each in _listed(held.get("chanunit", ()))} if isinstance(held, dict) else set()
+            )
+            if len(known := said & VOLTS.keys()) == 1:
+                return VOLTS[known.pop()]
+        return VOLTS["µV"]
+
+    def _codes(self, struct: dict[str, Any], trials: int, file: Path, participant: str) -> tuple[Any, Any]:
+        """A code of each trial, and all columns of trialinfo."""
+        import numpy as np
+        import pandas as pd
+
+        table = np.asarray(struct.get("trialinfo", ()))
+        table = table[:, np.newaxis] if table.ndim == 1 else table
+        fits = table.dtype.kind in "biuf" and table.ndim == 2 and len(table) == trials
+        codes = table[:, self.column - 1] if fits and table.shape[1] >= self.column else np.array([np.nan])
+        if not fits or not np.isfinite(codes).all() or (codes != np.round(codes)).any():
+            raise InputError(
+                "there is no code of an event for each trial",
+                participant=participant,
+                file=file,
+                field="input.column",
+                found=f"trialinfo: {' × '.join(map(str, table.shape))} of {table.dtype}"
+                if "trialinfo" in struct
+                else _fields(struct),
+                expected=f"trialinfo with {trials} rows of numbers, whole ones in column {self.column}",
+                hint="set cfg.trialdef, or data.trialinfo, before saving; a table has to become a matrix",
+            )
+        columns = [f"trialinfo {number}" for number in range(1, table.shape[1] + 1)]
+        return codes.astype(int), pd.DataFrame(table, columns=columns)
+
+
+def _trials(struct: dict[str, Any], file: Path, participant: str) -> tuple[list[Any], Any]:
+    """Arrays of channels × samples, and the times of all of them."""
+    import numpy as np
+
+    if "trial" not in struct:
+        averages = not struct.keys().isdisjoint(AVERAGES)
+        spectra = not struct.keys().isdisjoint(SPECTRA)
+        raise InputError(
+            "averages cannot be decoded, trials are needed"
+            if averages
+            else "there are no trials in the struct",
+            participant=participant,
+            file=file,
+            found="averages (avg)" if averages else "spectra" if spectra else _fields(struct),
+            expected="trial",
+            hint="save what ft_preprocessing gave, or set cfg.keeptrials = 'yes'",
+        )
+    trials = [np.asarray(each, dtype=np.float64) for each in _arrays(struct["trial"])]
+    times = [np.asarray(each, dtype=np.float64) for each in _arrays(struct["time"], 1)]
+    channels = len(_listed(struct["label"]))
+    if len(times) == 1:
+        times *= len(trials)
+    step = (times[0][-1] - times[0][0]) / max(len(times[0]) - 1, 1)
+    for number, (trial, time) in enumerate(zip(trials, times, strict=True), start=1):
+        if trial.shape != (channels, len(times[0])) or time.shape != times[0].shape:
+            found = f"trial {number}: {' × '.join(map(str, trial.shape))}, {len(time)} times"
+            expected = f"{channels} channels × {len(times[0])} samples, as the first"
+        elif abs(time - times[0]).max() > step / 4:
+            found = f"trial {number} from {time[0]:g} s"
+            expected = f"from {times[0][0]:g} s, as the first"
+        else:
+            continue
+        raise InputError(
+            "trials differ in length or time",
+            participant=participant,
+            file=file,
+            field="trial",
+            found=found,
+            expected=expected,
+            hint="cut them alike: ft_redefinetrial with cfg.toilim",
+        )
+    return trials, times[0]
+
+
+def _arrays(value: Any, dimensions: int = 2) -> list[Any]:
+    """A cell array of arrays, or an array with one more dimension, as a list."""
+    import numpy as np
+
+    return [value] if isinstance(value, np.ndarray) and value.ndim == dimensions else list(value)
+
+
+def _types(struct: dict[str, Any], names: list[str]) -> list[str]:
+    header = struct.get("hdr")
+    said: dict[str, str] = {}
+    if isinstance(header, dict) and {"label", "chantype"} <= header.keys():
+        said = dict(zip(_listed(header["label"]), map(str, _listed(header["chantype"])), strict=False))
+    by_name = {"STI": "stim", "ECG": "ecg", "EMG": "emg"}
+    types = []
+    for name in names:
+        other = OTHERS.match(name.upper())
+        guessed = by_name.get(other[0], "eog") if other else "eeg"
+        types.append(TYPES.get(said.get(name, ""), guessed))
+    return types
+
+
+def _place(info: Any, struct: dict[str, Any]) -> None:
+    """Positions of electrodes, as MNE reads them."""
+    import mne
+    import numpy as np
+
+    electrodes = struct.get("elec")
+    if not isinstance(electrodes, dict) or not {"label", "chanpos", "unit"} <= electrodes.keys():
+        return
+    scale = METRES.get(str(electrodes["unit"]), 1.0)
+    at = dict(zip(_listed(electrodes["label"]), np.atleast_2d(electrodes["chanpos"]) * scale, strict=True))
+    types = dict(zip(info.ch_names, info.get_channel_types(), strict=True))
+    at = {name: place for name, place in at.items() if types.get(name) == "eeg"}
+    if at:
+        info.set_montage(mne.channels.make_dig_montage(at, coord_frame="head"), on_missing="ignore")
+
+
+def _listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _fields(struct: object) -> str:
+    return ", ".join(struct) if isinstance(struct, dict) else type(struct).__name__

@@ -1,0 +1,38 @@
+"""Whatever MNE reads, by the ending of the file's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.signals import SignalInput
+
+__all__ = ["MneInput"]
+
+
+class MneInput(SignalInput, FilesInput):
+    """Continuous recordings of any format that ``mne.io.read_raw`` knows by its ending, such as Neuroscan and
+    ANT (.cnt), Curry (.cdt, .dat), GDF, KIT, Nihon Kohden, Nicolet and Persyst.
+
+    All files in the same folder that have the same name but for the ending belong to a recording.
+    """
+
+    format: Literal["mne"] = Field(
+        description="continuous recordings of any other format that mne.io.read_raw reads, by its ending"
+    )
+
+    def beside(self, file: Path) -> list[Path]:
+        stem = file.name.partition(".")[0]
+        return sorted(
+            path
+            for path in file.parent.iterdir()
+            if path != file and path.is_file() and path.name.startswith(f"{stem}.")
+        )
+
+    def open(self, file: Path, participant: str) -> Any:
+        import mne
+
+        return mne.io.read_raw(file)

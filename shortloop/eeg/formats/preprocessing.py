@@ -1,0 +1,240 @@
+"""What is done to a recording before it is decoded, each step by MNE's own function (Gramfort et al. 2013,
+Front. Neurosci. 7:267) and only if it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, model_validator
+
+from shortloop.eeg.formats.base import Patterns
+from shortloop.errors import InputError
+from shortloop.settings.base import Name, Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Preprocessing", "filtered", "marked", "referenced"]
+
+Band = float | tuple[float, ...]
+THRESHOLDS = "of each type of channel, in V (T for mag, T/m for grad), e.g. { eeg = 150e-6 }"
+
+
+class Preprocessing(Settings):
+    """Steps between a recording and its epochs, in the order in which they are taken.
+
+    Continuous recordings are filtered before they are cut, epochs as they are. Filters are MNE's default:
+    FIR, of zero phase, with a Hamming window and automatic widths.
+    """
+
+    montage: str | None = Field(
+        None,
+        description="MNE's name for positions of channels by their names, e.g. 'easycap-M1'; default: the "
+        "positions in the file",
+    )
+    bads: dict[Name, Patterns] = Field(
+        default_factory=dict,
+        description="bad channels of each participant, besides those that a file marks; default: none",
+    )
+    highpass: float | None = Field(
+        None, gt=0, description="lower edge of the pass band, Hz; default: no filter"
+    )
+    lowpass: float | None = Field(
+        None, gt=0, description="upper edge of the pass band, Hz; default: no filter"
+    )
+    notch: Band | None = Field(
+        None, description="frequencies to take out, Hz, e.g. 50 or [50, 100]; default: none"
+    )
+    interpolate: bool = Field(
+        False,
+        description="whether bad channels are interpolated from the others, which needs positions, by "
+        "spherical splines, or left out; default false",
+    )
+    reference: Literal["average"] | Patterns | None = Field(
+        None,
+        description="new reference of the EEG: 'average', or names of channels whose mean it is; default: as "
+        "recorded",
+    )
+    baseline: tuple[float, float] | None = Field(
+        None,
+        description="interval whose mean is subtracted from each epoch, s relative to the event; "
+        "default: none",
+    )
+    reject: dict[str, float] = Field(
+        default_factory=dict,
+        description=f"largest peak-to-peak amplitude that a trial may have {THRESHOLDS}; default: any",
+    )
+    flat: dict[str, float] = Field(
+        default_factory=dict,
+        description=f"smallest peak-to-peak amplitude that a trial must have {THRESHOLDS}; default: any",
+    )
+    resample: float | None = Field(
+        None,
+        gt=0,
+        description="new sampling rate, Hz, of epochs after they are cut, by the FFT; default: as recorded",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Preprocessing:
+        if self.highpass is not None and self.lowpass is not None and self.highpass >= self.lowpass:
+            raise ValueError(f"highpass: {self.highpass:g} Hz is not below the lowpass, {self.lowpass:g} Hz")
+        if self.baseline is not None and self.baseline[0] > self.baseline[1]:
+            raise ValueError("baseline: it ends before it begins")
+        for field in ("reject", "flat"):
+            for kind, value in getattr(self, field).items():
+                if value <= 0:
+                    raise ValueError(f"{field}.{kind}: {value:g} is not above 0")
+        return self
+
+    def of(self, participant: str) -> Preprocessing:
+        """The same, without bad channels of others."""
+        bads = {name: bads for name, bads in self.bads.items() if name == participant}
+        return self.model_copy(update={"bads": bads})
+
+
+def marked(signal: Any, settings: Preprocessing, file: Path, participant: str) -> None:
+    """Give channels their positions, and mark bad ones.
+
+    Parameters
+    ----------
+    signal : mne.io.BaseRaw or mne.BaseEpochs
+        The recording, which is changed.
+    settings : Preprocessing
+        What to do.
+    file : Path
+        The recording's file, for messages.
+    participant : str
+        Whose it is.
+
+    Raises
+    ------
+    InputError
+        If there is no such montage or channel.
+    """
+    import mne
+
+    if settings.montage is not None:
+        try:
+            montage = mne.channels.make_standard_montage(settings.montage)
+        except ValueError:
+            raise InputError(
+                "there is no such montage",
+                field="input.preprocessing.montage",
+                found=settings.montage,
+                expected=", ".join(mne.channels.get_builtin_montages()),
+            ) from None
+        signal.set_montage(montage, match_case=False, on_missing="ignore")
+    bads = settings.bads.get(participant, ())
+    unknown = [name for name in bads if name not in signal.ch_names]
+    if unknown:
+        raise InputError(
+            "a bad channel is not in the file",
+            participant=participant,
+            file=file,
+            field=f"input.preprocessing.bads.{participant}",
+            found=", ".join(unknown),
+            expected=f"names among {', '.join(signal.ch_names)}",
+        )
+    signal.info["bads"] = list(dict.fromkeys([*signal.info["bads"], *bads]))
+
+
+def filtered(signal: Any, settings: Preprocessing) -> None:
+    """Filter a recording, if that is asked for.
+
+    Parameters
+    ----------
+    signal : mne.io.BaseRaw or mne.BaseEpochs
+        The recording, which is changed.
+    settings : Preprocessing
+        What to do.
+    """
+    import mne
+
+    nyquist = signal.info["sfreq"] / 2
+    notches = _notches(settings.notch)
+    for field, value in (
+        ("highpass", settings.highpass),
+        ("lowpass", settings.lowpass),
+        ("notch", max(notches or [0])),
+    ):
+        if value is not None and value >= nyquist:
+            raise InputError(
+                "a filter is above half the sampling rate",
+                field=f"input.preprocessing.{field}",
+                found=f"{value:g} Hz",
+                expected=f"less than {nyquist:g} Hz",
+            )
+    if settings.highpass is not None or settings.lowpass is not None:
+        signal.load_data().filter(settings.highpass, settings.lowpass, n_jobs=1)
+    if notches:
+        if isinstance(signal, mne.io.BaseRaw):
+            signal.load_data().notch_filter(notches, n_jobs=1)
+        else:
+            picks = mne.pick_types(
+                signal.info, meg=True, eeg=True, seeg=True, ecog=True, dbs=True, exclude=()
+            )
+            signal.load_data().apply_function(
+                mne.filter.notch_filter,
+                picks=picks,
+                channel_wise=False,
+                Fs=signal.info["sfreq"],
+                freqs=notches,
+            )
+
+
+def referenced(signal: Any, settings: Preprocessing, file: Path, participant: str) -> None:
+    """Interpolate bad channels and give the EEG a new reference, if that is asked for.
+
+    Parameters
+    ----------
+    signal, settings, file, participant
+        As of `marked`.
+
+    Raises
+    ------
+    InputError
+        If positions or a channel of the reference are missing.
+    """
+    import mne
+    import numpy as np
+
+    if settings.interpolate and signal.info["bads"]:
+        picks = mne.pick_types(signal.info, eeg=True, meg=True, exclude=())
+        lost = [
+            signal.ch_names[index]
+            for index in picks
+            if not np.any(np.nan_to_num(signal.info["chs"][index]["loc"][:3]))
+        ]
+        if lost:
+            raise InputError(
+                "channels without a position cannot be interpolated, nor others from them",
+                participant=participant,
+                file=file,
+                field="input.preprocessing.interpolate",
+                found=", ".join(lost),
+                hint="name a montage that has them (input.preprocessing.montage), or drop them (input.drop)",
+            )
+        signal.load_data().interpolate_bads(reset_bads=True)
+    if settings.reference is not None:
+        if isinstance(settings.reference, tuple):
+            _check_reference(settings.reference, signal, file, participant)
+        wanted = "average" if settings.reference == "average" else list(settings.reference)
+        signal.load_data().set_eeg_reference(wanted, projection=False)
+
+
+def _check_reference(names: Sequence[str], signal: Any, file: Path, participant: str) -> None:
+    unknown = [name for name in names if name not in signal.ch_names or name in signal.info["bads"]]
+    if unknown or not names:
+        raise InputError(
+            "a channel of the reference is not in the file, or bad" if names else "no reference is named",
+            participant=participant,
+            file=file,
+            field="input.preprocessing.reference",
+            found=", ".join(unknown) or "[]",
+            expected=f"'average', or names among {', '.join(signal.ch_names)}",
+        )
+
+
+def _notches(notch: Band | None) -> list[float]:
+    return [] if notch is None else [notch] if isinstance(notch, int | float) else list(notch)

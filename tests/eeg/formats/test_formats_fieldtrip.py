@@ -1,0 +1,159 @@
+"""FieldTrip's structs: epochs are those that MNE reads of them, and what MNE does not read is read too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mne
+import numpy as np
+import pytest
+from eeg_recordings import read
+from scipy.io import savemat
+
+from shortloop.errors import InputError
+
+NAMES = ["Fz", "Cz", "Pz", "Oz", "C3", "C4", "EOGv"]
+EEG = NAMES[:6]
+EVENTS = {"face": [11], "house": [12]}
+TIMES = np.arange(-16, 33) / 64
+
+
+def raw_struct(seed: int = 0, trials: int = 6) -> dict[str, Any]:
+    """What ft_preprocessing gives."""
+    rng = np.random.default_rng(seed)
+    cells, times = np.empty(trials, dtype=object), np.empty(trials, dtype=object)
+    for number in range(trials):
+        cells[number] = rng.standard_normal((len(NAMES), len(TIMES))) * 10
+        times[number] = TIMES
+    return {
+        "label": cell(NAMES),
+        "trial": cells,
+        "time": times,
+        "fsample": 64.0,
+        "trialinfo": np.c_[np.tile([11.0, 12.0], trials // 2), rng.random(trials)],
+        "elec": {
+            "label": cell(EEG),
+            "chanpos": rng.standard_normal((6, 3)) * 50,
+            "unit": "mm",
+            "chanunit": cell(["uV"] * 6),
+        },
+    }
+
+
+def cell(names: list[str]) -> np.ndarray:
+    found = np.empty(len(names), dtype=object)
+    found[:] = names
+    return found
+
+
+def timelock_struct(**more: Any) -> dict[str, Any]:
+    """What ft_timelockanalysis gives with cfg.keeptrials."""
+    struct = raw_struct()
+    data = np.stack(list(struct.pop("trial")))
+    return {
+        **struct,
+        "trial": data,
+        "time": TIMES,
+        "avg": data.mean(axis=0),
+        "dimord": "rpt_chan_time",
+        **more,
+    }
+
+
+def save(folder: Path, struct: dict[str, Any], version: str = "5", name: str = "data") -> Path:
+    file = folder / f"S1_{version}.mat"
+    if version == "7.3":
+        hdf5storage = pytest.importorskip("hdf5storage")
+        hdf5storage.savemat(
+            str(file), {name: struct}, format="7.3", oned_as="row", store_python_metadata=False
+        )
+    else:
+        savemat(file, {name: struct}, do_compression=version == "7", oned_as="row")
+    return file
+
+
+def ft(file: Path, **settings: Any) -> Any:
+    pytest.importorskip("pymatreader")
+    return read("fieldtrip", [file], **{"tmin": None, "tmax": None, "events": EVENTS, **settings})
+
+
+@pytest.mark.parametrize("version", ["5", "7", "7.3"])
+@pytest.mark.parametrize("made", [raw_struct, timelock_struct])
+def test_trials_are_as_they_were_saved(tmp_path: Path, version: str, made: Any) -> None:
+    file = save(tmp_path, made(), version)
+    epochs = ft(file)
+    expected = np.stack(list(raw_struct()["trial"]))[:, :6] * 1e-6
+    np.testing.assert_array_equal(epochs.data, expected)
+    assert epochs.labels.tolist() == [0, 1] * 3
+    assert epochs.channels == tuple(EEG)
+    np.testing.assert_allclose(epochs.times, TIMES, atol=1e-12)
+    assert epochs.sfreq == 64.0
+    np.testing.assert_array_equal(epochs.trial_info["trialinfo 2"], raw_struct()["trialinfo"][:, 1])
+
+
+@pytest.mark.filterwarnings("ignore:S1, ", "ignore:Importing FieldTrip", "ignore:The supplied FieldTrip")
+@pytest.mark.parametrize("version", ["5", "7.3"])
+def test_raw_data_and_positions_are_what_mne_reads(tmp_path: Path, version: str) -> None:
+    file = save(tmp_path, raw_struct(), version)
+    by_mne = mne.read_epochs_fieldtrip(file, None)
+    by_mne.apply_function(lambda values: values * 1e-6, picks="eeg")
+    by_mne.info["bads"] = ["Cz"]
+    np.testing.assert_array_equal(
+        ft(file, drop=("Cz",)).data, by_mne.get_data(picks=["Fz", "Pz", "Oz", "C3", "C4"])
+    )
+    np.testing.assert_array_equal(ft(file).labels, by_mne.events[:, 2] - 11)
+    steps = {"bads": {"S1": ["Cz"]}, "interpolate": True}
+    expected = by_mne.interpolate_bads(verbose="ERROR").get_data(picks=EEG)
+    np.testing.assert_allclose(ft(file, preprocessing=steps).data, expected, rtol=1e-9, atol=1e-15)
+
+
+def test_units_and_columns_can_be_named(tmp_path: Path) -> None:
+    file = save(tmp_path, raw_struct())
+    np.testing.assert_array_equal(ft(file, unit="V").data, np.stack(list(raw_struct()["trial"]))[:, :6])
+    with pytest.raises(InputError, match="no code of an event") as caught:
+        ft(file, column=2)
+    assert "column 2" in str(caught.value.expected)
+    with pytest.raises(InputError, match="no code of an event"):
+        ft(file, column=3)
+    with pytest.raises(InputError, match="the struct is not in the file"):
+        ft(file, variable="clean")
+    header = {"hdr": {"label": cell(NAMES), "chantype": cell(["eeg", "eog", *["eeg"] * 5])}}
+    assert ft(save(tmp_path, {**raw_struct(), **header})).channels == ("Fz", "Pz", "Oz", "C3", "C4")
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_one_trial_is_a_continuous_recording(tmp_path: Path) -> None:
+    long = np.random.default_rng(3).standard_normal((7, 640)) * 10
+    struct = {"label": cell(NAMES), "trial": long, "time": np.arange(640) / 64, "fsample": 64.0}
+    file = save(tmp_path, struct)
+    lines = [f"{t}\t0\t{name}" for t, name in [(1, "face"), (3, "house"), (5, "face"), (7, "house")]]
+    (tmp_path / "S1_5_events.tsv").write_text("\n".join(["onset\tduration\ttrial_type", *lines]))
+    epochs = ft(file, tmin=-0.25, tmax=0.5, events={})
+    expected = np.stack([long[:6, start - 16 : start + 33] * 1e-6 for start in (64, 192, 320, 448)])
+    np.testing.assert_array_equal(epochs.data, expected)
+
+
+def test_what_is_no_trials_is_named(tmp_path: Path) -> None:
+    def expect(problem: str, struct: Any, *parts: str, **settings: Any) -> None:
+        with pytest.raises(InputError, match=problem) as caught:
+            ft(save(tmp_path, struct), **settings)
+        for part in parts:
+            assert part in str(caught.value)
+
+    averages = timelock_struct()
+    del averages["trial"]
+    expect("averages cannot be decoded", averages, "cfg.keeptrials")
+    power = {"label": cell(NAMES), "time": TIMES, "powspctrm": np.ones((7, 5, 49))}
+    expect("no trials in the struct", power, "spectra")
+    uneven = raw_struct()
+    uneven["trial"][2] = uneven["trial"][2][:, :40]
+    uneven["time"][2] = TIMES[:40]
+    expect("differ in length or time", uneven, "trial 3", "ft_redefinetrial")
+    late = raw_struct()
+    late["time"][1] = TIMES + 0.1
+    expect("differ in length or time", late, "trial 2 from -0.15 s")
+    lost = raw_struct()
+    del lost["trialinfo"]
+    expect("no code of an event", lost)
+    expect("no struct of FieldTrip", {"a": 1.0}, "data: a")

@@ -1,0 +1,256 @@
+"""Continuous recordings of every format: epochs and labels are those that MNE's own code gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mne
+import numpy as np
+import pytest
+from eeg_recordings import CLASSES, NAMES, direct, exported, make_raw, read
+
+from shortloop.eeg.data import Epochs
+from shortloop.errors import InputError
+
+EEG = NAMES[:6]
+WRITERS = {
+    "brainvision": (".vhdr", "pybv"),
+    "edf": (".edf", "edfio"),
+    "eeglab": (".set", "eeglabio"),
+    "fif": (".fif", "mne"),
+}
+READERS: dict[str, Callable[..., Any]] = {
+    ".vhdr": mne.io.read_raw_brainvision,
+    ".edf": mne.io.read_raw_edf,
+    ".bdf": mne.io.read_raw_bdf,
+    ".set": mne.io.read_raw_eeglab,
+    ".fif": mne.io.read_raw_fif,
+}
+# Each format alone, and what reads any of them.
+CASES = [(name, *made) for name, made in WRITERS.items()]
+CASES += [("mne", *made) for made in WRITERS.values()] + [("edf", ".bdf", "edfio")]
+
+
+def saved(folder: Path, ending: str, writer: str, raw: mne.io.BaseRaw | None = None) -> Path:
+    if importlib.util.find_spec(writer) is None:
+        pytest.skip(f"{writer} is not installed")
+    return exported(raw or make_raw(), folder / f"S1_raw{ending}")
+
+
+def as_mne_reads(file: Path) -> mne.io.BaseRaw:
+    return READERS[file.suffix](file, preload=True, verbose="ERROR")
+
+
+def same(epochs: Epochs, expected: mne.Epochs, channels: tuple[str, ...] = EEG) -> None:
+    names = {number: name for name, number in expected.event_id.items()}
+    labels = [
+        CLASSES.index(({*names[number].split("/")} & {*CLASSES}).pop()) for number in expected.events[:, 2]
+    ]
+    assert epochs.labels.tolist() == labels
+    assert epochs.channels == channels
+    np.testing.assert_array_equal(epochs.data, expected.get_data(picks=list(channels)))
+    np.testing.assert_array_equal(epochs.times, expected.times)
+    assert epochs.sfreq == expected.info["sfreq"]
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+@pytest.mark.parametrize(("kind", "ending", "writer"), CASES)
+def test_epochs_are_what_mne_cuts(tmp_path: Path, kind: str, ending: str, writer: str) -> None:
+    file = saved(tmp_path, ending, writer)
+    epochs = read(kind, [file], drop=("VEOG",))
+    same(epochs, direct(as_mne_reads(file)))
+    (account,) = epochs.accounts
+    assert (account["file"], account["rate"], account["trials"]) == (file.name, 128.0, 14)
+    assert account["dropped"] == [{"class": "house", "reason": "annotated as BAD_blink", "trials": 1}] or (
+        ending == ".vhdr"  # it has no names for them
+    )
+    np.testing.assert_allclose(epochs.trial_info["onset"][0], make_raw().annotations.onset[1], atol=1 / 128)
+
+
+STEPS: dict[str, tuple[dict[str, Any], Callable[[mne.io.BaseRaw], mne.Epochs]]] = {
+    "band": ({"highpass": 1.0, "lowpass": 30.0}, lambda raw: direct(raw.filter(1.0, 30.0))),
+    "notch": ({"notch": [25, 50]}, lambda raw: direct(raw.notch_filter([25, 50]))),
+    "average": (
+        {"reference": "average"},
+        lambda raw: direct(raw.set_eeg_reference("average", projection=False)),
+    ),
+    "channel": ({"reference": ["Pz"]}, lambda raw: direct(raw.set_eeg_reference(["Pz"]))),
+    "baseline": ({"baseline": [-0.2, 0.0]}, lambda raw: direct(raw, baseline=(-0.2, 0.0))),
+    "resample": ({"resample": 64.0}, lambda raw: direct(raw).resample(64.0)),
+    "reject": ({"reject": {"eeg": 50e-6}}, lambda raw: direct(raw, reject={"eeg": 50e-6})),
+    "eyes": ({"reject": {"eog": 30e-6}}, lambda raw: direct(raw, reject={"eog": 30e-6})),
+    "flat": ({"flat": {"eeg": 20e-6}}, lambda raw: direct(raw, flat={"eeg": 20e-6})),
+    "all": (
+        {
+            "highpass": 0.5,
+            "lowpass": 40.0,
+            "notch": 50.0,
+            "reference": "average",
+            "baseline": [-0.2, 0.0],
+            "montage": "easycap-M1",
+            "bads": {"S1": ["C3"], "S2": ["Cz"]},
+            "interpolate": True,
+            "reject": {"eeg": 60e-6},
+            "flat": {"eeg": 1e-6},
+            "resample": 100.0,
+        },
+        lambda raw: direct(
+            marked(raw)
+            .filter(0.5, 40.0)
+            .notch_filter([50.0])
+            .interpolate_bads()
+            .set_eeg_reference("average", projection=False),
+            baseline=(-0.2, 0.0),
+            reject={"eeg": 60e-6},
+            flat={"eeg": 1e-6},
+        ).resample(100.0),
+    ),
+}
+
+
+def marked(raw: mne.io.BaseRaw) -> mne.io.BaseRaw:
+    raw.set_montage("easycap-M1", on_missing="ignore")
+    raw.info["bads"] = ["C3"]
+    return raw
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+@pytest.mark.parametrize("step", STEPS)
+def test_steps_are_those_of_mne(tmp_path: Path, step: str) -> None:
+    settings, by_hand = STEPS[step]
+    file = saved(tmp_path, ".fif", "mne")
+    epochs = read("fif", [file], preprocessing=settings)
+    with mne.utils.use_log_level("ERROR"):
+        expected = by_hand(as_mne_reads(file))
+    same(epochs, expected)
+    (account,) = epochs.accounts
+    assert account["trials"] == 14 == len(epochs.labels) + sum(each["trials"] for each in account["dropped"])
+    if step in ("reject", "eyes", "flat"):
+        assert 2 < len(epochs.labels) < 12, "the threshold tells nothing"
+    assert (account["highpass"], account["lowpass"]) == (expected.info["highpass"], expected.info["lowpass"])
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_what_was_dropped_is_counted_with_its_reason(tmp_path: Path) -> None:
+    raw = make_raw()
+    raw.annotations.append([23.8, 0.1], [0, 0], ["face", "house"])
+    file = saved(tmp_path, ".fif", "mne", raw)
+    steps = {"reject": {"eeg": 50e-6, "eog": 30e-6}, "flat": {"eeg": 20e-6}}
+    epochs = read("fif", [file], preprocessing=steps)
+    with mne.utils.use_log_level("ERROR"):
+        expected = direct(as_mne_reads(file), **steps)
+    same(epochs, expected)
+    (account,) = epochs.accounts
+    found = {(each["class"], each["reason"]): each["trials"] for each in account["dropped"]}
+    assert found[("face", "beyond the recording")] == 1
+    assert found[("house", "beyond the recording")] == 1
+    assert found[("house", "annotated as BAD_blink")] == 1
+    assert sum(found.values()) == 16 - len(epochs.labels) == sum(bool(log) for log in expected.drop_log) - 1
+    # What is rejected by both is counted once, by amplitude.
+    log = [names for names in expected.drop_log if {*names} & {*NAMES}]
+    assert sum(count for (_, reason), count in found.items() if reason in ("amplitude", "flat")) == len(log)
+    loud = direct(as_mne_reads(file), reject=steps["reject"])
+    assert sum(count for (_, reason), count in found.items() if reason == "flat") == len(loud) - len(
+        epochs.labels
+    )
+    assert {*account["rejected_by"]} <= {*NAMES}
+    assert sum(account["rejected_by"].values()) >= len(log)
+
+
+def test_channels_are_picked_by_name_and_type(tmp_path: Path) -> None:
+    file = saved(tmp_path, ".fif", "mne")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert read("fif", [file]).channels == EEG
+        assert read("fif", [file], picks=("Pz", "eog")).channels == ("Pz", "VEOG")
+        assert read("fif", [file], picks=("eeg",), drop=("Cz",)).channels == ("Fz", "Pz", "Oz", "C3", "C4")
+        # The reference is the mean of all channels, though one is decoded.
+        one = read("fif", [file], picks=("Pz",), preprocessing={"reference": "average"})
+        all_ = read("fif", [file], preprocessing={"reference": "average"})
+        np.testing.assert_array_equal(one.data[:, 0], all_.data[:, 2])
+        # A channel that is the reference is dropped after it.
+        off = read("fif", [file], drop=("Pz",), preprocessing={"reference": ["Pz"]})
+        on = read("fif", [file], preprocessing={"reference": ["Pz"]})
+        np.testing.assert_array_equal(off.data, np.delete(on.data, 2, axis=1))
+        bad = read("fif", [file], preprocessing={"bads": {"S1": ["Oz"]}})
+        assert bad.channels == ("Fz", "Cz", "Pz", "C3", "C4")
+        assert bad.accounts[0]["bads"] == ["Oz"]
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_events_are_in_a_table_beside_it(tmp_path: Path) -> None:
+    raw = make_raw()
+    onsets = [each["onset"] for each in raw.annotations if each["description"] in CLASSES]
+    raw.set_annotations(mne.Annotations([3.0, 9.0], 0.0, ["BAD_jump", "cue"]))
+    file = saved(tmp_path, ".fif", "mne", raw)
+    lines = ["onset\tduration\ttrial_type\tcode"]
+    lines += [f"{t:.9f}\t0\t{CLASSES[n % 2]}\t{n % 2 + 1}.0" for n, t in enumerate(onsets)]
+    (tmp_path / "S1_raw_events.tsv").write_text("\n".join([*lines, "20.5\tn/a\tn/a\tn/a", ""]))
+    epochs = read("fif", [file])
+    assert epochs.accounts[0]["events_from"] == "tsv"
+    raw.set_annotations(mne.Annotations([*onsets, 3.0], 0.0, [*CLASSES * 7, "BAD_jump"]))
+    same(epochs, direct(raw))
+    by_code = read("fif", [file], event_column="code", events={"face": [1], "house": [2]})
+    np.testing.assert_array_equal(by_code.data, epochs.data)
+    with pytest.raises(InputError, match="table of events cannot be read") as caught:
+        read("fif", [file], event_column="word")
+    assert caught.value.file == str(file)
+    with pytest.raises(InputError, match="no trials of face") as caught:
+        read("fif", [file], event_source="annotations")
+    assert "1 × cue" in str(caught.value.found)
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_events_are_codes_in_a_channel(tmp_path: Path) -> None:
+    raw = make_raw()
+    onsets = [each["onset"] for each in raw.annotations if each["description"] in CLASSES]
+    samples = np.round(np.array(onsets) * 128).astype(int)
+    codes = np.zeros((1, raw.n_times))
+    for number, sample in enumerate(samples):
+        codes[0, sample : sample + 3] = number % 2 + 1
+    stim = mne.io.RawArray(codes, mne.create_info(["Trigger"], 128.0, "stim"), verbose="ERROR")
+    raw.add_channels([stim], force_update_info=True)
+    raw.set_annotations(mne.Annotations([9.0], 0.0, ["cue"]))
+    file = saved(tmp_path, ".fif", "mne", raw)
+    epochs = read("fif", [file], events={"face": [1], "house": ["2"]})
+    expected = mne.Epochs(raw, mne.find_events(raw, verbose="ERROR"), tmin=-0.25, tmax=0.5, baseline=None)
+    np.testing.assert_array_equal(epochs.data, expected.get_data(picks=list(EEG), verbose="ERROR"))
+    assert epochs.labels.tolist() == [0, 1] * 7
+    assert epochs.accounts[0]["events_from"] == "stim"
+    with pytest.raises(InputError, match="channel of codes is not in the file"):
+        read("fif", [file], stim_channel="STI", event_source="stim")
+
+
+def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
+    file = saved(tmp_path, ".fif", "mne")
+
+    def expect(problem: str, **settings: Any) -> InputError:
+        with pytest.raises(InputError, match=problem) as caught:
+            read("fif", [file], **settings)
+        return caught.value
+
+    assert "Qz" in str(expect("bad channel is not in the file", preprocessing={"bads": {"S1": ["Qz"]}}).found)
+    lost = {"bads": {"S1": ["Cz"]}, "interpolate": True}
+    assert "Cz" in str(expect("without a position", preprocessing=lost).found)
+    expect("no such montage", preprocessing={"montage": "easycap-M0"})
+    expect("channel of the reference", preprocessing={"reference": ["M1"]})
+    expect("no channels of a type", preprocessing={"reject": {"mag": 1e-12}})
+    expect("above half the sampling rate", preprocessing={"lowpass": 64})
+    expect("baseline is not in the epochs", preprocessing={"baseline": [-0.5, 0]})
+    expect("channel to decode is not in the file", picks=("Qz",))
+    expect("channel to drop is not in the file", drop=("Qz",))
+    expect("no NAME_events.tsv", event_source="tsv")
+    assert "FC1" not in str(expect("no trials of face", tmin=30, tmax=31, preprocessing={"lowpass": 40}))
+
+
+def test_two_events_at_one_sample_are_refused(tmp_path: Path) -> None:
+    raw = make_raw()
+    raw.annotations.append(raw.annotations.onset[1], 0, "house")
+    file = saved(tmp_path, ".fif", "mne", raw)
+    with pytest.raises(InputError, match="several events of classes are at one sample") as caught:
+        read("fif", [file])
+    assert "face" in str(caught.value.found)

@@ -52,11 +52,11 @@ def read(
     **settings: Any,
 ) -> Epochs:
     """What a format makes of files."""
-    values = {"format": kind, "tmin": -0.25, "tmax": 0.5, **settings}
-    if "files" in InputSettings.named(kind).model_fields:
-        values["files"] = {"run": ("x",)}
-    given = InputSettings.model_validate(values)
-    return read_epochs(given, files, participant=participant, phase="run", classes=classes)
+    known = InputSettings.named(kind).model_fields
+    given = {"tmin": -0.25, "tmax": 0.5, "files": {"run": ("x",)}}
+    values = {"format": kind, **{name: each for name, each in given.items() if name in known}, **settings}
+    form = InputSettings.model_validate(values)
+    return read_epochs(form, files, participant=participant, phase="run", classes=classes)
 
 
 def direct(raw: mne.io.BaseRaw, **options: Any) -> mne.Epochs:

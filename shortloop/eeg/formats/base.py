@@ -60,6 +60,8 @@ class InputSettings(Tagged):
     tag = "format"
     places: ClassVar[frozenset[str]] = frozenset()
     """Fields that say where the files are, and nothing of how they are read."""
+    any_kind: ClassVar[bool] = False
+    """Whether files of any kind are read."""
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         """Raise ValueError unless this input can give all phases, classes and kinds of features."""

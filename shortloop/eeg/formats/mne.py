@@ -20,6 +20,7 @@ class MneInput(SignalInput, FilesInput):
     All files in the same folder that have the same name but for the ending belong to a recording.
     """
 
+    any_kind = True
     format: Literal["mne"] = Field(
         description="continuous recordings of any other format that mne.io.read_raw reads, by its ending"
     )

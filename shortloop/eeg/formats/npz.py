@@ -7,7 +7,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -110,7 +110,7 @@ def _arrays(file: Path, participant: str) -> tuple[np.ndarray, np.ndarray, np.nd
                 expected=", ".join(KEYS),
                 hint="save the four arrays with numpy.savez",
             )
-        data, y, times, ch = (content[key] for key in KEYS)
+        data, y, times, ch = (_array(content, key, file, participant) for key in KEYS)
     if data.shape != (y.size, ch.size, times.size) or (y.ndim, ch.ndim, times.ndim) != (1, 1, 1):
         raise InputError(
             "the arrays do not fit together",
@@ -130,6 +130,24 @@ def _arrays(file: Path, participant: str) -> tuple[np.ndarray, np.ndarray, np.nd
             hint="save the signal and its times as floating-point numbers",
         )
     return data, y, times.astype(np.float64), ch
+
+
+def _array(content: Any, key: str, file: Path, participant: str) -> np.ndarray:
+    try:
+        found: np.ndarray = content[key]
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise
+        what = {"y": "labels", "ch": "names of channels"}.get(key, key)
+        raise InputError(
+            f"{what} are Python objects, which are not read",
+            participant=participant,
+            file=file,
+            field=key,
+            expected="an array of numbers or of text",
+            hint=f"save it again with {key}.astype({'str' if key in ('y', 'ch') else 'float'})",
+        ) from None
+    return found
 
 
 def _rate(times: np.ndarray, file: Path, participant: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSetti
 from shortloop.eeg.formats.checks import check_epochs, check_features
 from shortloop.eeg.formats.guarded import begun, read_apart, reading
 from shortloop.eeg.formats.placed import placed
+from shortloop.eeg.formats.recognised import named_for_what_it_is
 from shortloop.eeg.formats.sessions import join
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
@@ -76,15 +77,17 @@ def read_epochs(
     files = [recording[0][1] for recording in named]
 
     def declared(file: Path, participant: str) -> int:
-        beside = file not in files
-        return BESIDE_BYTES * file.stat().st_size if beside else settings.declared(file, participant)
+        if file not in files:
+            return BESIDE_BYTES * file.stat().st_size
+        with _recognised(settings, file, participant):
+            return settings.declared(file, participant)
 
     with placed(named) as places:
 
         def read_and_check() -> Epochs:
             parts = []
             for file, place in zip(files, places, strict=True):
-                with reading(file, participant, place):
+                with reading(file, participant, place), _recognised(settings, file, participant):
                     part = settings.read_part(place, participant, classes)
                     parts.append(replace(part, file=file))
             epochs = join(parts, **who, classes=classes)
@@ -176,15 +179,26 @@ def features_begun(
         raise _of_the_other_sort(settings, "epochs, not features", "read_epochs", participant)
     settings.warm_up()
 
+    def declared(file: Path, participant: str) -> int:
+        with _recognised(settings, file, participant):
+            return settings.declared(file, participant)
+
     def read_and_check() -> Features:
-        features = settings.read(
-            file, kind=kind, participant=participant, phase=phase, classes=classes, allocate=allocate
-        )
+        with _recognised(settings, file, participant):
+            features = settings.read(
+                file, kind=kind, participant=participant, phase=phase, classes=classes, allocate=allocate
+            )
         check_features(features, participant=participant, phase=phase, file=file)
         return features
 
-    with begun(read_and_check, [file], participant=participant, declared=settings.declared) as wait:
+    with begun(read_and_check, [file], participant=participant, declared=declared) as wait:
         yield wait
+
+
+def _recognised(settings: InputSettings, file: Path, participant: str) -> AbstractContextManager[None]:
+    """Errors say what a file is, unless the study leaves that open."""
+    wanted = str(getattr(settings, settings.tag))
+    return nullcontext() if settings.any_kind else named_for_what_it_is(file, participant, wanted)
 
 
 def _of_the_other_sort(settings: InputSettings, has: str, function: str, participant: str) -> InputError:

@@ -1,0 +1,153 @@
+"""What a file is, from its first bytes and not from its name."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from shortloop.eeg.formats.mat73 import is_hdf5, variables
+from shortloop.errors import InputError
+
+__all__ = ["Kind", "named_for_what_it_is", "recognised"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    format : str, default ""
+        Format of a study that reads it; empty: none.
+    hint : str, default ""
+        What to do, where no format reads it.
+    """
+
+    name: str
+    format: str = ""
+    hint: str = ""
+
+
+POINTER = "fetch its content: git annex get, datalad get or git lfs pull"
+STARTS = (
+    (b"0       ", Kind("EDF", "edf")),
+    (b"\xffBIOSEMI", Kind("BDF", "edf")),
+    (b"\0\0\0\x64\0\0\0\x1f\0\0\0\x14", Kind("MNE's .fif", "fif")),
+    (b"Brain Vision Data Exchange Header", Kind("a BrainVision header", "brainvision")),
+    (b"BrainVision Data Exchange Header", Kind("a BrainVision header", "brainvision")),
+    (b"Brain Vision Data Exchange Marker", Kind("BrainVision markers", hint="name the header, .vhdr")),
+    (b"BrainVision Data Exchange Marker", Kind("BrainVision markers", hint="name the header, .vhdr")),
+    (b"PK\3\4", Kind("arrays of NumPy (.npz), or another archive", "npz")),
+    (b"\x93NUMPY", Kind("one array of NumPy", hint="save X, y, t and ch together with numpy.savez")),
+    (b"GDF ", Kind("GDF", "mne")),
+    (b"Version 3.", Kind("Neuroscan CNT", "mne")),
+    (b"RIFF", Kind("ANT CNT", "mne")),
+    (b"version https://git-lfs", Kind("a pointer of Git LFS", hint=POINTER)),
+    (b"/annex/objects/", Kind("a pointer of git-annex", hint=POINTER)),
+    (b"../.git/annex", Kind("a pointer of git-annex", hint=POINTER)),
+    (b"<!DOCTYPE", Kind("a page of the web", hint="download the file itself")),
+    (b"<html", Kind("a page of the web", hint="download the file itself")),
+    (b"\x1f\x8b", Kind("packed by gzip", hint="unpack it")),
+    (b"\x80\x04\x95", Kind("a pickle of Python", hint="save X, y, t and ch with numpy.savez")),
+    (b"\x80\x05\x95", Kind("a pickle of Python", hint="save X, y, t and ch with numpy.savez")),
+)
+EEGLAB = {"nbchan", "srate", "chanlocs", "pnts"}
+
+
+def recognised(file: Path) -> Kind | None:
+    """What a file is.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+
+    Returns
+    -------
+    Kind or None
+        None if it is not known.
+    """
+    with file.open("rb") as stream:
+        start = stream.read(64)
+    for bytes_, kind in STARTS:
+        if start.startswith(bytes_):
+            return kind
+    return _of_matlab(file) if start.startswith(b"MATLAB ") or is_hdf5(file) else None
+
+
+def _of_matlab(file: Path) -> Kind:
+    names = variables(file)
+    if "EEG" in names or set(names) >= EEGLAB:
+        return Kind("EEGLAB", "eeglab")
+    if "ERP" in names:
+        return Kind("averages of ERPLAB", hint="export the epochs, before they are averaged")
+    fields = _fields(file, names)
+    if {"label", "time"} <= fields:
+        return Kind("FieldTrip", "fieldtrip")
+    if {"category_name", "feature"} <= fields:
+        return Kind("ready features", "thesis")
+    return Kind(
+        f"a .mat file with {', '.join(names[:8]) or 'nothing'}", hint="save trials by FieldTrip or EEGLAB"
+    )
+
+
+def _fields(file: Path, names: list[str]) -> set[str]:
+    """Fields of the first struct."""
+    if is_hdf5(file):
+        import h5py
+
+        with h5py.File(file) as content:
+            return next(
+                (set(content[name]) for name in names if isinstance(content[name], h5py.Group)), set()
+            )
+    from scipy.io import loadmat, whosmat
+
+    structs = [name for name, _, kind in whosmat(str(file), appendmat=False) if kind == "struct"]
+    return (
+        set(loadmat(file, variable_names=structs[:1], appendmat=False)[structs[0]].dtype.names)
+        if structs
+        else set()
+    )
+
+
+@contextlib.contextmanager
+def named_for_what_it_is(file: Path, participant: str, wanted: str) -> Iterator[None]:
+    """If reading fails, say what the file is, where that is something else than what the study says.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    participant : str
+        Whose it is.
+    wanted : str
+        Format that the study says.
+
+    Raises
+    ------
+    InputError
+        In place of whatever was raised.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception:
+        kind = None
+        with contextlib.suppress(Exception):  # then it is what it was
+            kind = recognised(file)
+        if kind is None or kind.format == wanted:
+            raise
+        raise InputError(
+            "the file is not of the format that the study says",
+            participant=participant,
+            file=file,
+            field="input.format",
+            found=kind.name,
+            expected=wanted,
+            hint=f'write format = "{kind.format}"' if kind.format else kind.hint,
+        ) from None

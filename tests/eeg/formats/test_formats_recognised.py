@@ -1,0 +1,107 @@
+"""A file whose ending lies is named for what it is, and what to write in the study is said."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from eeg_recordings import exported, make_raw, read
+from scipy.io import savemat
+from test_formats_fieldtrip import raw_struct
+
+from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.read import read_features
+from shortloop.errors import InputError
+
+
+def npz(file: Path) -> Path:
+    np.savez(file, X=np.zeros((2, 1, 3)), y=[0, 1], t=np.arange(3.0), ch=["a"])
+    return file
+
+
+def mat(file: Path, **content: object) -> Path:
+    savemat(file, content, appendmat=False)
+    return file
+
+
+def text(file: Path, content: str) -> Path:
+    file.write_text(content)
+    return file
+
+
+EEGLAB = {"nbchan": 1, "srate": 1.0, "trials": 2}
+FILES = {
+    "edf": ("edf", lambda at: exported(make_raw(), at / "x.edf"), "EDF"),
+    "bdf": ("edf", lambda at: exported(make_raw(), at / "x.bdf"), "BDF"),
+    "fif": ("fif", lambda at: exported(make_raw(), at / "x_raw.fif"), "MNE's .fif"),
+    "vhdr": ("brainvision", lambda at: exported(make_raw(), at / "x.vhdr"), "a BrainVision header"),
+    "set": ("eeglab", lambda at: exported(make_raw(), at / "x.set"), "EEGLAB"),
+    "npz": ("npz", lambda at: npz(at / "x.npz"), "arrays of NumPy"),
+    "fieldtrip": ("fieldtrip", lambda at: mat(at / "x.mat", data=raw_struct()), "FieldTrip"),
+    "features": (
+        "thesis",
+        lambda at: mat(at / "x.mat", x={"category_name": [], "feature": []}),
+        "ready features",
+    ),
+    "table": ("", lambda at: mat(at / "x.mat", a=1, b=2), "a .mat file with a, b"),
+    "erp": ("", lambda at: mat(at / "x.mat", ERP={"bindata": 1}), "averages of ERPLAB"),
+    "markers": (
+        "",
+        lambda at: text(at / "x", "Brain Vision Data Exchange Marker File, Version 1.0"),
+        "markers",
+    ),
+    "annex": ("", lambda at: text(at / "x", "/annex/objects/MD5E-s1--2.edf\n"), "git-annex"),
+    "lfs": ("", lambda at: text(at / "x", "version https://git-lfs.github.com/spec/v1\n"), "Git LFS"),
+    "page": ("", lambda at: text(at / "x", "<!DOCTYPE html><html>404</html>"), "a page of the web"),
+}
+NEEDED = {"edf": "edfio", "bdf": "edfio", "vhdr": "pybv", "set": "eeglabio", "fieldtrip": "pymatreader"}
+# Each is taken for some others.
+SAID = [(name, said) for name in FILES for said in ("edf", "fif", "npz") if said != FILES[name][0]]
+SAID += [("set", "fieldtrip"), ("fieldtrip", "eeglab"), ("edf", "brainvision"), ("npz", "eeglab")]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("name", "said"), SAID)
+def test_it_is_named(tmp_path: Path, name: str, said: str) -> None:
+    pytest.importorskip(NEEDED.get(name, "mne"))
+    form, make, words = FILES[name]
+    made = make(tmp_path)
+    liar = tmp_path / {"edf": "s.edf", "fif": "s_raw.fif", "eeglab": "s.set"}.get(said, "s.mat")
+    shutil.copy(made, liar)
+    with pytest.raises(InputError, match="not of the format that the study says") as caught:
+        read(said, [liar])
+    assert str(caught.value.found).startswith(words) or words in str(caught.value.found)
+    assert caught.value.file == str(liar)
+    assert caught.value.expected == said
+    hint = str(caught.value.hint)
+    assert hint == f'write format = "{form}"' if form else "format" not in hint
+
+
+def test_recordings_in_place_of_features(tmp_path: Path) -> None:
+    file = mat(tmp_path / "x.mat", EEG=EEGLAB)
+    settings = InputSettings.model_validate({"format": "thesis", "power": {"run": "x"}})
+    with pytest.raises(InputError, match="not of the format") as caught:
+        read_features(settings, file, kind="power", participant="S1", phase="run", classes=("a", "b"))
+    assert (caught.value.found, caught.value.hint) == ("EEGLAB", 'write format = "eeglab"')
+
+
+def test_a_file_of_the_right_format_keeps_its_own_message(tmp_path: Path) -> None:
+    file = exported(make_raw(), tmp_path / "x_raw.fif")
+    with pytest.raises(InputError, match="channel to drop is not in the file"):
+        read("fif", [file], drop=("Qz",))
+    packed = tmp_path / "y_raw.fif"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    with pytest.raises(InputError, match="not of the format") as caught:
+        read("fif", [packed])
+    assert (caught.value.found, caught.value.hint) == ("packed by gzip", "unpack it")
+
+
+def test_labels_that_are_python_objects(tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    np.savez(file, X=np.zeros((2, 1, 3)), y=np.array(["a", "b"], dtype=object), t=np.arange(3.0), ch=["a"])
+    with pytest.raises(InputError, match="labels are Python objects") as caught:
+        read("npz", [file])
+    assert "y.astype(str)" in str(caught.value.hint)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.io import savemat
 from test_formats_edf import signal, write_edf
 
@@ -114,8 +115,10 @@ def _mat_seeds(folder: Path) -> list[bytes]:
     packed = saved({NAME: struct_}, do_compression=True)
     level_4 = saved({NAME: np.eye(5), "t": "text"}, format="4")
     big = _swapped(plain)
-    hdf5 = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\0\x02IM"
-    hdf5 = hdf5.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n" + bytes(range(256)) * 8
+    hdf5storage = pytest.importorskip("hdf5storage")
+    file.unlink()  # it would write into what is there
+    hdf5storage.savemat(str(file), {NAME: struct_}, format="7.3", store_python_metadata=False)
+    hdf5 = file.read_bytes()
     big_packed = big[:HEADER] + _compressed(big[HEADER:], ">")
     return [plain, packed, level_4, big, big_packed, hdf5]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Found", "find_events", "labels_of"]
 
 COLUMNS = ("trial_type", "value")
+NOTHING = ("", "n/a")
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,8 @@ def _of_table(raw: Any, settings: SignalInput, file: Path, participant: str) -> 
         return None
     table = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
     columns = [settings.event_column] if settings.event_column else [*COLUMNS]
-    named = [name for name in columns if name in table]
+    there = [name for name in columns if name in table]
+    named = [name for name in there if not table[name].isin(NOTHING).all()] or there
     onsets = pd.to_numeric(table["onset"], errors="coerce") if "onset" in table else None
     if onsets is None or not named or not np.isfinite(onsets).all():
         raise InputError(
@@ -184,7 +186,7 @@ def _of_table(raw: Any, settings: SignalInput, file: Path, participant: str) -> 
             expected=f"onset (s), and {' or '.join(columns)}",
         )
     names = table[named[0]]
-    kept = ~names.isin(("", "n/a"))
+    kept = ~names.isin(NOTHING)
     descriptions = names[kept].map(_as_code).to_numpy(dtype=str)
     bad = raw.annotations[[str(each).upper().startswith("BAD") for each in raw.annotations.description]]
     raw.set_annotations(mne.Annotations(onsets[kept].to_numpy(), 0.0, descriptions))

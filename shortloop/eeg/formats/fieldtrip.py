@@ -10,9 +10,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.mat73 import is_hdf5, read_struct, variables
+from shortloop.eeg.formats.mat73 import read_struct, variables
 from shortloop.eeg.formats.mat_header import declared
-from shortloop.eeg.formats.signals import PACKED, SignalInput
+from shortloop.eeg.formats.signals import SignalInput
 from shortloop.errors import InputError
 
 __all__ = ["FieldtripInput"]
@@ -47,8 +47,8 @@ class FieldtripInput(SignalInput, FilesInput):
         super().warm_up()
 
     def declared(self, file: Path, participant: str) -> int:
-        """As of .mat files with features; of version 7.3 what it may unpack to."""
-        return PACKED * file.stat().st_size if is_hdf5(file) else declared(file, participant)
+        """Bytes of all that is in it."""
+        return declared(file, participant)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne

@@ -13,6 +13,7 @@ import numpy as np
 from shortloop.eeg.data import Features
 from shortloop.eeg.formats.guarded import reading
 from shortloop.eeg.formats.mat5 import NotMappable, open_struct
+from shortloop.eeg.formats.mat73 import is_hdf5, variables
 from shortloop.errors import InputError
 from shortloop.span import Span
 from shortloop.types import FloatArray
@@ -118,7 +119,7 @@ def _mapped(file: Path) -> _Content | None:
 
 
 def _loaded(file: Path, participant: str) -> _Content:
-    struct = _struct(file, participant)
+    struct = _struct_of_hdf5(file, participant) if is_hdf5(file) else _struct(file, participant)
     return _Content(
         _texts(struct["category_name"]),
         tuple(_texts(struct["feature_name"])),
@@ -135,16 +136,55 @@ def _struct(file: Path, participant: str) -> dict[str, Any]:
     }
     found = content.get(file.stem)
     if found is None or found.dtype.names is None or found.size != 1:
-        raise InputError(
-            "the file has no struct of its own name",
-            participant=participant,
-            file=file,
-            field=file.stem,
-            found=", ".join(content) or "no variables",
-            expected=f"a struct named {file.stem}",
-            hint="give the file the name that the struct had when it was saved",
+        raise _no_struct(file, participant, list(content))
+    return _with_fields({name: found[name].flat[0] for name in found.dtype.names}, file, participant)
+
+
+def _struct_of_hdf5(file: Path, participant: str) -> dict[str, Any]:
+    """The same of version 7.3, where arrays are transposed, and a cell is a reference."""
+    import h5py
+
+    with h5py.File(file) as content:
+        found = content.get(file.stem)
+        if not isinstance(found, h5py.Group):
+            raise _no_struct(file, participant, variables(file))
+
+        def value_of(array: Any) -> np.ndarray:
+            if array.attrs.get("MATLAB_empty"):
+                return np.empty(0)
+            values = array[()]
+            if h5py.check_ref_dtype(array.dtype) is None:
+                text = array.attrs.get("MATLAB_class") == b"char"
+                return np.array([_text(row) for row in np.atleast_2d(values.T)]) if text else values.T
+            cells = np.empty(values.size, dtype=object)
+            for number, reference in enumerate(values.T.ravel()):
+                cells[number] = value_of(content[reference])
+            return cells
+
+        return _with_fields(
+            {name: value_of(each) for name, each in found.items() if isinstance(each, h5py.Dataset)},
+            file,
+            participant,
         )
-    struct = {name: found[name].flat[0] for name in found.dtype.names}
+
+
+def _text(codes: np.ndarray) -> str:
+    return "".join(map(chr, codes.tolist()))
+
+
+def _no_struct(file: Path, participant: str, names: list[str]) -> InputError:
+    return InputError(
+        "the file has no struct of its own name",
+        participant=participant,
+        file=file,
+        field=file.stem,
+        found=", ".join(names) or "no variables",
+        expected=f"a struct named {file.stem}",
+        hint="give the file the name that the struct had when it was saved",
+    )
+
+
+def _with_fields(struct: dict[str, Any], file: Path, participant: str) -> dict[str, Any]:
     missing = [name for name in FIELDS if name not in struct]
     if missing:
         raise InputError(

@@ -7,13 +7,13 @@ import zlib
 from pathlib import Path
 from typing import IO
 
+from shortloop.eeg.formats.mat73 import is_hdf5
 from shortloop.errors import InputError
 
 __all__ = ["declared"]
 
 HEADER_BYTES = 128
-LEVEL_5, HDF5 = 1, 2  # versions in the header
-HDF5_AT, HDF5_SIGNATURE = 512, b"\x89HDF\r\n\x1a\n"
+LEVEL_5 = 1  # version in the header
 TAG_BYTES = 8
 MATRIX, COMPRESSED = 14, 15  # types of variables
 PEEK = 4096  # bytes; the codes of a compressed variable come before its first bytes
@@ -36,9 +36,11 @@ def declared(file: Path, participant: str) -> int:
     Raises
     ------
     InputError
-        If the file is not of level 5 or ends within a variable.
+        If the file is neither of level 5 nor of version 7.3, or ends within a variable.
     """
     size = file.stat().st_size
+    if is_hdf5(file):
+        return _declared_by_hdf5(file)
     with file.open("rb") as stream:
         order = _order(stream, size, file, participant)
         total, at = 0, HEADER_BYTES
@@ -62,15 +64,23 @@ def declared(file: Path, participant: str) -> int:
     return total
 
 
+def _declared_by_hdf5(file: Path) -> int:
+    import h5py
+
+    sizes: list[int] = []
+    with h5py.File(file) as content:
+        content.visititems(
+            lambda _, each: sizes.append(each.nbytes) if isinstance(each, h5py.Dataset) else None
+        )
+    return sum(sizes)
+
+
 def _order(stream: IO[bytes], size: int, file: Path, participant: str) -> str:
     """Order of the bytes in a file of level 5, for `struct`."""
     header = stream.read(HEADER_BYTES)
     order = ">" if header[126:] == b"MI" else "<"
     version = header[125 if order == "<" else 124 :][:1]
-    stream.seek(HDF5_AT)
-    if HDF5_SIGNATURE in (header[: len(HDF5_SIGNATURE)], stream.read(len(HDF5_SIGNATURE))):
-        found, hint = "version 7.3 (HDF5)", "save it with save(…, '-v6'), or '-v7' to compress it"
-    elif len(header) < HEADER_BYTES:
+    if len(header) < HEADER_BYTES:
         found, hint = f"{size} bytes", "copy the file again from its source"
     elif 0 in header[:4]:
         found, hint = "level 4, or no .mat file", "save it with save(…, '-v6')"
@@ -83,6 +93,6 @@ def _order(stream: IO[bytes], size: int, file: Path, participant: str) -> str:
         participant=participant,
         file=file,
         found=found,
-        expected="a .mat file of MATLAB's versions 5 to 7",
+        expected="a .mat file of MATLAB's versions 5 to 7.3",
         hint=hint,
     )

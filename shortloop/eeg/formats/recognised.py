@@ -25,11 +25,14 @@ class Kind:
         Format of a study that reads it; empty: none.
     hint : str, default ""
         What to do, where no format reads it.
+    vague : bool, default False
+        Whether formats that read .mat files can say more.
     """
 
     name: str
     format: str = ""
     hint: str = ""
+    vague: bool = False
 
 
 POINTER = "fetch its content: git annex get, datalad get or git lfs pull"
@@ -55,6 +58,7 @@ STARTS = (
     (b"\x80\x04\x95", Kind("a pickle of Python", hint="save X, y, t and ch with numpy.savez")),
     (b"\x80\x05\x95", Kind("a pickle of Python", hint="save X, y, t and ch with numpy.savez")),
 )
+OF_MATLAB = ("eeglab", "fieldtrip", "thesis")
 EEGLAB = {"nbchan", "srate", "chanlocs", "pnts"}
 
 
@@ -90,9 +94,8 @@ def _of_matlab(file: Path) -> Kind:
         return Kind("FieldTrip", "fieldtrip")
     if {"category_name", "feature"} <= fields:
         return Kind("ready features", "thesis")
-    return Kind(
-        f"a .mat file with {', '.join(names[:8]) or 'nothing'}", hint="save trials by FieldTrip or EEGLAB"
-    )
+    what = f"a .mat file with {', '.join(names[:8]) or 'nothing'}"
+    return Kind(what, hint="save trials by FieldTrip or EEGLAB", vague=True)
 
 
 def _fields(file: Path, names: list[str]) -> set[str]:
@@ -140,7 +143,7 @@ def named_for_what_it_is(file: Path, participant: str, wanted: str) -> Iterator[
         kind = None
         with contextlib.suppress(Exception):  # then it is what it was
             kind = recognised(file)
-        if kind is None or kind.format == wanted:
+        if kind is None or kind.format == wanted or (kind.vague and wanted in OF_MATLAB):
             raise
         raise InputError(
             "the file is not of the format that the study says",

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.brainvision import BrainvisionInput
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.eeglab import EeglabInput
@@ -26,6 +27,7 @@ AnyInput = Annotated[
     SimulatedInput
     | ThesisInput
     | EdfInput
+    | BidsInput
     | BrainvisionInput
     | EeglabInput
     | FieldtripInput

@@ -21,7 +21,10 @@ __all__ = ["SignalInput", "events_beside"]
 
 PACKED, BYTES = 10, 4  # in memory, for each byte of a packed file and of samples of two bytes
 # It is no matter, or said in other words.
-NO_MATTER = ".*(naming conventions|At least one epoch has multiple events|All epochs were dropped).*"
+NO_MATTER = (
+    ".*(naming conventions|At least one epoch has multiple events|All epochs were dropped|Not setting posi"
+    "tion|channels without locations).*"
+)
 
 
 class SignalInput(RecordedInput):

@@ -39,6 +39,8 @@ class ThesisInput(FeaturesInput):
         return {"amplitude": self.amplitude, "power": self.power}[kind]
 
     def warm_up(self) -> None:
+        import h5py  # noqa: F401
+
         import shortloop.eeg.formats.mat_features  # noqa: F401
 
     def declared(self, file: Path, participant: str) -> int:

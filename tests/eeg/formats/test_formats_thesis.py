@@ -50,6 +50,13 @@ def save(
     return file
 
 
+def save_hdf5(folder: Path, content: dict[str, Any], name: str = "Subj01_study_data") -> Path:
+    hdf5storage = pytest.importorskip("hdf5storage")
+    file = folder / f"{name}.mat"
+    hdf5storage.savemat(str(file), {name: content}, format="7.3", oned_as="row", store_python_metadata=False)
+    return file
+
+
 def read(
     file: Path, classes: tuple[str, ...] = ("Face", "Landmark", "Object"), kind: str = "power"
 ) -> Features:
@@ -65,6 +72,29 @@ def y() -> np.ndarray:
 def bins(y: np.ndarray) -> list[np.ndarray]:
     rng = np.random.default_rng(3)
     return [rng.standard_normal((len(y), 5)) for _ in range(4)]
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_version_7_3_is_read_as_the_others(
+    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], count: int
+) -> None:
+    file = save_hdf5(tmp_path, struct(y, bins[:count]))
+    features = read(file)
+    np.testing.assert_array_equal(features.data, np.stack(bins[:count]))
+    assert features.labels.tolist() == y.tolist()
+    assert features.names == tuple(f"E0_freq_4_tpoint_{t}" for t in range(5))
+    assert features.span is None
+    two = read(file, ("Object", "Face"))
+    np.testing.assert_array_equal(two.data, np.stack(bins[:count])[:, y != 1])
+    matrix = save_hdf5(tmp_path, {**struct(y, bins[:1]), "feature": bins[0]}, "matrix")
+    np.testing.assert_array_equal(read(matrix).data, bins[0][np.newaxis])
+    with pytest.raises(InputError, match="no struct of its own name") as caught:
+        read(file.rename(tmp_path / "other.mat"))
+    assert caught.value.found == "Subj01_study_data"
+    lost = struct(y, bins)
+    del lost["category_name"]
+    with pytest.raises(InputError, match="no field category_name"):
+        read(save_hdf5(tmp_path, lost, "lost"))
 
 
 @settings(max_examples=15, deadline=None)

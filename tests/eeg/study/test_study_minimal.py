@@ -12,6 +12,7 @@ from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
+from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.brainvision import BrainvisionInput
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.eeglab import EeglabInput
@@ -30,6 +31,7 @@ FILES = '[input.files]\nstudy = ["{participant}*"]\n'
 INPUTS: dict[str, tuple[type[BaseModel], str]] = {
     "simulated": (SimulatedInput, '[input]\nformat = "simulated"\n'),
     "thesis": (ThesisInput, '[input]\nformat = "thesis"\namplitude = { study = "a.mat" }\n'),
+    "bids": (BidsInput, '[input]\nformat = "bids"\n'),
     "brainvision": (BrainvisionInput, '[input]\nformat = "brainvision"\n' + FILES),
     "edf": (EdfInput, '[input]\nformat = "edf"\n' + FILES),
     "fif": (FifInput, '[input]\nformat = "fif"\n' + FILES),

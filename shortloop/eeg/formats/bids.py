@@ -1,0 +1,121 @@
+"""Folders in the Brain Imaging Data Structure (Pernet et al. 2019, Sci. Data 6:103), read by MNE-BIDS
+(Appelhoff et al. 2019, J. Open Source Softw. 4(44):1896)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.formats.base import Named, Patterns
+from shortloop.eeg.formats.signals import SignalInput
+from shortloop.errors import InputError
+
+__all__ = ["BidsInput"]
+
+RECORDINGS = (".edf", ".bdf", ".vhdr", ".set", ".fif")
+# Samples and markers of a recording, and all that is said of it.
+SIDECARS = ("events", "channels", "electrodes", "coordsystem", "eeg", "ieeg", "meg", "headshape", "markers")
+NO_PARTICIPANTS = ".*participants.tsv.*"
+
+
+class BidsInput(SignalInput):
+    """A BIDS folder. Participants of the study are those of the folder, with or without ``sub-``.
+
+    Events are called as in ``trial_type`` of events.tsv, without it as in ``value``, if `event_column` names
+    no other. Types, units and bad channels are those of channels.tsv, positions those of electrodes.tsv.
+    """
+
+    places = frozenset({"folder", "tasks", "sessions", "runs"})
+    any_kind = True
+    format: Literal["bids"] = Field(description="a BIDS folder: EEG, MEG, intracranial EEG")
+    tasks: dict[str, str] = Field(
+        default_factory=dict, description="task of each phase; default: the name of the phase"
+    )
+    sessions: dict[str, Patterns] = Field(
+        default_factory=dict, description="sessions of each phase; default: all, and those without"
+    )
+    runs: dict[str, Patterns] = Field(default_factory=dict, description="runs of each phase; default: all")
+
+    def warm_up(self) -> None:
+        import mne.io.brainvision
+        import mne.io.edf  # noqa: F401
+        import mne_bids  # noqa: F401
+        import pymatreader  # noqa: F401
+        import scipy.io  # noqa: F401
+
+        super().warm_up()
+
+    def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
+        name = f"sub-{participant.removeprefix('sub-')}"
+        task = self.tasks.get(phase, phase)
+        found = [path for path in sorted((folder / name).rglob(f"{name}_*")) if _is_recording(path)]
+        chosen = [path for path in found if self._is_of(path, task, phase)]
+        if chosen:
+            return chosen
+        seen = sorted({_without_participant(path) for path in found})
+        raise InputError(
+            f"there is no recording of the {phase} phase",
+            participant=participant,
+            file=folder / name,
+            field=f"input.tasks.{phase}",
+            found=", ".join(seen[:20]) or ("no recordings" if folder.is_dir() else "no such folder"),
+            expected=f"task-{task}",
+            hint="name the tasks (input.tasks), sessions and runs of phases, or leave the participant out",
+        )
+
+    def together(self, file: Path) -> Named:
+        root = next(above.parent for above in file.parents if re.fullmatch(r"sub-[^_]+", above.name))
+        root = root if root.name[:4] != "ses-" else root.parent
+        return [(path.relative_to(root).as_posix(), path) for path in [file, *_beside(file, root)]]
+
+    def open(self, file: Path, participant: str) -> Any:
+        import warnings
+
+        import mne_bids
+
+        path = mne_bids.get_bids_path_from_fname(file, check=False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=NO_PARTICIPANTS)
+            return mne_bids.read_raw_bids(path)
+
+    def _is_of(self, path: Path, task: str, phase: str) -> bool:
+        entities = _entities(path)
+        wanted = {"ses": self.sessions.get(phase), "run": self.runs.get(phase)}
+        return entities.get("task") == task and all(
+            names is None or entities.get(key) in [name.removeprefix(f"{key}-") for name in names]
+            for key, names in wanted.items()
+        )
+
+
+def _is_recording(path: Path) -> bool:
+    suffix = path.stem.rpartition("_")[2]
+    split = _entities(path).get("split", "01")
+    return suffix == path.parent.name and path.suffix in RECORDINGS and int(split) == 1
+
+
+def _entities(path: Path) -> dict[str, str]:
+    parts = [part.partition("-") for part in path.name.partition(".")[0].split("_")]
+    return {key: value for key, dash, value in parts if dash}
+
+
+def _without_participant(path: Path) -> str:
+    return re.sub(r"^sub-[^_]+_", "", path.stem)
+
+
+def _beside(file: Path, root: Path) -> Iterator[Path]:
+    """Files that say something of a recording: in its folder and in those above, as BIDS inherits."""
+    own = _entities(file)
+    yield from (path for path in [root / "dataset_description.json"] if path.is_file())
+    for folder in [each for each in file.parents if each == root or root in each.parents]:
+        for path in sorted(folder.iterdir()):
+            if path == file or not path.is_file():
+                continue
+            said = _entities(path)
+            suffix = path.name.partition(".")[0].rpartition("_")[2]
+            free = {"space", "split"}
+            if suffix in SIDECARS and all(own.get(key) == said[key] for key in said.keys() - free):
+                yield path

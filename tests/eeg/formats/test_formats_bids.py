@@ -1,0 +1,128 @@
+"""A BIDS folder: participants, sessions and runs are found; epochs are those that MNE-BIDS and MNE give."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import mne
+import numpy as np
+import pytest
+from eeg_recordings import CLASSES, NAMES, direct, make_raw, read
+
+from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.bids import BidsInput
+from shortloop.errors import InputError
+
+mne_bids = pytest.importorskip("mne_bids")
+RUNS = [("01", "1", "study"), ("01", "2", "study"), ("01", "1", "test"), ("02", "1", "study")]
+
+
+@pytest.fixture(scope="module", params=["BrainVision", "EDF", "EEGLAB"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two participants; the first has two runs of one task and one of another, and a bad channel."""
+    pytest.importorskip({"BrainVision": "pybv", "EDF": "edfio", "EEGLAB": "eeglabio"}[request.param])
+    root = tmp_path_factory.mktemp(f"bids_{request.param}")
+    for number, (subject, run, task) in enumerate(RUNS):
+        raw = make_raw(number)
+        raw.set_montage("easycap-M1", on_missing="ignore")
+        raw.info["line_freq"] = 50
+        raw.info["bads"] = ["Oz"] if subject == "01" else []
+        path = mne_bids.BIDSPath(subject=subject, session="a", run=run, task=task, root=root, datatype="eeg")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mne_bids.write_raw_bids(raw, path, allow_preload=True, format=request.param, verbose="ERROR")
+    return root
+
+
+def settings(**more: Any) -> BidsInput:
+    found = InputSettings.model_validate({"format": "bids", **more})
+    assert isinstance(found, BidsInput)
+    return found
+
+
+def by_mne(path: Path) -> mne.Epochs:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        raw = mne_bids.read_raw_bids(mne_bids.get_bids_path_from_fname(path), verbose="ERROR")
+    return direct(raw)
+
+
+@pytest.mark.filterwarnings("ignore:S1, ", "ignore:01, ")
+def test_runs_of_a_phase_are_joined(folder: Path) -> None:
+    files = settings().find(folder, "01", "study")
+    assert [("run-1" in file.name or "run-01" in file.name) for file in files] == [True, False]
+    epochs = read("bids", files, participant="01")
+    kept = [name for name in NAMES[:6] if name != "Oz"]
+    expected = [by_mne(file) for file in files]
+    np.testing.assert_array_equal(
+        epochs.data, np.concatenate([each.get_data(picks=kept) for each in expected])
+    )
+    names = [name for each in expected for name in _names(each)]
+    assert epochs.labels.tolist() == [CLASSES.index(name) for name in names]
+    assert epochs.channels == tuple(kept)
+    assert [account["bads"] for account in epochs.accounts] == [["Oz"], ["Oz"]]
+    assert {account["events_from"] for account in epochs.accounts} == {"tsv"}
+    whole = read("bids", files[:1], participant="01", preprocessing={"interpolate": True})
+    assert whole.channels == NAMES[:6]
+
+
+def _names(epochs: mne.Epochs) -> list[str]:
+    names = {number: name for name, number in epochs.event_id.items()}
+    return [({*names[number].split("/")} & {*CLASSES}).pop() for number in epochs.events[:, 2]]
+
+
+def test_phases_are_tasks_sessions_and_runs(folder: Path) -> None:
+    assert len(settings().find(folder, "sub-02", "study")) == 1
+    assert [file.name for file in settings(tasks={"late": "test"}).find(folder, "01", "late")] == [
+        file.name for file in settings().find(folder, "01", "test")
+    ]
+    run = settings().find(folder, "01", "study")[1]
+    name = next(part for part in run.name.split("_") if part.startswith("run-"))
+    for written in (name, name.removeprefix("run-")):
+        assert settings(runs={"study": [written]}).find(folder, "01", "study") == [run]
+    assert len(settings(sessions={"study": ["a"]}).find(folder, "01", "study")) == 2
+    with pytest.raises(InputError, match="no recording of the study phase"):
+        settings(sessions={"study": ["b"]}).find(folder, "01", "study")
+    with pytest.raises(InputError, match="no recording of the rest phase") as caught:
+        settings().find(folder, "01", "rest")
+    assert "task-study" in str(caught.value.found)
+    with pytest.raises(InputError, match="no recording"):
+        settings().find(folder, "03", "study")
+
+
+def test_what_is_said_of_a_recording_belongs_to_it(folder: Path) -> None:
+    files = settings().find(folder, "01", "study")
+    named = dict(settings().together(files[0]))
+    assert next(iter(named.values())) == files[0]
+    ends = {name.rpartition("_")[2] for name in named}
+    assert {"events.tsv", "channels.tsv", "electrodes.tsv", "coordsystem.json", "eeg.json"} <= ends
+    assert not any("run-2" in name or "run-02" in name or "sub-02" in name for name in named)
+    assert "participants.tsv" not in named, "a new participant is no change of the others"
+    assert all(path.is_file() and (folder / name) == path for name, path in named.items())
+    inherited = folder / "task-study_channels.tsv"
+    inherited.write_text("name\ttype\tunits\n")
+    try:
+        assert inherited in dict(settings().together(files[0])).values()
+        assert inherited not in dict(settings().together(settings().find(folder, "01", "test")[0])).values()
+    finally:
+        inherited.unlink()
+
+
+@pytest.mark.filterwarnings("ignore:01, ")
+def test_events_of_the_folder_count(folder: Path) -> None:
+    (file,) = settings().find(folder, "02", "study")
+    before = read("bids", [file], participant="02")
+    table = next(path for name, path in settings().together(file) if name.endswith("events.tsv"))
+    whole = table.read_text()
+    lines = whole.splitlines()
+    one = next(line for line in lines if "face" in line)
+    try:
+        table.write_text("\n".join([line for line in lines if "face" not in line or line == one]) + "\n")
+        after = read("bids", [file], participant="02")
+    finally:
+        table.write_text(whole)
+    assert before.channels == NAMES[:6]
+    assert after.labels.tolist().count(0) == 1 < before.labels.tolist().count(0)
+    assert after.labels.tolist().count(1) == before.labels.tolist().count(1)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.brainvision import BrainvisionInput
+from shortloop.eeg.formats.csv import CsvInput
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.eeglab import EeglabInput
 from shortloop.eeg.formats.fieldtrip import FieldtripInput
@@ -29,6 +30,7 @@ AnyInput = Annotated[
     | EdfInput
     | BidsInput
     | BrainvisionInput
+    | CsvInput
     | EeglabInput
     | FieldtripInput
     | FifInput

@@ -101,13 +101,21 @@ class SignalInput(RecordedInput):
         return []
 
     def warm_up(self) -> None:
-        import mne.channels
+        import mne.channels.montage
         import mne.epochs
-        import mne.event  # noqa: F401
+        import mne.event
+        import mne.io.array
+        import mne.io.fiff
+        import mne.time_frequency.tfr
         import pandas  # noqa: F401
         import scipy.signal  # noqa: F401
 
         import shortloop.eeg.formats.cutting  # noqa: F401
+
+        if self.preprocessing.interpolate:  # of which compiled code is a part
+            import mne.channels.interpolation
+            import mne.forward  # noqa: F401
+            import numba  # noqa: F401
 
     def declared(self, file: Path, participant: str) -> int:
         """Bytes of the file as doubles, of two-byte samples."""

@@ -14,6 +14,7 @@ from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.brainvision import BrainvisionInput
+from shortloop.eeg.formats.csv import CsvInput
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.eeglab import EeglabInput
 from shortloop.eeg.formats.fieldtrip import FieldtripInput
@@ -33,6 +34,7 @@ INPUTS: dict[str, tuple[type[BaseModel], str]] = {
     "thesis": (ThesisInput, '[input]\nformat = "thesis"\namplitude = { study = "a.mat" }\n'),
     "bids": (BidsInput, '[input]\nformat = "bids"\n'),
     "brainvision": (BrainvisionInput, '[input]\nformat = "brainvision"\n' + FILES),
+    "csv": (CsvInput, '[input]\nformat = "csv"\n' + FILES),
     "edf": (EdfInput, '[input]\nformat = "edf"\n' + FILES),
     "fif": (FifInput, '[input]\nformat = "fif"\n' + FILES),
     "eeglab": (EeglabInput, '[input]\nformat = "eeglab"\n' + FILES),

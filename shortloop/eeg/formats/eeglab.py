@@ -10,8 +10,12 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.errors import InputError
 
 __all__ = ["EeglabInput"]
+
+
+FDT_BYTES = 4  # of each sample in .fdt
 
 
 class EeglabInput(SignalInput, FilesInput):
@@ -37,6 +41,7 @@ class EeglabInput(SignalInput, FilesInput):
 
         try:
             raw = mne.io.read_raw_eeglab(file, montage_units="auto")
+            _check_size(raw, file, participant)
             raw.annotations.rename({each: _name(each) for each in set(raw.annotations.description)})
             return raw
         except TypeError as error:
@@ -50,6 +55,21 @@ class EeglabInput(SignalInput, FilesInput):
         return epochs
 
 
+def _check_size(raw: Any, file: Path, participant: str) -> None:
+    """MNE would read what there is of the samples."""
+    samples = file.with_suffix(".fdt")
+    needed = FDT_BYTES * len(raw.ch_names) * raw.n_times
+    if samples.is_file() and samples.stat().st_size != needed:
+        raise InputError(
+            "the samples are not those of the dataset",
+            participant=participant,
+            file=file,
+            found=f"{samples.name} of {samples.stat().st_size} bytes",
+            expected=f"{needed} bytes: {len(raw.ch_names)} channels, {raw.n_times} samples",
+            hint="copy both files again from their source",
+        )
+
+
 def _locked_to(file: Path) -> list[str]:
     """The event at 0 ms of each epoch, as far as there is one."""
     import numpy as np
@@ -57,16 +77,18 @@ def _locked_to(file: Path) -> list[str]:
 
     content = read_mat(file, variable_names=["EEG", "epoch", "srate"])
     content = content.get("EEG", content)
-    epoch = content.get("epoch")
-    if not isinstance(epoch, dict) or not {"eventtype", "eventlatency"} <= epoch.keys():
+    epochs = content.get("epoch")
+    if isinstance(epochs, dict) and {"eventtype", "eventlatency"} <= epochs.keys():  # by field, not by epoch
+        pairs = zip(epochs["eventtype"], epochs["eventlatency"], strict=True)
+        epochs = [{"eventtype": types, "eventlatency": latencies} for types, latencies in pairs]
+    if not isinstance(epochs, list) or not all(isinstance(each, dict) for each in epochs):
         return []
     half = 500 / float(content["srate"])  # ms
     found = []
-    for types, latencies in zip(epoch["eventtype"], epoch["eventlatency"], strict=True):
-        pairs = zip(_listed(types), _listed(latencies), strict=True)
-        found.append(
-            "/".join(_name(kind) for kind, latency in pairs if abs(float(np.squeeze(latency))) < half)
-        )
+    for epoch in epochs:
+        pairs = zip(_listed(epoch["eventtype"]), _listed(epoch["eventlatency"]), strict=True)
+        locked = [_name(kind) for kind, latency in pairs if abs(float(np.squeeze(latency))) < half]
+        found.append("/".join(locked))
     return found
 
 

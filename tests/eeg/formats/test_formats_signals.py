@@ -254,3 +254,52 @@ def test_two_events_at_one_sample_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="several events of classes are at one sample") as caught:
         read("fif", [file])
     assert "face" in str(caught.value.found)
+
+
+OF_EPOCHS: dict[str, tuple[dict[str, Any], Callable[[mne.Epochs], mne.Epochs]]] = {
+    "band": ({"highpass": 8.0, "lowpass": 30.0}, lambda epochs: epochs.filter(8.0, 30.0)),
+    "notch": (
+        {"notch": 25.0},
+        lambda epochs: epochs.apply_function(
+            mne.filter.notch_filter, picks="eeg", channel_wise=False, Fs=128.0, freqs=[25.0]
+        ),
+    ),
+    "average": ({"reference": "average"}, lambda epochs: epochs.set_eeg_reference("average")),
+    "baseline": ({"baseline": [-0.2, 0.0]}, lambda epochs: epochs.apply_baseline((-0.2, 0.0))),
+    "reject": (
+        {"reject": {"eeg": 50e-6}, "flat": {"eeg": 15e-6}},
+        lambda epochs: epochs.drop_bad(reject={"eeg": 50e-6}, flat={"eeg": 15e-6}),
+    ),
+    "resample": ({"resample": 64.0}, lambda epochs: epochs.resample(64.0)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+@pytest.mark.parametrize("step", OF_EPOCHS)
+def test_steps_of_epochs_are_those_of_mne(tmp_path: Path, step: str) -> None:
+    settings, by_hand = OF_EPOCHS[step]
+    file = tmp_path / "S1-epo.fif"
+    direct(make_raw()).save(file, fmt="double", verbose="ERROR")
+    epochs = read("fif", [file], tmin=None, tmax=None, preprocessing=settings)
+    with mne.utils.use_log_level("ERROR"):
+        expected = by_hand(mne.read_epochs(file))
+    same(epochs, expected)
+    (account,) = epochs.accounts
+    assert account["trials"] == 13 == len(epochs.labels) + sum(each["trials"] for each in account["dropped"])
+    assert (len(epochs.labels) < 13) == (step == "reject")
+
+
+def test_averages_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "S1-ave.fif"
+    direct(make_raw())["face"].average().save(file, verbose="ERROR")
+    with pytest.raises(InputError, match="averages cannot be decoded") as caught:
+        read("fif", [file])
+    assert "epochs" in str(caught.value.expected)
+
+
+def test_bits_are_the_same_each_time(tmp_path: Path) -> None:
+    file = saved(tmp_path, ".fif", "mne")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        once, again = (read("fif", [file], preprocessing=STEPS["all"][0]) for _ in range(2))
+    assert once.data.tobytes() == again.data.tobytes()

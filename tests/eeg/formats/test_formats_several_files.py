@@ -1,0 +1,179 @@
+"""Recordings of several files: all count, each recording is read with its own, and parts are refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from eeg_recordings import CLASSES, exported, make_raw, read
+from in_process import InProcess
+from scipy.io import savemat
+
+from shortloop.eeg.pipeline import StudyRun, import_epochs
+from shortloop.eeg.stages.feature_files import load_epochs
+from shortloop.eeg.study.load import read_study
+from shortloop.errors import InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:.*are in the key")
+
+STUDY = """\
+name = "brains"
+participants = ["A", "B"]
+classes = ["face", "house"]
+phases.train = "run"
+features.amplitude = {}
+
+[input]
+format = "brainvision"
+folder = "."
+files.run = ["{participant}/rec.vhdr"]
+
+[input.preprocessing]
+bads.B = ["C3"]
+"""
+
+
+@pytest.fixture
+def vhdr(tmp_path: Path) -> Path:
+    pytest.importorskip("pybv")
+    return exported(make_raw(), tmp_path / "S1.vhdr")
+
+
+def expect(kind: str, file: Path, problem: str, *parts: str, **settings: Any) -> None:
+    with pytest.raises(InputError, match=problem) as caught:
+        read(kind, [file], **settings)
+    assert caught.value.file == str(file)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_samples_of_brainvision_that_are_cut_short(vhdr: Path) -> None:
+    samples = vhdr.with_suffix(".eeg")
+    whole = samples.read_bytes()
+    assert len(read("brainvision", [vhdr]).labels) == 14
+    for cut in (len(whole) - 1, len(whole) // 2, 0):
+        samples.write_bytes(whole[:cut])
+        expect("brainvision", vhdr, "the samples are truncated", "S1.eeg")
+    samples.rename(vhdr.with_name("other.eeg"))
+    expect("brainvision", vhdr, "a file of the recording is missing", "no S1.eeg beside it")
+
+
+def eeglab(folder: Path, trials: int) -> tuple[Path, np.ndarray]:
+    """A dataset with its samples beside it, as EEGLAB saves it."""
+    points = 600 if trials == 1 else 100
+    data = np.random.default_rng(trials).standard_normal((4, points, trials)).astype("<f4")
+    step = 70 if trials == 1 else points
+    events: list[dict[str, Any]] = [
+        {"type": CLASSES[n % 2], "latency": 50.0 + n * step, "epoch": n + 1} for n in range(max(trials, 7))
+    ]
+    content: dict[str, Any] = {
+        "setname": "s",
+        "nbchan": 4,
+        "pnts": points,
+        "trials": trials,
+        "srate": 100.0,
+        "ref": "common",
+        "xmin": -0.49 if trials > 1 else 0.0,
+        "xmax": 0.5 if trials > 1 else (points - 1) / 100,
+        "chanlocs": [{"labels": name} for name in ("Fz", "Cz", "Pz", "Oz")],
+        "event": events,
+        "icawinv": [],
+        "icasphere": [],
+        "icaweights": [],
+        "data": "s.fdt",
+    }
+    if trials > 1:  # each has a response, too, and is not called by it, though it is listed first
+        keys = [{**each, "type": "key", "latency": each["latency"] + 25} for each in events]
+        keys[0]["type"] = "house"
+        content["event"] = [each for pair in zip(keys, events, strict=True) for each in pair]
+        content["epoch"] = [
+            {
+                "event": [2 * n + 1, 2 * n + 2],
+                "eventtype": cell([keys[n]["type"], events[n]["type"]]),
+                "eventlatency": cell([250.0, 0.0]),
+            }
+            for n in range(trials)
+        ]
+    (folder / "s.fdt").write_bytes(data.tobytes("F"))
+    savemat(folder / "s.set", {"EEG": content}, appendmat=False)
+    return folder / "s.set", data.astype(float) * 1e-6
+
+
+def cell(items: list[Any]) -> np.ndarray:
+    found = np.empty(len(items), dtype=object)
+    found[:] = items
+    return found
+
+
+def test_samples_of_eeglab_beside_a_recording(tmp_path: Path) -> None:
+    pytest.importorskip("pymatreader")
+    file, data = eeglab(tmp_path, 1)
+    epochs = read("eeglab", [file], tmin=-0.1, tmax=0.3)
+    expected = np.stack([data[:, 49 + n * 70 - 10 : 49 + n * 70 + 31, 0] for n in range(7)])
+    np.testing.assert_array_equal(epochs.data, expected)
+    assert epochs.labels.tolist() == [0, 1, 0, 1, 0, 1, 0]
+    samples = tmp_path / "s.fdt"
+    whole = samples.read_bytes()
+    for content in (whole[:-1], whole + whole[:16], whole[:4000]):
+        samples.write_bytes(content)
+        expect("eeglab", file, "not those of the dataset|cannot be read", tmin=-0.1, tmax=0.3)
+    samples.unlink()
+    expect("eeglab", file, "cannot be read", "s.fdt", tmin=-0.1, tmax=0.3)
+
+
+def test_epochs_of_eeglab_are_called_as_the_event_at_0_ms(tmp_path: Path) -> None:
+    pytest.importorskip("pymatreader")
+    file, data = eeglab(tmp_path, 8)
+    epochs = read("eeglab", [file], tmin=None, tmax=None)
+    np.testing.assert_array_equal(epochs.data, data.transpose(2, 0, 1))
+    assert epochs.labels.tolist() == [0, 1] * 4
+    part = read("eeglab", [file], tmin=-0.2, tmax=0.3)
+    np.testing.assert_array_equal(part.data, data[:, 29:80].transpose(2, 0, 1))
+    expect("eeglab", file, "epochs in the file are shorter", "input.tmax", tmin=None, tmax=0.9)
+
+
+def test_parts_of_a_split_recording_are_one(tmp_path: Path) -> None:
+    raw = make_raw(seconds=60)
+    raw.save(
+        tmp_path / "S1_raw.fif", split_size=2**20 + 200_000, buffer_size_sec=1, fmt="double", verbose="ERROR"
+    )
+    assert (tmp_path / "S1_raw-1.fif").is_file()
+    whole = read("fif", [exported(raw, tmp_path / "whole_raw.fif")])
+    np.testing.assert_array_equal(read("fif", [tmp_path / "S1_raw.fif"]).data, whole.data)
+
+
+@pytest.mark.parametrize("touched", ["rec.eeg", "rec.vmrk"])
+def test_headers_of_the_same_content_are_read_with_their_own_samples(tmp_path: Path, touched: str) -> None:
+    pytest.importorskip("pybv")
+    for number, name in enumerate("AB"):
+        (tmp_path / name).mkdir()
+        exported(make_raw(number), tmp_path / name / "rec.vhdr")
+    assert (tmp_path / "A/rec.vhdr").read_bytes() == (tmp_path / "B/rec.vhdr").read_bytes()
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY, encoding="utf-8")
+    (tmp_path / "jobs").mkdir()
+    run = InProcess(tmp_path / "jobs")
+    made = import_epochs(StudyRun(run, read_study(file), file))
+    for name, job in made.items():
+        expected = read("brainvision", [tmp_path / name / "rec.vhdr"], tmin=None, tmax=None)
+        found = load_epochs(job.result(), "run")
+        kept = [expected.channels.index(channel) for channel in found.channels]
+        assert len(kept) == (7 if name == "A" else 6)
+        np.testing.assert_array_equal(found.data, expected.data[:, kept])
+        (account,) = job.result().facts["recordings"][0]["accounts"]
+        assert (account["trials"], account["bads"]) == (14, [] if name == "A" else ["C3"])
+    # Samples and markers count, each for its own participant; so do bad channels.
+    before = [job.job for job in made.values()]
+    shutil.copy(tmp_path / "A" / touched, tmp_path / "B" / touched)
+    again = [job.job for job in import_epochs(StudyRun(run, read_study(file), file)).values()]
+    assert again[0] == before[0]
+    assert again[1] != before[1]
+    file.write_text(STUDY.replace('bads.B = ["C3"]', 'bads.A = ["Oz"]'), encoding="utf-8")
+    third = [job.job for job in import_epochs(StudyRun(run, read_study(file), file)).values()]
+    assert not {*third} & {*before, *again}
+    file.write_text(STUDY.replace('bads.B = ["C3"]', 'bads.B = ["Oz"]'), encoding="utf-8")
+    last = import_epochs(StudyRun(run, read_study(file), file))
+    assert last["A"].job == before[0]

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from eeg_recordings import exported
 from scipy.io import savemat
 from test_formats_edf import signal, write_edf
 
 __all__ = ["FORMATS", "mutant", "seeds"]
 
-FORMATS = ("mat", "npz", "fif", "edf")
+FORMATS = ("mat", "npz", "fif", "edf", "set", "vhdr", "ft", "csv")
 NAME = "s"  # of the file and of the struct in it
 HEADER, TAG = 128, 8  # bytes of a .mat file and of each of its variables
 EXTREME = (0, 1, 2, 4, 8, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**24, 2**30, 2**31 - 1, 2**31, 2**32 - 1)
@@ -24,7 +25,16 @@ EXTREME = (0, 1, 2, 4, 8, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**24, 2**30, 2*
 
 def seeds(kind: str, folder: Path) -> list[bytes]:
     """Whole recordings of a format."""
-    made = {"mat": _mat_seeds, "npz": _npz_seeds, "fif": _fif_seeds, "edf": _edf_seeds}[kind]
+    made = {
+        "mat": _mat_seeds,
+        "npz": _npz_seeds,
+        "fif": _fif_seeds,
+        "edf": _edf_seeds,
+        "set": _set_seeds,
+        "vhdr": _vhdr_seeds,
+        "ft": _fieldtrip_seeds,
+        "csv": _csv_seeds,
+    }[kind]
     return made(folder)
 
 
@@ -34,7 +44,7 @@ def mutant(kind: str, whole: list[bytes], rng: np.random.Generator) -> bytes:
     content = whole[rng.integers(len(whole))]
     if kind == "npz" and rng.random() < 0.7:
         return _damage_members(content, whole, rng)
-    if kind == "mat" and content[126:128] in (b"IM", b"MI") and rng.random() < 0.7:
+    if kind in ("mat", "set", "ft") and content[126:128] in (b"IM", b"MI") and rng.random() < 0.7:
         return _damage_variable(content, whole, rng)
     return _damage(content, whole, rng, in_place=rng.random() < 0.5)
 
@@ -196,3 +206,61 @@ def _edf_seeds(folder: Path) -> list[bytes]:
         write_edf(folder / "a.edf", signal(seconds=6), annotations=events).read_bytes(),
         write_edf(folder / "a.edf", signal(1, 2, 6), names=("Fc5.", "Cz.."), annotations=events).read_bytes(),
     ]
+
+
+def _recorded() -> Any:
+    """A continuous recording of two channels, with four events."""
+    import mne
+
+    data = np.random.default_rng(0).standard_normal((2, 384)) * 1e-5
+    raw = mne.io.RawArray(data, mne.create_info(["Fz", "Cz"], 64.0, "eeg"), verbose="ERROR")
+    raw.set_annotations(mne.Annotations([1.0, 2.0, 3.25, 4.5], 0.0, ["left", "right"] * 2))
+    return raw
+
+
+def _set_seeds(folder: Path) -> list[bytes]:
+    pytest.importorskip("eeglabio")
+    exported(_recorded(), folder / "seed.set")
+    content = (folder / "seed.set").read_bytes()
+    packed = content[:HEADER]
+    at = HEADER
+    while at < len(content):  # each variable on its own, as EEGLAB saves them
+        end = at + TAG + struct.unpack_from("<I", content, at + 4)[0]
+        packed += _compressed(content[at:end], "<")
+        at = end
+    return [content, packed]
+
+
+def _vhdr_seeds(folder: Path) -> list[bytes]:
+    """Headers, of which samples and markers lie beside them."""
+    pytest.importorskip("pybv")
+    return [exported(_recorded(), folder / f"{NAME}.vhdr").read_bytes()]
+
+
+def _fieldtrip_seeds(folder: Path) -> list[bytes]:
+    pytest.importorskip("pymatreader")
+    trials, times = np.empty(6, dtype=object), np.empty(6, dtype=object)
+    for number in range(6):
+        trials[number] = np.random.default_rng(number).standard_normal((2, 30))
+        times[number] = np.arange(30) / 64
+    label = np.array(["Fz", "Cz"], dtype=object)
+    codes = np.tile([1.0, 2.0], 3)
+    data = {
+        "label": label,
+        "trial": trials,
+        "time": times,
+        "fsample": 64.0,
+        "trialinfo": codes[:, np.newaxis],
+    }
+    file = folder / "seed.mat"
+    savemat(file, {"data": data})
+    content = [file.read_bytes()]
+    savemat(file, {"data": data}, do_compression=True)
+    return [*content, file.read_bytes()]
+
+
+def _csv_seeds(folder: Path) -> list[bytes]:
+    rows = np.random.default_rng(0).standard_normal((384, 2))
+    marker = ["left" if row in (64, 208) else "right" if row in (128, 288) else "" for row in range(384)]
+    lines = [f"{row / 64},{rows[row, 0]:.4f},{rows[row, 1]:.4f},{marker[row]}" for row in range(384)]
+    return ["\n".join(["timestamps,Fz,Cz,marker", *lines, ""]).encode()]

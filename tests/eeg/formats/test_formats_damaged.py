@@ -14,13 +14,19 @@ import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from formats_mutants import FORMATS, mutant, seeds
 from scipy.io import loadmat
 
+from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.brainvision import BrainvisionInput
+from shortloop.eeg.formats.csv import CsvInput
 from shortloop.eeg.formats.edf import EdfInput
+from shortloop.eeg.formats.eeglab import EeglabInput
+from shortloop.eeg.formats.fieldtrip import FieldtripInput
 from shortloop.eeg.formats.fif import FifInput
 from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.read import read_epochs, read_features
@@ -31,14 +37,28 @@ MUTANTS = int(os.environ.get("MUTANTS", "240"))
 SEED = int(os.environ.get("SEED") or 0)
 SECONDS = 5.0
 BYTES = 10**9
-FILES = {"mat": "s.mat", "npz": "s.npz", "fif": "s-epo.fif", "edf": "s.edf"}
+FILES = {
+    "mat": "s.mat",
+    "npz": "s.npz",
+    "fif": "s-epo.fif",
+    "edf": "s.edf",
+    "set": "s.set",
+    "vhdr": "s.vhdr",
+    "ft": "s.mat",
+    "csv": "s.csv",
+}
 CLASSES = ("left", "right")
 
 
-INPUTS: dict[str, EdfInput | FifInput | NpzInput] = {
+CUT: dict[str, Any] = {"files": {"run": ("x",)}, "tmin": -0.25, "tmax": 0.5}
+INPUTS: dict[str, FilesInput] = {
     "npz": NpzInput(format="npz", files={"run": ("x",)}),
     "fif": FifInput(format="fif", files={"run": ("x",)}),
-    "edf": EdfInput(format="edf", files={"run": ("x",)}, tmin=-0.25, tmax=0.5),
+    "edf": EdfInput(format="edf", **CUT),
+    "set": EeglabInput(format="eeglab", **CUT),
+    "vhdr": BrainvisionInput(format="brainvision", **CUT),
+    "csv": CsvInput(format="csv", **CUT),
+    "ft": FieldtripInput(format="fieldtrip", files={"run": ("x",)}, events={"left": ("1",), "right": ("2",)}),
 }
 
 

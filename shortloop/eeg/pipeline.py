@@ -214,7 +214,9 @@ def _samples(recordings: Recordings) -> Files:
     """Of each recording the file with its samples, the largest: headers and events of two may be the same."""
     return {
         name: {
-            phase: [max((file for _, file in one), key=lambda file: file.path.stat().st_size) for one in found]
+            phase: [
+                max((file for _, file in one), key=lambda file: file.path.stat().st_size) for one in found
+            ]
             for phase, found in phases.items()
         }
         for name, phases in recordings.items()

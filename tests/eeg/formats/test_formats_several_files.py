@@ -167,7 +167,9 @@ def test_headers_of_the_same_content_are_read_with_their_own_samples(tmp_path: P
         assert (account["trials"], account["bads"]) == (14, [] if name == "A" else ["C3"])
     # Samples and markers count, each for its own participant; so do bad channels.
     before = [job.job for job in made.values()]
-    shutil.copy(tmp_path / "A" / touched, tmp_path / "B" / touched)
+    (tmp_path / "other").mkdir()
+    exported(make_raw(5), tmp_path / "other" / "rec.vhdr")
+    shutil.copy(tmp_path / "other" / touched, tmp_path / "B" / touched)
     again = [job.job for job in import_epochs(StudyRun(run, read_study(file), file)).values()]
     assert again[0] == before[0]
     assert again[1] != before[1]
@@ -177,3 +179,9 @@ def test_headers_of_the_same_content_are_read_with_their_own_samples(tmp_path: P
     file.write_text(STUDY.replace('bads.B = ["C3"]', 'bads.B = ["Oz"]'), encoding="utf-8")
     last = import_epochs(StudyRun(run, read_study(file), file))
     assert last["A"].job == before[0]
+    # Headers and markers may be the same, samples may not.
+    shutil.copy(tmp_path / "A" / "rec.vmrk", tmp_path / "B" / "rec.vmrk")
+    import_epochs(StudyRun(run, read_study(file), file))
+    shutil.copy(tmp_path / "A" / "rec.eeg", tmp_path / "B" / "rec.eeg")
+    with pytest.raises(InputError, match="there twice"):
+        import_epochs(StudyRun(run, read_study(file), file))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Preprocessing", "filtered", "marked", "referenced"]
 
+MOST = 0.1  # V, T or T/m
 Band = float | tuple[float, ...]
 THRESHOLDS = "of each type of channel, in V (T for mag, T/m for grad), e.g. { eeg = 150e-6 }"
 
@@ -85,6 +86,9 @@ class Preprocessing(Settings):
             for kind, value in getattr(self, field).items():
                 if value <= 0:
                     raise ValueError(f"{field}.{kind}: {value:g} is not above 0")
+                if value > MOST:
+                    hint = f"for {value:g} µV, write {value:g}e-6"
+                    raise ValueError(f"{field}.{kind}: {value:g} V is more than any brain gives; {hint}")
         return self
 
     def of(self, participant: str) -> Preprocessing:

@@ -303,3 +303,17 @@ def test_bits_are_the_same_each_time(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")
         once, again = (read("fif", [file], preprocessing=STEPS["all"][0]) for _ in range(2))
     assert once.data.tobytes() == again.data.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"preprocessing": {"reject": {"eeg": 150}}}, "for 150 µV, write 150e-6"),
+        ({"preprocessing": {"flat": {"eeg": 0}}}, "not above 0"),
+        ({"preprocessing": {"highpass": 30, "lowpass": 10}}, "not below the lowpass"),
+        ({"preprocessing": {"baseline": [0, -0.2]}}, "ends before it begins"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read("fif", [], **wrong)

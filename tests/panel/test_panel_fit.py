@@ -262,3 +262,25 @@ def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
 def test_formulas_that_cannot_be(formula: str, outcome: str | None, words: str) -> None:
     with pytest.raises(InputError, match=words):
         fitted(panel(), outcome, model="ols", formula=formula)
+
+
+@pytest.mark.parametrize(
+    ("family", "wrong", "said"),
+    [
+        ("poisson", -1.0, "below 0"),
+        ("binomial", -1.0, "below 0 or above 1"),
+        ("binomial", 2.0, "below 0 or above 1"),
+        ("gamma", 0.0, "0 or below"),
+        ("gamma", -1.0, "0 or below"),
+    ],
+)
+def test_outcomes_that_a_family_cannot_have_are_told(family: str, wrong: float, said: str) -> None:
+    """statsmodels fits them, and says nothing."""
+    frame = panel(groups=2)
+    frame["y"] = frame["b"] if family == "binomial" else frame["c"] + 1.0
+    frame.loc[frame.index[frame["g"] == 1][3], "y"] = wrong
+    found, _ = fitted(
+        frame, model="glm", family=family, link="log" if family == "gamma" else None, formula="y ~ x"
+    )
+    assert found.status.tolist() == [status.FITTED, status.FAILED]
+    assert f"the family {family} cannot have: {said}" in " ".join(found.said[1])

@@ -65,6 +65,8 @@ class Glm(WithCovariance):
             outcome = np.column_stack([roles["successes"], roles["failures"]])
             if (outcome < 0).any():  # of which statsmodels says nothing
                 raise ValueError("successes or failures are negative")
+        elif said := _impossible(self.family, outcome):  # the same
+            raise ValueError(f"outcomes that the family {self.family} cannot have: {said}")
         return GLM(outcome, rows, family=self.family_of_statsmodels()).fit(**self.how(roles))
 
     def family_of_statsmodels(self) -> Any:
@@ -92,3 +94,12 @@ class Glm(WithCovariance):
             "gaussian": families.Gaussian,
         }
         return known[self.family](None if self.link is None else links[self.link]())
+
+
+def _impossible(family: str, outcome: FloatArray) -> str:
+    """What outcomes are that a family cannot have, as R's ``glm`` sees it; statsmodels fits all."""
+    if family == "binomial" and ((outcome < 0.0) | (outcome > 1.0)).any():
+        return "below 0 or above 1"
+    if family == "poisson" and (outcome < 0.0).any():
+        return "below 0"
+    return "0 or below" if family == "gamma" and (outcome <= 0.0).any() else ""

@@ -138,7 +138,7 @@ def keep_unit(
         value, array = np.asarray(values[name]), arrays[name]
         shape = array.shape[1:] if isinstance(where, int) else array[where].shape
         if value.shape != shape or value.dtype is not array.dtype:
-            _check_fit(stage.unit_name(unit), name, value, array.dtype, shape)
+            _check_fit(stage, unit, name, value, array.dtype, shape)
         array[where] = value
 
 
@@ -151,27 +151,30 @@ def _keep_files(
     keep_file: Callable[[str, bytes], None],
 ) -> None:
     """Keep what a unit gives beside what it fills, if that may be."""
-    said = stage.unit_name(unit)
     files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
     if values.keys() - files.keys() != indices.keys() or not values:
         found = ", ".join(sorted(values.keys() - files.keys())) or "nothing"
-        raise ValueError(f"{said} gives {found}; it is to fill {', '.join(indices) or 'nothing'}")
+        raise ValueError(
+            f"{stage.unit_name(unit)} gives {found}; it is to fill {', '.join(indices) or 'nothing'}"
+        )
     if stage.grows:
-        raise ValueError(f"{said} gives files; those of a job before are not taken over")
+        raise ValueError(f"{stage.unit_name(unit)} gives files; those of a job before are not taken over")
     for name, content in files.items():
         check_file_name(name)
         keep_file(name, content)
 
 
-def _check_fit(said: str, name: str, value: np.ndarray, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+def _check_fit(
+    stage: Stage, unit: int, name: str, value: np.ndarray, dtype: np.dtype, shape: tuple[int, ...]
+) -> None:
     """Refuse values that would be repeated, cut off or changed where they belong."""
     import numpy as np
 
     if value.shape != shape or not np.can_cast(value.dtype, dtype, "same_kind"):
         found, wanted = f"{value.dtype} {value.shape}", f"{dtype} {shape}"
-        raise ValueError(f"{said} gives {name} as {found}; its output is {wanted}")
+        raise ValueError(f"{stage.unit_name(unit)} gives {name} as {found}; its output is {wanted}")
     if not _can_hold(dtype, value):
-        raise ValueError(f"{said} gives {name} with values that {dtype} cannot hold")
+        raise ValueError(f"{stage.unit_name(unit)} gives {name} with values that {dtype} cannot hold")
 
 
 def compute_row(stage: Stage, unit: int) -> bytes:

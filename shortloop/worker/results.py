@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from shortloop.errors import InputError, TransientError
-from shortloop.plain import Plain
+from shortloop.plain import Plain, copied
 from shortloop.text import one_line
 from shortloop.worker.opened import Arrays, Tables
 from shortloop.worker.records import FORMAT, RECORD, ROWS, Record
@@ -117,7 +116,7 @@ class Result:
         kinds: tuple[Mapping[str, Any], ...] = (self.tables, facts, self.figures, self.files)
         for kind in kinds:
             if name in kind:
-                return deepcopy(kind[name]) if kind is facts else kind[name]
+                return copied(kind[name]) if kind is facts else kind[name]
         raise KeyError(f"{name}; {self.job} has {', '.join(self.names()) or 'nothing'}")
 
     def names(self) -> list[str]:
@@ -175,7 +174,7 @@ class Result:
     @property
     def facts(self) -> dict[str, Any]:
         """Plain data beside the arrays: names, counts, notes. A copy: who changes it changes nothing here."""
-        return deepcopy(self.record["facts"])
+        return copied(self.record["facts"])
 
     @property
     def problem(self) -> str | None:
@@ -197,7 +196,7 @@ class Result:
     @property
     def options(self) -> dict[str, Plain]:
         """The options it was made with; a copy."""
-        return deepcopy(self.setup["options"])
+        return copied(self.setup["options"])
 
     @property
     def inputs(self) -> dict[str, str | list[str]]:

@@ -44,6 +44,7 @@ class Fit(Stage):
         columns = load_columns(self.block)
         starts = np.asarray(self.block.arrays["starts"])
         self._groups = len(starts) - 1
+        self._keys: list[list[str]] = self.block.facts["keys"]
         self._parts: list[slice] = []
         if self._groups:
             self._fitter = Fitter(self.model, equation, columns, starts, self.level)
@@ -87,7 +88,7 @@ class Fit(Stage):
 
     def unit_name(self, unit: int) -> str:
         """Its first and last group."""
-        keys = self.block.facts["keys"][self._parts[unit]]
+        keys = self._keys[self._parts[unit]]
         return f"groups {' '.join(keys[0])} to {' '.join(keys[-1])}"
 
     def finish(self, out: Outputs) -> Finished:
@@ -98,7 +99,7 @@ class Fit(Stage):
         return Finished(
             {
                 "names": names,
-                "keys": self.block.facts["keys"],
+                "keys": self._keys,
                 "by": self.block.facts["by"],
                 "statuses": list(STATUSES),
                 "paths": list(PATHS),

@@ -39,6 +39,7 @@ class Residuals(Stage):
         from shortloop.panel.stages.fitted import FittedGroups
 
         self._starts = np.asarray(self.block.arrays["starts"])
+        self._keys: list[list[str]] = self.block.facts["keys"]
         self._parts: list[slice] = []
         if len(self._starts) > 1:
             equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
@@ -78,8 +79,8 @@ class Residuals(Stage):
 
     def unit_name(self, unit: int) -> str:
         """Its first group."""
-        return f"residuals of groups from {' '.join(self.block.facts['keys'][self._parts[unit].start])} on"
+        return f"residuals of groups from {' '.join(self._keys[self._parts[unit].start])} on"
 
     def finish(self, out: Outputs) -> Finished:
         """Which group each is."""
-        return Finished({"keys": self.block.facts["keys"]})
+        return Finished({"keys": self._keys})

@@ -52,6 +52,7 @@ PANEL = (
         "panel.quantile",
     },
     {"panel.models"},
+    {"panel.inference"},
     {"panel.general"},
     {"panel.fit", "panel.diagnostics"},
     {"panel.results", "panel.settings"},

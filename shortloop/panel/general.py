@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.panel import status
+from shortloop.panel.inference import tests_of
 from shortloop.panel.kernels.reasons import EDGE
 from shortloop.panel.statistics import COEFFICIENTS, FITS
 
@@ -21,6 +22,8 @@ __all__ = ["fit_group"]
 
 SINGULAR = 1e10
 """Condition number of regressors of unit length from which coefficients have hardly a digit left."""
+CLEAR = 1e-6
+"""Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
 
 
@@ -58,7 +61,7 @@ def fit_group(
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
-            results = model.fit_one(outcome, rows, dict(design.roles))
+            results = _bare(model.fit_one(outcome, rows, dict(design.roles)))
             found = _found(results, level)
             converged = _asked(lambda: model.has_converged(results))
             if converged is not None and np.isfinite(converged):
@@ -71,18 +74,28 @@ def fit_group(
     return {**known, **found}, _status(design, rows, results, found), said
 
 
+def _bare(results: Any) -> Any:
+    """Results without what gives them back the labels of a frame: they are of arrays, and it takes long."""
+    from statsmodels.base.wrapper import ResultsWrapper
+
+    return results._results if isinstance(results, ResultsWrapper) else results
+
+
 def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
-    found: dict[str, FloatArray | float] = {}
+    found = tests_of(results, level)
     for name in NAMES:
+        if name in found:
+            continue
         value = _asked(lambda name=name: getattr(results, name))  # type: ignore[misc]
         if value is not None:
             found[name] = value
     bic = _asked(lambda: results.bic_llf)  # of GLM: the other one goes by the deviance
     if bic is not None:
         found["bic"] = bic
-    interval = _asked(lambda: np.asarray(results.conf_int(alpha=1.0 - level), np.float64))
-    if interval is not None:
-        found["lower"], found["upper"] = interval[:, 0], interval[:, 1]
+    if "lower" not in found:
+        interval = _asked(lambda: np.asarray(results.conf_int(alpha=1.0 - level), np.float64))
+        if interval is not None:
+            found["lower"], found["upper"] = interval[:, 0], interval[:, 1]
     iterations, converged = _iterations(results)
     if iterations is not None:
         found["iterations"] = float(iterations)
@@ -116,7 +129,7 @@ def _status(design: Design, rows: FloatArray, results: Any, found: dict[str, Any
         return status.TOO_FEW_ROWS
     if np.ptp(design.outcome) == 0.0:
         return status.CONSTANT_OUTCOME
-    if _condition(rows) > SINGULAR:
+    if _is_singular(rows):
         return status.SINGULAR
     if results is None or "params" not in found or not np.isfinite(found["params"]).all():
         return status.FAILED
@@ -128,13 +141,17 @@ def _status(design: Design, rows: FloatArray, results: Any, found: dict[str, Any
     return status.FITTED if np.isfinite(found.get("bse", np.nan)).all() else status.FAILED
 
 
-def _condition(rows: FloatArray) -> float:
-    """The condition number whatever the units of the regressors."""
+def _is_singular(rows: FloatArray) -> bool:
+    """Whether regressors hang together so closely that no units of measure would help."""
     lengths = np.sqrt(np.square(rows).sum(axis=0))
     if not lengths.all():
-        return np.inf
-    values = np.linalg.svd(rows / lengths, compute_uv=False)
-    return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
+        return True
+    unit = rows / lengths
+    squares = np.linalg.eigvalsh(unit.T @ unit)  # exact enough to see that there is no question
+    if squares[0] > CLEAR:
+        return False
+    values = np.linalg.svd(unit, compute_uv=False)
+    return not values[0] <= SINGULAR * values[-1]
 
 
 def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool = False) -> bool:

@@ -82,7 +82,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
         )
         return INTERRUPTED
     _conclude(script, grid, outcomes)
-    edited = _edited(outcomes)
+    edited = _edited(script, outcomes)
     if edited:
         print_lines(
             f"not all rows are of the code as it is now: {_named(edited)} edited meanwhile, and again; sweep "
@@ -108,15 +108,15 @@ def _run_all(
                 outcomes.append(outcome)
                 print(progress.done(outcome), flush=True)
             for _ in range(AGAIN):
-                _run_again(runs, outcomes)
+                _run_again(script, runs, outcomes)
     except KeyboardInterrupt:
         pass
     return outcomes
 
 
-def _run_again(runs: Runner, outcomes: list[Outcome]) -> None:
+def _run_again(script: str, runs: Runner, outcomes: list[Outcome]) -> None:
     """Those whose code was edited since they ran, so that all rows of the table are of the same code."""
-    edited = _edited(outcomes)
+    edited = _edited(script, outcomes)
     if not edited:
         return
     # What failed may have done so for code that was being edited.
@@ -134,9 +134,9 @@ def _run_again(runs: Runner, outcomes: list[Outcome]) -> None:
         outcomes.append(outcome)
 
 
-def _edited(outcomes: Sequence[Outcome]) -> dict[int, set[str]]:
+def _edited(script: str, outcomes: Sequence[Outcome]) -> dict[int, set[str]]:
     """Code that was edited since a combination ran, by its place."""
-    found = {place: edited_since(outcome.jobs) for place, outcome in enumerate(outcomes)}
+    found = {place: edited_since(script, each.code, each.jobs) for place, each in enumerate(outcomes)}
     return {place: names for place, names in found.items() if names}
 
 

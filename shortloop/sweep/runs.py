@@ -18,6 +18,7 @@ from shortloop.jobs.project import configuration_file
 from shortloop.jobs.runs import JobOfRun, RunRecord, read_runs, run_numbers
 from shortloop.jobs.store.locks import HELD
 from shortloop.report.deliver import SUMMARY_VARIABLE
+from shortloop.sweep.code import code_of_script
 from shortloop.sweep.findings import Finding, FindingsOf, findings_of
 from shortloop.sweep.grid import Combination
 from shortloop.sweep.progress import Progress
@@ -50,6 +51,8 @@ class Outcome:
         What it found.
     jobs : sequence of JobOfRun
         What it built and reused.
+    code : mapping of str to str
+        Of the build script, as of `shortloop.sweep.code.code_of_script`, before it ran.
     """
 
     combination: Combination
@@ -61,6 +64,7 @@ class Outcome:
     reused: int = 0
     findings: Mapping[str, Finding] = field(default_factory=dict)
     jobs: Sequence[JobOfRun] = ()
+    code: Mapping[str, str] = field(default_factory=dict)
 
 
 class Runner:
@@ -120,6 +124,7 @@ class Runner:
         for file in (self._output, self._summary):
             file.unlink(missing_ok=True)
         before, began = set(run_numbers()), time.monotonic()
+        code = code_of_script(self._script)
         with _noted_interrupts() as interrupted:
             run = self._start(combination)
             with progress.running(combination.label, self._output) as show:
@@ -140,6 +145,7 @@ class Runner:
             len(jobs) - built,
             {} if status else self._findings(),
             jobs,
+            code,
         )
 
     def _start(self, combination: Combination) -> Forked:

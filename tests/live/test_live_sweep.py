@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -242,13 +243,17 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
     assert [(built, reused) for _, built, reused in counts(project.sweep(*asked))] == [(0, 2), (1, 1), (1, 1)]
 
 
-def test_code_that_is_edited_meanwhile(project: Swept) -> None:
-    """What ran before is run again, so that all rows are of the same code."""
-    method, hold = project.folder / "methods/a_square.py", project.folder / "hold-6"
-    before = method.read_text(encoding="utf-8")
+@contextmanager
+def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str) -> Iterator[str]:
+    """A sweep of three powers, in which a file is edited while the middle one is computed; what it says."""
+    edited, hold = project.folder / file, project.folder / f"hold-{power}"
+    reached = project.folder / f"reached-{power}"
+    powers = f"power={power - 1},{power},{power + 1}"
+    before = edited.read_text(encoding="utf-8")
+    assert old in before
     hold.touch()
     with subprocess.Popen(
-        [sys.executable, "-m", "shortloop", "sweep", "--script", "powers", "--set", "power=5,6,7"],
+        [sys.executable, "-m", "shortloop", "sweep", "--script", "powers", "--set", powers],
         cwd=project.folder,
         env=project.environment(),
         stdout=subprocess.PIPE,
@@ -256,22 +261,39 @@ def test_code_that_is_edited_meanwhile(project: Swept) -> None:
         text=True,
     ) as running:
         try:
-            (project.folder / "reached-6").unlink(missing_ok=True)
-            wait_for((project.folder / "reached-6").exists)
-            method.write_text(before.replace("** power,", "** power + 1,"), encoding="utf-8")
+            reached.unlink(missing_ok=True)
+            wait_for(reached.exists)
+            edited.write_text(before.replace(old, new), encoding="utf-8")
         finally:
             hold.unlink()
         said, _ = running.communicate(timeout=120)
-    method.write_text(before, encoding="utf-8")
     assert running.returncode == 0, said
-    assert "methods.a_square was edited during the sweep: 1 combination run again" in said
-    rows = project.rows("powers-sweep/power.csv")
-    assert [float(row["facts.value"]) for row in rows] == [33.0, 65.0, 129.0], said
-    assert [label for label, _, _ in counts(said)] == ["power=5", "power=6", "power=7", "power=5"]
+    try:
+        yield said
+    finally:
+        edited.write_text(before, encoding="utf-8")
+
+
+def test_code_that_is_edited_meanwhile(project: Swept) -> None:
+    """What ran before is run again, so that all rows are of the same code."""
+    with edited_meanwhile(project, 6, "methods/a_square.py", "** power,", "** power + 1,") as said:
+        assert "methods.a_square was edited during the sweep: 1 combination run again" in said
+        rows = project.rows("powers-sweep/power.csv")
+        assert [float(row["facts.value"]) for row in rows] == [33.0, 65.0, 129.0], said
+        assert [label for label, _, _ in counts(said)] == ["power=5", "power=6", "power=7", "power=5"]
     again = project.sweep("--script", "powers", "--set", "power=5,6,7")  # of the code that is there now
     assert "run again" not in again
     rows = project.rows("powers-sweep/power.csv")
     assert [float(row["facts.value"]) for row in rows] == [32.0, 64.0, 128.0]
+
+
+def test_a_build_script_that_is_edited_meanwhile(project: Swept) -> None:
+    """It says which jobs there are: no method is another, and yet rows would not belong together."""
+    script = "build_scripts/build_powers.py"
+    with edited_meanwhile(project, 3, script, "settings.seed)", "settings.seed + 1)") as said:
+        assert "build_scripts.build_powers was edited during the sweep: 2 combinations run again" in said
+        rows = project.rows("powers-sweep/power.csv")
+        assert [float(row["facts.value"]) for row in rows] == [9.0, 27.0, 81.0], said
 
 
 @pytest.mark.slow

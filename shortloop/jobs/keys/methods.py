@@ -10,7 +10,7 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration
 
-__all__ = ["find_method", "look_again", "module_of"]
+__all__ = ["find_method", "find_script", "look_again", "module_of"]
 
 _methods: dict[str, tuple[str, Path]] = {}
 
@@ -47,6 +47,28 @@ def find_method(method: str) -> tuple[str, Path]:
         expected=f"a file a_{method}.py in {', '.join(name for name, _ in _packages())}",
         hint="check its spelling in the build script, and `method packages` in accelerator.conf",
     )
+
+
+def find_script(script: str) -> Path | None:
+    """The file of a build script.
+
+    Parameters
+    ----------
+    script : str
+        Its name, as ``ax run`` takes it.
+
+    Returns
+    -------
+    Path or None
+        None if there is none.
+    """
+    package, _, name = script.rpartition(".")
+    name = name if name.startswith("build") else f"build_{name}"
+    for known, folder in sorted(_packages()):  # exax looks in this order
+        file = folder / f"{name}.py"
+        if f".{known}".endswith(f".{package}".rstrip(".")) and file.is_file():
+            return file
+    return None
 
 
 def module_of(method: Path) -> str:

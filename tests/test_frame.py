@@ -14,7 +14,7 @@ from house import MODULES, ROOT, id_of, imports_of, tree_of
 WORDS = re.compile(r"(?<![a-z])(?:participant|trial|epoch|channel|bin)s?(?![a-z])", re.IGNORECASE)
 ANALYSIS = re.compile(r"(?<![a-z])eeg(?![a-z])", re.IGNORECASE)
 
-ROOMS = ("settings", "engines", "worker", "jobs", "upkeep", "report", "sweep", "cli")
+ROOMS = ("settings", "engines", "worker", "jobs", "upkeep", "report", "sweep", "cli", "prepare")
 LIBRARY = ROOT / "shortloop"
 FRAME = [file for file in MODULES if file.parent == LIBRARY or file.relative_to(LIBRARY).parts[0] in ROOMS]
 

@@ -27,7 +27,12 @@ with_settings = typer.Typer()
 """What there is if an analysis has a settings file."""
 FEWEST_FILES = 16  # open at once, that exax needs to begin a run
 
-Script = Annotated[str, typer.Argument(help="Build script, as `ax run` takes it.")]
+Script = Annotated[
+    str | None,
+    typer.Argument(
+        help="Build script, as `ax run` takes it; default: build_pipeline, or the only one that there is."
+    ),
+]
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
@@ -147,7 +152,7 @@ def init(
 
 @app.command()
 def run(
-    script: Script = "build_pipeline",
+    script: Script = None,
     settings: SettingsFile = None,
     until: Until = None,
     only: Only = None,
@@ -159,12 +164,13 @@ def run(
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
     from shortloop.cli.run import run_script
+    from shortloop.jobs.build_scripts import chosen_script
     from shortloop.jobs.exax.forked import leave
     from shortloop.jobs.selection import Selection
 
     need_files(FEWEST_FILES)
     selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
-    leave(run_script(script, settings, selection, take_over))
+    leave(run_script(chosen_script(script), settings, selection, take_over))
 
 
 @with_settings.command(
@@ -219,7 +225,7 @@ def sweep(
 
 @app.command()
 def plan(
-    script: Script = "build_pipeline",
+    script: Script = None,
     settings: SettingsFile = None,
     until: Until = None,
     only: Only = None,
@@ -229,13 +235,14 @@ def plan(
 ) -> None:
     """What a run would build and reuse, why, and how long that would take. Runs nothing."""
     from shortloop.cli.plan import print_plan
+    from shortloop.jobs.build_scripts import chosen_script
     from shortloop.jobs.selection import Selection
     from shortloop.settings.variable import SETTINGS_VARIABLE
 
     if settings is not None:
         os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
     Selection(until or "", only or "", partition or "", tuple(force or ())).into(os.environ)
-    print_plan(script, every)
+    print_plan(chosen_script(script), every)
 
 
 @app.command()
@@ -244,18 +251,19 @@ def harmless(
     why: Annotated[
         str, typer.Argument(help="Why what changed cannot change its results; kept with the jobs.")
     ],
-    script: Script = "build_pipeline",
+    script: Script = None,
     settings: SettingsFile = None,
 ) -> None:
     """Take the jobs of a stage for current, though code or libraries changed, and do not build them again."""
     from shortloop.cli.harmless import print_harmless
+    from shortloop.jobs.build_scripts import chosen_script
     from shortloop.jobs.selection import Selection
     from shortloop.settings.variable import SETTINGS_VARIABLE
 
     if settings is not None:
         os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
     Selection().into(os.environ)
-    print_harmless(script, stage, why)
+    print_harmless(chosen_script(script), stage, why)
 
 
 @app.command()

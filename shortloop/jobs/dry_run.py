@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from types import SimpleNamespace
 from typing import NoReturn
 
 from shortloop.errors import InputError, place_of
+from shortloop.jobs.build_scripts import chosen_script
 from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.part import choose
 from shortloop.jobs.pipeline import Pipeline
 from shortloop.jobs.planner import Planner
-from shortloop.jobs.project import configuration, project_directory
+from shortloop.jobs.project import configuration
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.store import Store
@@ -92,28 +92,26 @@ def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
         If there is no such script, or it does more than run pipelines.
     """
     from accelerator.build import find_automata
-    from accelerator.error import BuildError
 
     load_from_source()  # a script that was just edited is planned as it is
-    sys.path.insert(0, str(project_directory()))
+    script = chosen_script(script)
     settings = {"method_directories": configuration().method_directories}
     try:
-        main = find_automata(SimpleNamespace(config=lambda: settings), script).main
+        module = find_automata(SimpleNamespace(config=lambda: settings), script)
     except Exception as error:
-        missing = isinstance(error, ModuleNotFoundError) and str(error.name).endswith(f"build_{script}")
-        if missing or isinstance(error, BuildError | AttributeError):
-            raise InputError(
-                "there is no such build script",
-                found=script,
-                expected=str(error),
-                hint="`ax script` lists them",
-            ) from None
         raise InputError(
             "the build script cannot be imported",
             file=place_of(error),
             found=f"{type(error).__name__}: {error}",
             hint="mend it",
         ) from error
+    main = getattr(module, "main", None)
+    if main is None:
+        raise InputError(
+            "the build script has no main",
+            file=module.__file__,
+            expected="a function `main(urd)`, or @pipeline",
+        )
     dry_run = DryRun(planner)
     status = main(**dict.fromkeys(inspect.signature(main).parameters, dry_run))
     if status:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from shortloop.errors import InputError
+from shortloop.jobs.build_scripts import find_script
 from shortloop.jobs.keys.code import at_one_moment, code_state
-from shortloop.jobs.keys.methods import find_method, find_script, module_of
+from shortloop.jobs.keys.methods import find_method, module_of
 from shortloop.jobs.lookup import DECLARED
 from shortloop.jobs.project import job_directory
 from shortloop.jobs.request import MODULES

@@ -81,6 +81,20 @@ def test_scripts_and_settings_have_folders_of_their_own(project: Scripts) -> Non
         assert project.results() == wanted
 
 
+def test_a_script_that_is_not_there(project: Scripts) -> None:
+    """`ax run` looks for it in all packages, also in the first of the configuration, and says so."""
+    for command in ("run", "plan"):
+        done = project.shortloop(command, "nosuch")
+        assert done.returncode == 1
+        assert "there is no such build script" in done.stderr
+        assert "nosuch" in done.stderr
+        assert "build_counts" in done.stderr
+        assert "Traceback" not in done.stderr
+    done = project.ax("run", "nosuch")
+    assert done.returncode != 0
+    assert 'No build script "build_nosuch" found in {' in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     "taken",
     [

@@ -208,11 +208,15 @@ def watchers() -> set[str]:
     """
     names = [*SETTING_UP, f"{PACKAGE}.jobs.exax.watch", f"{PACKAGE}.jobs.exax.machine_code"]
     names += [f"{PACKAGE}.engines.forkserver"]
-    files = {name: ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in names}
+    files = {name: _file_of(ROOT.joinpath(*name.split("."))) for name in names}
     imported = {each for name, file in files.items() for each in read_source(file, name).names}
     found = {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
     keep_sources()
     return found
+
+
+def _file_of(module: Path) -> Path:
+    return module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
 
 
 def _is_among(file: str, others: Collection[str]) -> bool:

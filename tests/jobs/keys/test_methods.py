@@ -41,8 +41,8 @@ def packages(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(own_code, "_library_folders", lambda: (f"{site}/", f"{sys.prefix}/"))
     monkeypatch.setattr(own_code, "_versions", {})
     monkeypatch.setattr(methods, "_methods", {})
-    methods._packages.cache_clear()
-    monkeypatch.setattr(methods, "_packages", methods._packages.__wrapped__)
+    methods.packages.cache_clear()
+    monkeypatch.setattr(methods, "packages", methods.packages.__wrapped__)
     forget_sources(monkeypatch)
     yield project
     for name in [each for each in sys.modules if each.partition(".")[0] in ("my", "theirs")]:

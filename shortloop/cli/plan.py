@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from shortloop.cli.tables import counted, duration, print_lines, print_table
+from shortloop.jobs.explain.phrases import short_list
 from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.jobs.planner import Planner
 
 __all__ = ["print_plan"]
 
+VARIANT = 3
+"""Column that says which model, and the like; left out where no job has one."""
 BEGINS = {PERHAPS: "perhaps ", REUSE: "reused "}
 
 
@@ -38,11 +41,7 @@ def print_plan(script: str, every: bool) -> None:
 
 def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
     if every:
-        print_table(
-            ("plan", "stage", "partition", "job", "reason"),
-            [(job.plan, job.stage, job.partition or "", job.job, job.reason) for job in plan.jobs],
-        )
-        print_lines("")
+        _print_jobs(plan.jobs)
     rows = []
     for stage in dict.fromkeys(job.stage for job in plan.jobs):
         jobs = [job for job in plan.jobs if job.stage == stage]
@@ -51,21 +50,33 @@ def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
         rows.append((stage, *counts, _expected(jobs, means)))
     columns = ("reuse", "build", "perhaps", "expected")
     print_table(("stage", *columns), rows, right=columns)
-    reasons = Counter((job.stage, job.plan, job.reason) for job in plan.jobs if job.reason)
-    print_lines(
-        "",
-        *(
-            f"{BEGINS.get(what, '')}{number} × {stage}: {reason}"
-            for (stage, what, reason), number in reasons.items()
-        ),
-        _summary(plan.jobs, means),
-    )
+    print_lines("", *_reasons(plan.jobs), _summary(plan.jobs, means))
     if plan.waits_for is not None:
         print_lines(f"what comes after is not known: the pipeline asks for results of {plan.waits_for.name}")
     if plan.note:
         print_lines(plan.note)
     if plan.unread:
         print_lines(f"files that are new or changed, and not read yet: {plan.unread}; a run reads them first")
+
+
+def _print_jobs(jobs: Sequence[Built]) -> None:
+    columns = ["plan", "stage", "partition", "variant", "job", "reason"]
+    rows = [[job.plan, job.stage, job.partition or "", job.variant, job.job, job.reason] for job in jobs]
+    if not any(job.variant for job in jobs):
+        for row in (columns, *rows):
+            del row[VARIANT]
+    print_table(columns, rows)
+    print_lines("")
+
+
+def _reasons(jobs: Sequence[Built]) -> Iterator[str]:
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for job in jobs:
+        if job.reason:
+            alike.setdefault((job.stage, job.plan, job.reason), []).append(job.variant)
+    for (stage, what, reason), variants in alike.items():
+        named = short_list([*filter(None, dict.fromkeys(variants))])
+        yield f"{BEGINS.get(what, '')}{len(variants)} × {stage}{f' ({named})' if named else ''}: {reason}"
 
 
 def _summary(jobs: Sequence[Built], means: dict[str, float]) -> str:

@@ -70,6 +70,21 @@ def test_every_job(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     assert lines[3].split() == ["build", "train", "A", "option", "C:", "1", "→", "2"]
 
 
+def test_jobs_that_differ_in_what_they_compute_are_told_apart(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = ("ols", "logit", "poisson")
+    jobs = [Built("", "fit", None, plan=BUILD, reason="new", variant=each) for each in (*models, "ols")]
+    jobs.append(Built("main-1", "page", None, plan=REUSE))
+    lines = said(jobs, capsys, monkeypatch, every=True)
+    assert lines[0].split() == ["plan", "stage", "partition", "variant", "job", "reason"]
+    assert [line.split() for line in lines[1:5]] == [
+        ["build", "fit", each, "new"] for each in (*models, "ols")
+    ]
+    assert lines[5].split() == ["reuse", "page", "main-1"]
+    assert "4 × fit (ols, logit and 1 more): new" in lines
+
+
 def test_files_that_are_not_read_yet(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

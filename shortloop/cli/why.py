@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 from shortloop.cli.tables import print_lines
 from shortloop.errors import InputError
 from shortloop.jobs.explain.causes import Cause, Explained, explain, same_cause
+from shortloop.jobs.project import user_directory
+from shortloop.jobs.settings_files import names_of_file
 from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.store import Store
+from shortloop.settings.read import settings_path
+from shortloop.settings.variable import SETTINGS_VARIABLE, STUDY_VARIABLE
 
 __all__ = ["print_causes", "print_why"]
 
+VARIABLES = (SETTINGS_VARIABLE, STUDY_VARIABLE)
 LINES, FEWER = 40, 10  # of a diff, where it is the subject and where it is not
 
 
@@ -23,7 +30,7 @@ def print_why(what: str, settings: str | None, full: bool) -> None:
     what : str
         Job id, or name of a stage.
     settings : str or None
-        Of a stage, only jobs of these settings.
+        Of a stage, only jobs of these settings; None: of those whose file the environment names, if it does.
     full : bool
         Whether to print the whole of long differences.
 
@@ -50,10 +57,12 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
     """Its jobs in the last runs."""
     found, stages = [], set()
     names = store.index.settings_names()
+    wanted = _of_environment(store) if settings is None else {settings}
     for place, job in store.index.places().items():
+        if wanted and wanted.isdisjoint((place.pipeline, names.get(Purpose(place.pipeline)))):
+            continue
         stages.add(place.stage)
-        of = (place.pipeline, names.get(Purpose(place.pipeline)))
-        if place.stage == stage and (settings is None or settings in of):
+        if place.stage == stage:
             found.append(job)
     if not found:
         raise InputError(
@@ -62,6 +71,22 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
             expected=f"a job id, or {', '.join(sorted(stages)) or 'a run'}",
         )
     return sorted(set(found), key=lambda job: (job.rpartition("-")[0], int(job.rpartition("-")[2])))
+
+
+def _of_environment(store: Store) -> set[str | None]:
+    """The settings that a run would be of, as `shortloop plan` takes them; empty: whatever there is."""
+    if not any(map(os.environ.get, VARIABLES)):
+        return set()
+    file = settings_path(VARIABLES, Path(), base=user_directory())
+    names = names_of_file(store.index, file)
+    if not names:
+        raise InputError(
+            "nothing was run with these settings yet",
+            file=str(file),
+            found=" and ".join(each for each in VARIABLES if os.environ.get(each)) + " in the environment",
+            hint="run them, name others with `--settings`, or unset that",
+        )
+    return {*names}
 
 
 def print_causes(causes: list[Cause]) -> None:

@@ -15,7 +15,7 @@ from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.places import Places
 from shortloop.settings.changes import changed_name, changed_text
 
-__all__ = ["TAKE_OVER", "SettingsFile"]
+__all__ = ["TAKE_OVER", "SettingsFile", "names_of_file"]
 
 TAKE_OVER = "SHORTLOOP_TAKE_OVER"
 """Variable that says, set to anything, that a file takes over a name that another one has."""
@@ -122,17 +122,39 @@ class SettingsFile:
 
     def _noted(self, file: Path) -> str:
         """As a file is noted: what moves with the project stays the same."""
-        if os.path.realpath(file) == os.path.realpath(self.embedded):
-            return EMBEDDED
-        project = Path(os.path.realpath(project_directory()))
-        path = Path(os.path.realpath(file.parent), file.name)  # a link stays one, whatever it leads to
-        return str(path.relative_to(project) if path.is_relative_to(project) else path)
+        return EMBEDDED if os.path.realpath(file) == os.path.realpath(self.embedded) else _below_project(file)
 
     def _path(self, noted: str) -> Path:
         return self.embedded if noted == EMBEDDED else Path(os.path.realpath(project_directory()), noted)
 
     def _words(self, file: Path) -> str:
         return f"the embedded {self.noun}" if self._noted(file) == EMBEDDED else str(file)
+
+
+def names_of_file(places: Places, file: Path) -> set[str]:
+    """The settings that were run from a file.
+
+    Parameters
+    ----------
+    places : Places
+        Where it is noted what was run from which file.
+    file : Path
+        The file.
+
+    Returns
+    -------
+    set of str
+        Their names: the one that it has now, if it was run with that; else all that it had.
+    """
+    noted = _below_project(file)
+    names = {name for name in places.settings_names().values() if places.settings_file(name) == noted}
+    return {name for name in names if _has_name(file, name)} or names
+
+
+def _below_project(file: Path) -> str:
+    project = Path(os.path.realpath(project_directory()))
+    path = Path(os.path.realpath(file.parent), file.name)  # a link stays one, whatever it leads to
+    return str(path.relative_to(project) if path.is_relative_to(project) else path)
 
 
 def _has_name(file: Path, name: str) -> bool:

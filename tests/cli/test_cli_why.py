@@ -9,6 +9,8 @@ from toy_jobs import ToyJobs, toy_project, with_code
 
 from shortloop.cli.why import print_why
 from shortloop.errors import InputError
+from shortloop.jobs.settings_files import SettingsFile
+from shortloop.jobs.store.store import Store
 
 STEP = with_code(steps="def step(x):\n    return x + 2")
 
@@ -80,6 +82,30 @@ def test_long_differences_are_cut(jobs: ToyJobs, capsys: pytest.CaptureFixture[s
     assert "LINE_99 = 1" not in text
     assert "more lines; `shortloop why --full` prints them" in text
     assert "LINE_99 = 1" in said(capsys, "main-6", full=True)
+
+
+@pytest.mark.parametrize("variable", ["STUDY", "SHORTLOOP_SETTINGS"])
+def test_of_the_file_that_the_environment_names(
+    jobs: ToyJobs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """As `plan`: two files may be run in turn, and only jobs of the one are asked for."""
+    here, file = Path.cwd(), Path("large.toml")
+    for name in ("small", "large"):
+        (here / f"{name}.toml").write_text(f'name = "{name}"\n', encoding="utf-8")
+        with Store() as store:
+            SettingsFile(name, here / f"{name}.toml", "study", here / "none").note(store.index)
+    monkeypatch.setenv(variable, str(file))
+    with pytest.raises(InputError, match="nothing was run with these settings yet") as caught:
+        print_why("scores", None, False)
+    assert caught.value.file == str(here / file)
+    assert variable in str(caught.value.found)
+    large = jobs.make("C", pipeline="build_toy large", settings="large").job
+    jobs.ended("build_toy large")
+    assert said(capsys, "scores").startswith(f"{large}: scores C\n")
+    assert said(capsys, "scores", settings="small").startswith("2 × scores: main-3 A, main-4 B\n")
+    assert said(capsys, "main-3").startswith("main-3: scores A\n")  # it is asked for by its id
+    monkeypatch.setenv(variable, "small.toml")
+    assert said(capsys, "scores").startswith("2 × scores: main-3 A, main-4 B\n")
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     watchers()  # of the real package, once for all
     monkeypatch.setattr(closure, "ROOT", project)
     monkeypatch.setattr(methods, "_methods", {})
-    monkeypatch.setattr(methods, "_packages", lambda: [("methods", project / "methods")])
+    monkeypatch.setattr(methods, "packages", lambda: [("methods", project / "methods")])
     forget_sources(monkeypatch)
     write(project, "shortloop/__init__.py", "")
     with _own_methods(project / "methods"):

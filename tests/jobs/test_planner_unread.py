@@ -1,9 +1,10 @@
-"""Files in a plan: their contents where they are known, and never read."""
+"""Files in a plan: their contents where they are known, and read only once more."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,38 @@ def test_what_is_new_or_changed_is_not_known(file: Path, no_reading: None) -> No
     other.write_text("one", encoding="utf-8")
     file.write_text("two!", encoding="utf-8")
     assert known_content([other, file]) == ["", ""]
+
+
+def test_what_was_read_when_it_was_young_is_read_once_more(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan right after a run of files that were copied a moment before knows them, too."""
+    read: list[Path] = []
+    real = hashing.hash_file
+
+    def counted(file: Path, step: Callable[[int], None]) -> str:
+        read.append(file)
+        return real(file, step)
+
+    monkeypatch.setattr(hashing, "hash_file", counted)
+    file, other = (write(package, f"{name}.npz", name) for name in "ab")
+    (content,) = register([file])
+    assert read == [file]
+    assert known_content([file, other]) == [content, ""]
+    assert read == [file, file]
+    time.sleep(0.02)  # a tick of the file system's clock
+    file.write_text("c", encoding="utf-8")  # of the same size
+    assert known_content([file]) == [""]
+    register([file])
+    read.clear()
+    monkeypatch.setattr("shortloop.jobs.keys.file_state.SETTLED_NS", 0)
+    (changed,) = known_content([file])
+    assert changed not in ("", content)
+    assert known_content([file]) == content_of([file]) == [changed]
+    assert read == [file]  # now it is old, and its hash is kept
+    register([file])
+    file.unlink()
+    assert known_content([file]) == [""]
 
 
 def test_a_touched_file_is_not_known(file: Path, no_reading: None) -> None:

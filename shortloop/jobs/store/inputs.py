@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 KEEP_EVERY = 1.0  # s
+YOUNG = ""
+"""In place of the hash of a file that may have changed again and look the same."""
 
 # What this process has located, by the folder where that is noted.
 _located: dict[Path, set[str]] = {}
@@ -70,7 +72,10 @@ def content_of(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
 
 
 def known_content(files: Sequence[Path]) -> list[str]:
-    """Content hash of each file, as far as it is known without reading it.
+    """Content hash of each file, as far as it is known without reading a file for the first time.
+
+    A file that was hashed when it had just changed is read once more: it may have changed again and look the
+    same.
 
     Parameters
     ----------
@@ -81,15 +86,25 @@ def known_content(files: Sequence[Path]) -> list[str]:
     -------
     list of str
         As of `content_of`; empty for a file that is new or changed since it was last hashed.
+
+    Raises
+    ------
+    InputError
+        If a file that was hashed cannot be read any more.
     """
     known = _read(cache_directory("inputs") / "hashes.json")
 
-    def one(file: Path) -> str:
+    def entry_of(file: Path) -> list[object]:
         entry = known.get(str(file))
-        same = isinstance(entry, list) and file.exists() and entry[:-1] == file_state(file)[0]
-        return str(entry[-1]) if isinstance(entry, list) and same else ""
+        if not isinstance(entry, list) or not file.exists():
+            return []
+        state = file_state(file)[0]
+        return entry[len(state) :] if entry[: len(state)] == state else []
 
-    return [one(file) for file in files]
+    entries = {file: entry_of(file) for file in files}
+    young = [file for file, entry in entries.items() if entry == [YOUNG]]
+    read = dict(zip(young, content_of(young), strict=True))
+    return [read.get(file) or str((entries[file] or [""])[0]) for file in files]
 
 
 def name_of(content: str) -> str:
@@ -272,8 +287,8 @@ def _content(
             state, settled = states[file]
             _check_still(file, state)
             found[file] = content
-            if settled and file not in loose:
-                fresh[str(file)] = [*state, content]
+            if file not in loose:
+                fresh[str(file)] = [*state, content if settled else YOUNG]
             if fresh and time.monotonic() - kept > KEEP_EVERY:
                 _keep(store, fresh)
                 kept = time.monotonic()
@@ -288,7 +303,7 @@ def _known_as(states: dict[Path, tuple[list[int], bool]], known: dict[str, objec
     return {
         file: str(entry[-1])
         for file, entry in entries.items()
-        if isinstance(entry, list) and entry[:-1] == states[file][0]
+        if isinstance(entry, list) and entry[:-1] == states[file][0] and entry[-1] != YOUNG
     }
 
 

@@ -76,13 +76,16 @@ def read_epochs(
     named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
     files = [recording[0][1] for recording in named]
 
-    def declared(file: Path, participant: str) -> int:
-        if file not in files:
-            return BESIDE_BYTES * file.stat().st_size
-        with _recognised(settings, file, participant):
-            return settings.declared(file, participant)
-
     with placed(named) as places:
+
+        def declared(file: Path, participant: str) -> int:
+            # Not as it lies, but with its own beside it: several recordings may have one and the same header.
+            found = [place for each, place in zip(files, places, strict=True) if each == file]
+            sizes = [] if found else [BESIDE_BYTES * file.stat().st_size]
+            for place in found:
+                with reading(file, participant, place), _recognised(settings, file, participant):
+                    sizes.append(settings.declared(place, participant))
+            return sum(sizes)
 
         def read_and_check() -> Epochs:
             parts = []

@@ -145,6 +145,23 @@ def test_parts_of_a_split_recording_are_one(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read("fif", [tmp_path / "S1_raw.fif"]).data, whole.data)
 
 
+@pytest.mark.parametrize("cut", "AB")
+def test_samples_are_those_of_its_own_where_headers_are_the_same(tmp_path: Path, cut: str) -> None:
+    """A job knows files by their content, so one header may be found beside the samples of another."""
+    pytest.importorskip("pybv")
+    for number, name in enumerate("AB"):
+        (tmp_path / name).mkdir()
+        exported(make_raw(number), tmp_path / name / "rec.vhdr")
+    samples = tmp_path / cut / "rec.eeg"
+    samples.write_bytes(samples.read_bytes()[: samples.stat().st_size // 2])
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY, encoding="utf-8")
+    (tmp_path / "jobs").mkdir()
+    with pytest.raises(InputError, match="the samples are truncated") as caught:
+        import_epochs(StudyRun(InProcess(tmp_path / "jobs"), read_study(file), file))
+    assert caught.value.where["participant"] == cut
+
+
 @pytest.mark.parametrize("touched", ["rec.eeg", "rec.vmrk"])
 def test_headers_of_the_same_content_are_read_with_their_own_samples(tmp_path: Path, touched: str) -> None:
     pytest.importorskip("pybv")

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import Named, Patterns
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.sizes import declared
 from shortloop.errors import InputError
 
 __all__ = ["BidsInput"]
@@ -71,6 +72,10 @@ class BidsInput(SignalInput):
         root = next(above.parent for above in file.parents if re.fullmatch(r"sub-[^_]+", above.name))
         root = root if root.name[:4] != "ses-" else root.parent
         return [(path.relative_to(root).as_posix(), path) for path in [file, *_beside(file, root)]]
+
+    def declared(self, file: Path, participant: str) -> int:
+        """What its format says of it, if that is known; it must be whole then."""
+        return declared(file, participant) or super().declared(file, participant)
 
     def open(self, file: Path, participant: str) -> Any:
         import warnings

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.sizes import declared
 
 __all__ = ["MneInput"]
 
@@ -32,6 +33,10 @@ class MneInput(SignalInput, FilesInput):
             for path in file.parent.iterdir()
             if path != file and path.is_file() and path.name.startswith(f"{stem}.")
         )
+
+    def declared(self, file: Path, participant: str) -> int:
+        """What its format says of it, if that is known; it must be whole then."""
+        return declared(file, participant) or super().declared(file, participant)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne

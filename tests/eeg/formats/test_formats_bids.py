@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,18 @@ def test_runs_of_a_phase_are_joined(folder: Path) -> None:
     assert {account["events_from"] for account in epochs.accounts} == {"tsv"}
     whole = read("bids", files[:1], participant="01", preprocessing={"interpolate": True})
     assert whole.channels == NAMES[:6]
+
+
+def test_a_recording_that_is_cut_short_is_refused(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "copy")
+    (file,) = settings().find(tmp_path / "copy", "02", "study")
+    samples = max(dict(settings().together(file)).values(), key=lambda path: path.stat().st_size)
+    samples.write_bytes(samples.read_bytes()[: samples.stat().st_size // 2])
+    with pytest.raises(
+        InputError, match="truncated" if file.suffix != ".set" else "cannot be read"
+    ) as caught:
+        read("bids", [file], participant="02")
+    assert caught.value.file == str(file)
 
 
 def _names(epochs: mne.Epochs) -> list[str]:

@@ -12,6 +12,7 @@ from eeg_recordings import CLASSES, exported, make_raw, read
 from in_process import InProcess
 from scipy.io import savemat
 
+from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.pipeline import StudyRun, import_epochs
 from shortloop.eeg.stages.feature_files import load_epochs
 from shortloop.eeg.study.load import read_study
@@ -42,6 +43,12 @@ def vhdr(tmp_path: Path) -> Path:
     return exported(make_raw(), tmp_path / "S1.vhdr")
 
 
+def form(kind: str) -> RecordedInput:
+    found = InputSettings.model_validate({"format": kind, "files": {"run": ("x",)}})
+    assert isinstance(found, RecordedInput)
+    return found
+
+
 def expect(kind: str, file: Path, problem: str, *parts: str, **settings: Any) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         read(kind, [file], **settings)
@@ -59,6 +66,27 @@ def test_samples_of_brainvision_that_are_cut_short(vhdr: Path) -> None:
         expect("brainvision", vhdr, "the samples are truncated", "S1.eeg")
     samples.rename(vhdr.with_name("other.eeg"))
     expect("brainvision", vhdr, "a file of the recording is missing", "no S1.eeg beside it")
+
+
+def test_markers_that_were_renamed_with_the_header_are_read(vhdr: Path) -> None:
+    before = read("brainvision", [vhdr])
+    text = vhdr.read_text(encoding="utf-8")
+    vhdr.write_text(text.replace("MarkerFile=S1.vmrk", "MarkerFile=old.vmrk"), encoding="utf-8")
+    after = read("brainvision", [vhdr])
+    np.testing.assert_array_equal(after.data, before.data)
+    assert [path.name for _, path in form("brainvision").together(vhdr)] == ["S1.vhdr", "S1.eeg", "S1.vmrk"]
+    vhdr.with_suffix(".vmrk").unlink()
+    expect("brainvision", vhdr, "a file of the recording is missing", "no old.vmrk beside it")
+
+
+@pytest.mark.parametrize("ending", [".edf", ".bdf", ".vhdr"])
+def test_what_is_cut_short_is_refused_whatever_reads_it(tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("pybv" if ending == ".vhdr" else "edfio")
+    file = exported(make_raw(), tmp_path / f"S1{ending}")
+    assert len(read("mne", [file], drop=("VEOG",)).labels) > 12
+    samples = file.with_suffix(".eeg") if ending == ".vhdr" else file
+    samples.write_bytes(samples.read_bytes()[: samples.stat().st_size // 2])
+    expect("mne", file, "truncated")
 
 
 def eeglab(folder: Path, trials: int) -> tuple[Path, np.ndarray]:

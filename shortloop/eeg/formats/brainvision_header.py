@@ -1,0 +1,94 @@
+"""What a header of BrainVision says of its recording: which files, and how many samples. MNE would read what
+there is of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from shortloop.errors import InputError
+
+__all__ = ["declared", "pointed_to"]
+
+POINTERS = ("DataFile", "MarkerFile")
+SAMPLE_BYTES = {"INT_16": 2, "UINT_16": 2, "INT_32": 4, "IEEE_FLOAT_32": 4, "IEEE_FLOAT_64": 8}
+FIELD = re.compile(r"^[ \t]*(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+MARKER = re.compile(r"^Mk\d+=[^,]*,[^,]*,\s*(\d+)", re.MULTILINE)
+
+
+def declared(file: Path, participant: str) -> int:
+    """Bytes of the header, after the size of the samples was found to be what it and the markers say.
+
+    Parameters
+    ----------
+    file, participant
+        As of `RecordedInput.declared`.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If a file of the recording is missing, or not all there.
+    """
+    said = _fields(file)
+    pointed = pointed_to(file)
+    for path in pointed.values():
+        if not path.is_file():
+            raise InputError(
+                "a file of the recording is missing",
+                participant=participant,
+                file=file,
+                found=f"no {path.name} beside it",
+                hint="put it there; if it was renamed, give it the old name, or correct the header",
+            )
+    width = SAMPLE_BYTES.get(said.get("BinaryFormat", ""), 0) * int(said.get("NumberOfChannels", 0))
+    if "DataFile" in pointed and said.get("DataFormat") == "BINARY" and width:
+        size = pointed["DataFile"].stat().st_size
+        markers = _text(pointed["MarkerFile"]) if "MarkerFile" in pointed else ""
+        last = max((int(at) for at in MARKER.findall(markers)), default=0)
+        samples = int(said.get("DataPoints") or 0)
+        if size % width or size // width < max(samples, last, 1):
+            raise InputError(
+                "the samples are truncated",
+                participant=participant,
+                file=file,
+                found=f"{pointed['DataFile'].name} with {size / width:.10g} samples",
+                expected=f"{samples}" if samples else f"whole ones, and one for the last marker, at {last}",
+                hint="copy the files again from their source",
+            )
+    return file.stat().st_size
+
+
+def pointed_to(file: Path) -> dict[str, Path]:
+    """Files that a header names, whether they are there or not.
+
+    Parameters
+    ----------
+    file : Path
+        The header.
+
+    Returns
+    -------
+    dict of str to Path
+        ``DataFile`` and ``MarkerFile``, as far as it has them.
+    """
+    said = _fields(file)
+    names = {each: said[each].replace("$b", file.stem) for each in POINTERS if said.get(each)}
+    found = {each: file.with_name(Path(name).name) for each, name in names.items()}
+    renamed = file.with_suffix(".vmrk")  # which MNE takes, too, where the marker file has another name
+    if "MarkerFile" in found and not found["MarkerFile"].is_file() and renamed.is_file():
+        found["MarkerFile"] = renamed
+    return found
+
+
+def _text(file: Path) -> str:
+    content = file.read_bytes()
+    return content.decode("utf-8" if b"UTF-8" in content[:2000] else "latin-1", "replace")
+
+
+def _fields(file: Path) -> dict[str, str]:
+    """What the header says; of several fields of a name the first."""
+    return dict(reversed(FIELD.findall(_text(file).replace("\r", ""))))

@@ -20,6 +20,7 @@ __all__ = ["BidsInput"]
 RECORDINGS = (".edf", ".bdf", ".vhdr", ".set", ".fif")
 # Samples and markers of a recording, and all that is said of it.
 SIDECARS = ("events", "channels", "electrodes", "coordsystem", "eeg", "ieeg", "meg", "headshape", "markers")
+PART = re.compile(r"(_[a-z]+)-\d+$")
 NO_PARTICIPANTS = ".*participants.tsv.*"
 
 
@@ -97,14 +98,19 @@ class BidsInput(SignalInput):
 
 
 def _is_recording(path: Path) -> bool:
-    suffix = path.stem.rpartition("_")[2]
+    suffix = path.stem.rpartition("_")[2]  # a further part has a number behind it
     split = _entities(path).get("split", "01")
     return suffix == path.parent.name and path.suffix in RECORDINGS and int(split) == 1
 
 
 def _entities(path: Path) -> dict[str, str]:
-    parts = [part.partition("-") for part in path.name.partition(".")[0].split("_")]
+    parts = [part.partition("-") for part in _stem(path).split("_")]
     return {key: value for key, dash, value in parts if dash}
+
+
+def _stem(path: Path) -> str:
+    """Its name without its ending, and without the number that MNE gives to a part of a recording."""
+    return PART.sub(r"\1", path.name.partition(".")[0])
 
 
 def _without_participant(path: Path) -> str:
@@ -120,7 +126,7 @@ def _beside(file: Path, root: Path) -> Iterator[Path]:
             if path == file or not path.is_file():
                 continue
             said = _entities(path)
-            suffix = path.name.partition(".")[0].rpartition("_")[2]
+            suffix = _stem(path).rpartition("_")[2]
             free = {"space", "split"}
             if suffix in SIDECARS and all(own.get(key) == said[key] for key in said.keys() - free):
                 yield path

@@ -35,6 +35,16 @@ def declared(file: Path, participant: str) -> int:
     """
     said = _fields(file)
     pointed = pointed_to(file)
+    away = [said[each] for each in pointed if len(Path(said[each]).parts) > 1]
+    if away:  # MNE would look there, and no key of a job would hold what it finds
+        raise InputError(
+            "the header names a file in another folder",
+            participant=participant,
+            file=file,
+            found=", ".join(away),
+            expected="files beside it",
+            hint="put them there, and name them in the header without a folder",
+        )
     for path in pointed.values():
         if not path.is_file():
             raise InputError(

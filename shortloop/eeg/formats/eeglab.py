@@ -10,12 +10,8 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.errors import InputError
 
 __all__ = ["EeglabInput"]
-
-
-FDT_BYTES = 4  # of each sample in .fdt
 
 
 class EeglabInput(SignalInput, FilesInput):
@@ -41,7 +37,6 @@ class EeglabInput(SignalInput, FilesInput):
 
         try:
             raw = mne.io.read_raw_eeglab(file, montage_units="auto")
-            _check_size(raw, file, participant)
             raw.annotations.rename({each: _name(each) for each in set(raw.annotations.description)})
             return raw
         except TypeError as error:
@@ -53,21 +48,6 @@ class EeglabInput(SignalInput, FilesInput):
             epochs.event_id = {name: number for number, name in enumerate(sorted(set(names)), start=1)}
             epochs.events[:, 2] = [epochs.event_id[name] for name in names]
         return epochs
-
-
-def _check_size(raw: Any, file: Path, participant: str) -> None:
-    """MNE would read what there is of the samples."""
-    samples = file.with_suffix(".fdt")
-    needed = FDT_BYTES * len(raw.ch_names) * raw.n_times
-    if samples.is_file() and samples.stat().st_size != needed:
-        raise InputError(
-            "the samples are not those of the dataset",
-            participant=participant,
-            file=file,
-            found=f"{samples.name} of {samples.stat().st_size} bytes",
-            expected=f"{needed} bytes: {len(raw.ch_names)} channels, {raw.n_times} samples",
-            hint="copy both files again from their source",
-        )
 
 
 def _locked_to(file: Path) -> list[str]:

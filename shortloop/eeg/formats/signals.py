@@ -13,6 +13,7 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import Named, Patterns, RecordedInput
 from shortloop.eeg.formats.preprocessing import Preprocessing
+from shortloop.eeg.formats.samples import check_samples
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.sessions import Part
@@ -125,7 +126,9 @@ class SignalInput(RecordedInput):
         from shortloop.eeg.formats.cutting import part_of
 
         with _told(file, participant):
-            return part_of(self, self.open(file, participant), file, participant, classes)
+            signal = self.open(file, participant)
+            check_samples(signal, file, participant)
+            return part_of(self, signal, file, participant, classes)
 
 
 @contextmanager

@@ -81,6 +81,36 @@ def test_a_recording_that_is_cut_short_is_refused(folder: Path, tmp_path: Path) 
     assert caught.value.file == str(file)
 
 
+@pytest.mark.filterwarnings("ignore:1, ")
+def test_parts_of_a_split_recording_belong_to_it(tmp_path: Path) -> None:
+    """MNE-BIDS reads .fif where it really lies, and so what the first part names there."""
+    (tmp_path / "dataset_description.json").write_text('{"Name": "x", "BIDSVersion": "1.8.0"}')
+    file = tmp_path / "sub-1" / "meg" / "sub-1_task-run_meg.fif"
+    file.parent.mkdir(parents=True)
+    part, last = (file.with_name(f"sub-1_task-run_meg-{number}.fif") for number in (1, 2))
+
+    def save(seed: int) -> mne.io.BaseRaw:
+        raw = make_raw(seed, seconds=60).set_channel_types(dict.fromkeys(NAMES[:6], "mag"))
+        raw.set_annotations(mne.Annotations(1.0 + 4.0 * np.arange(14), 0.0, [*CLASSES * 7]))
+        how: dict[str, Any] = {"split_size": 2**20 + 200_000, "buffer_size_sec": 1, "fmt": "double"}
+        raw.save(file, overwrite=True, verbose="ERROR", **how)
+        return raw
+
+    save(1)
+    other = part.read_bytes()
+    raw = save(0)
+    assert settings().find(tmp_path, "1", "run") == [file]
+    assert {file, part, last} <= {*dict(settings().together(file)).values()}
+    np.testing.assert_array_equal(read("bids", [file], participant="1").data, direct(raw).get_data("mag"))
+    part.write_bytes(other)
+    changed = read("bids", [file], participant="1").data
+    assert 0 < (changed != direct(raw).get_data("mag")).any(axis=(1, 2)).sum() < len(changed)
+    alone = file.rename(file.with_name("sub-1_task-other_meg.fif"))  # whose parts keep their names
+    with pytest.raises(InputError, match="not known to belong to the recording") as caught:
+        read("bids", [alone], participant="1")
+    assert str(caught.value.found) == str(part)
+
+
 def _names(epochs: mne.Epochs) -> list[str]:
     names = {number: name for name, number in epochs.event_id.items()}
     return [({*names[number].split("/")} & {*CLASSES}).pop() for number in epochs.events[:, 2]]

@@ -68,6 +68,18 @@ def test_samples_of_brainvision_that_are_cut_short(vhdr: Path) -> None:
     expect("brainvision", vhdr, "a file of the recording is missing", "no S1.eeg beside it")
 
 
+def test_files_that_a_header_names_elsewhere_are_refused(vhdr: Path, tmp_path: Path) -> None:
+    """MNE would read them, and no key of a job would hold what they say."""
+    away = tmp_path / "away"
+    away.mkdir()
+    text = vhdr.read_text(encoding="utf-8")
+    for field, name in (("DataFile", "S1.eeg"), ("MarkerFile", "S1.vmrk")):
+        shutil.copy(vhdr.with_name(name), away)
+        vhdr.write_text(text.replace(f"{field}={name}", f"{field}={away / name}"), encoding="utf-8")
+        for kind in ("brainvision", "mne"):
+            expect(kind, vhdr, "names a file in another folder", str(away / name))
+
+
 def test_markers_that_were_renamed_with_the_header_are_read(vhdr: Path) -> None:
     before = read("brainvision", [vhdr])
     text = vhdr.read_text(encoding="utf-8")
@@ -147,9 +159,17 @@ def test_samples_of_eeglab_beside_a_recording(tmp_path: Path) -> None:
     whole = samples.read_bytes()
     for content in (whole[:-1], whole + whole[:16], whole[:4000]):
         samples.write_bytes(content)
-        expect("eeglab", file, "not those of the dataset|cannot be read", tmin=-0.1, tmax=0.3)
+        expect("eeglab", file, "not those of the dataset", tmin=-0.1, tmax=0.3)
     samples.unlink()
     expect("eeglab", file, "cannot be read", "s.fdt", tmin=-0.1, tmax=0.3)
+
+
+def test_samples_of_eeglab_in_the_dataset_count_and_not_old_ones_beside_it(tmp_path: Path) -> None:
+    pytest.importorskip("eeglabio")
+    file = exported(make_raw(), tmp_path / "S1.set")
+    before = read("eeglab", [file])
+    file.with_suffix(".fdt").write_bytes(bytes(4000))
+    np.testing.assert_array_equal(read("eeglab", [file]).data, before.data)
 
 
 def test_epochs_of_eeglab_are_called_as_the_event_at_0_ms(tmp_path: Path) -> None:

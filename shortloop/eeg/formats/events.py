@@ -20,6 +20,7 @@ __all__ = ["Found", "find_events", "labels_of"]
 
 COLUMNS = ("trial_type", "value")
 NOTHING = ("", "n/a")
+COMBINED = ("STI101", "STI 014")  # channels of Neuromag with the codes of all others
 
 
 @dataclass(frozen=True)
@@ -207,11 +208,18 @@ def _of_channel(raw: Any, settings: SignalInput, file: Path, participant: str) -
             found=settings.stim_channel,
             expected=f"a name among {', '.join(raw.ch_names)}",
         )
-    if settings.stim_channel is None and "stim" not in raw.get_channel_types():
+    channels = [settings.stim_channel] if settings.stim_channel is not None else _channels_of_codes(raw)
+    if not channels:
         return None
-    events = mne.find_events(raw, stim_channel=settings.stim_channel, shortest_event=1)
+    events = mne.find_events(raw, stim_channel=channels, shortest_event=1)
     seen = Counter(str(code) for code in events[:, 2])
     return Found("stim", events, {name: int(name) for name in seen}, seen)
+
+
+def _channels_of_codes(raw: Any) -> list[str]:
+    """As MNE chooses, but for what its user has set (MNE_STIM_CHANNEL), which no key of a job holds."""
+    stim = [name for name, kind in zip(raw.ch_names, raw.get_channel_types(), strict=True) if kind == "stim"]
+    return next(([name] for name in COMBINED if stim and name in raw.ch_names), stim)
 
 
 def _as_code(name: str) -> str:

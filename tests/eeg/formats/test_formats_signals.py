@@ -225,6 +225,26 @@ def test_events_are_codes_in_a_channel(tmp_path: Path) -> None:
         read("fif", [file], stim_channel="STI", event_source="stim")
 
 
+@pytest.mark.filterwarnings("ignore:S1, ")
+@pytest.mark.parametrize("name", ["STI101", "STI 014", "Other"])
+def test_which_channel_has_the_codes_is_no_matter_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    raw = make_raw()
+    raw.set_annotations(None)
+    codes = np.zeros((2, raw.n_times))
+    codes[0, 200:3000:200] = [1, 2] * 7
+    codes[1, 300:3000:400] = [2] * 7
+    info = mne.create_info([name, "Response"], 128.0, "stim")
+    raw.add_channels([mne.io.RawArray(codes, info, verbose="ERROR")], force_update_info=True)
+    file = saved(tmp_path, ".fif", "mne", raw)
+    events = {"face": ("1",), "house": ("2",)}
+    seen = mne.find_events(raw, verbose="ERROR")[:, 0] / 128.0
+    assert len(seen) == (21 if name == "Other" else 14)
+    monkeypatch.setenv("MNE_STIM_CHANNEL", "Response")
+    np.testing.assert_array_equal(read("fif", [file], events=events).trial_info["onset"], seen)
+
+
 def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     file = saved(tmp_path, ".fif", "mne")
 

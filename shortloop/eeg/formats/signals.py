@@ -159,7 +159,7 @@ def events_beside(file: Path) -> list[Path]:
     list of Path
         One or none: of ``sub-1_task-x_eeg.edf`` ``sub-1_task-x_events.tsv``, of ``S1.edf`` ``S1_events.tsv``.
     """
-    stem = file.name.partition(".")[0]
+    stem = Path(file.name.removesuffix(".gz")).stem
     name, _, suffix = stem.rpartition("_")
     names = [stem, name] if name and suffix in ("eeg", "ieeg", "meg") else [stem]
     found = [file.with_name(f"{each}_events.tsv") for each in names]

@@ -245,6 +245,19 @@ def test_which_channel_has_the_codes_is_no_matter_of_the_environment(
     np.testing.assert_array_equal(read("fif", [file], events=events).trial_info["onset"], seen)
 
 
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_names_with_dots_have_tables_of_their_own(tmp_path: Path) -> None:
+    for number, name in enumerate(("S1.1", "S1.2")):
+        exported(make_raw().set_annotations(None), tmp_path / f"{name}_raw.fif")
+        lines = [f"{2 + number + 2 * row}\t{CLASSES[row % 2]}" for row in range(6)]
+        table = tmp_path / f"{name}_raw_events.tsv"
+        table.write_text("\n".join(["onset\ttrial_type", *lines]), encoding="utf-8")
+    (tmp_path / "S1_events.tsv").write_text("onset\ttrial_type\n1\tface\n3\thouse", encoding="utf-8")
+    for number, name in enumerate(("S1.1", "S1.2")):
+        onsets = read("fif", [tmp_path / f"{name}_raw.fif"]).trial_info["onset"]
+        np.testing.assert_array_equal(onsets, 2.0 + number + 2 * np.arange(6))
+
+
 def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     file = saved(tmp_path, ".fif", "mne")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,6 +23,7 @@ class StudySettings(Settings):
 
     name: Name
 
+    @abstractmethod
     def in_words(self) -> str:
         """What is asked for.
 
@@ -30,7 +32,6 @@ class StudySettings(Settings):
         str
             A line.
         """
-        raise NotImplementedError
 
 
 def false_to_none(values: object, *fields: str) -> object:

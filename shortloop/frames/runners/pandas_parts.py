@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -86,6 +87,7 @@ def aggregates_of(found: pd.DataFrame, work: Work) -> Aggregates:
 class OfParts(Runner):
     """What is common to all that work file by file, with pandas."""
 
+    @abstractmethod
     def parts(self, transformation: str, parts: Sequence[int]) -> list[Any]:
         """Do the work with each file.
 
@@ -101,7 +103,6 @@ class OfParts(Runner):
         list of Series or DataFrame
             In the order of the files.
         """
-        raise NotImplementedError
 
     def run(self, transformation: str, parts: Sequence[int]) -> Found:
         """As of `Runner`."""

@@ -87,17 +87,13 @@ class StudyKind(Generic[S]):
 
         Parameters
         ----------
-        urd : Urd
-            As exax gives it to a build script.
-        pipeline : callable
-            Takes a `StudyRun`, builds the jobs, returns the last one.
-        finish : callable, optional
-            Takes the run, the last job and the seconds it all took, when all is built.
+        urd, pipeline, finish
+            As of `shortloop.jobs.executor.run_pipeline`, but that what they take is a `StudyRun`.
 
         Returns
         -------
         int
-            Exit status, as of `shortloop.jobs.executor.run_pipeline`.
+            Exit status, as there.
         """
         try:
             need(self.extra, self.libraries)  # at once, and not job by job

@@ -213,10 +213,8 @@ class RecordedInput(InputSettings):
 
         Parameters
         ----------
-        file : Path
-            The file.
-        participant : str
-            Whose file it is, for messages.
+        file, participant
+            As of `declared`.
         classes : sequence of str
             Classes of the study.
 

@@ -40,12 +40,8 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         How it is read.
     signal : mne.io.BaseRaw or mne.BaseEpochs
         The recording.
-    file : Path
-        Its file, for messages.
-    participant : str
-        Whose it is.
-    classes : sequence of str
-        Classes of the study.
+    file, participant, classes
+        As of `RecordedInput.read_part`.
 
     Returns
     -------

@@ -24,10 +24,8 @@ def declared(file: Path, participant: str) -> int:
 
     Parameters
     ----------
-    file : Path
-        The file.
-    participant : str
-        Whose file it is, for messages.
+    file, participant
+        As of `RecordedInput.declared`.
 
     Returns
     -------

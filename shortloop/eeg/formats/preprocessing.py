@@ -148,10 +148,8 @@ def filtered(signal: Any, settings: Preprocessing) -> None:
 
     Parameters
     ----------
-    signal : mne.io.BaseRaw or mne.BaseEpochs
-        The recording, which is changed.
-    settings : Preprocessing
-        What to do.
+    signal, settings
+        As of `marked`.
     """
     import mne
 

@@ -70,10 +70,8 @@ class SignalInput(RecordedInput):
 
         Parameters
         ----------
-        file : Path
-            The file.
-        participant : str
-            Whose file it is, for messages.
+        file, participant
+            As of `read_part`.
 
         Returns
         -------

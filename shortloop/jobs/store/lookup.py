@@ -74,8 +74,8 @@ def open_any(folder: Path) -> Result:
 
     Parameters
     ----------
-    folder : Path
-        Folder of the job.
+    folder
+        As of `open_job`.
 
     Returns
     -------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 from benchmarks.engines_overhead import measure_overhead
@@ -26,10 +25,7 @@ def run(options: Options) -> dict[str, Any]:
     dict
         ``overhead``, as of `measure_overhead`; ``speedup``, as of `measure_speedup`; ``tables``.
     """
-    folder = options.folder / "engines"
-    if folder.exists():  # an earlier benchmark was interrupted
-        shutil.rmtree(folder)
-    with EngineProject(folder) as project:
+    with EngineProject(options.folder / "engines") as project:
         overhead = measure_overhead(options, project)
         speedup = measure_speedup(options, project)
     tables = [*tables_of_overhead(overhead), table_of_speedup(speedup)]

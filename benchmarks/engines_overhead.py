@@ -10,7 +10,7 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from benchmarks.engines_plain import PEERS, is_there, plain
+from benchmarks.engines_plain import PEERS, not_installed, plain
 from benchmarks.engines_project import ENGINES, EngineProject, Job
 from benchmarks.engines_spin import bytes_for, spin
 from benchmarks.measure import interleaved, spread
@@ -64,9 +64,7 @@ def measure_overhead(options: Options, project: EngineProject) -> dict[str, Any]
     units = dict.fromkeys(ENGINES, most)
     units |= {name: max(most // FEWER, workers) if peer.is_slow else most for name, peer in PEERS.items()}
     libraries = {**ENGINES, **{name: peer.library for name, peer in PEERS.items()}}
-    left_out = {
-        name: f"{library} is not installed" for name, library in libraries.items() if not is_there(library)
-    }
+    left_out = not_installed(libraries)
     floors: list[float] = []
 
     def between_floors(name: str, measure: Callable[[], dict[str, float]], run: int) -> dict[str, float]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from shortloop.worker.threads import VARIABLES, set_single_thread
 
-__all__ = ["PEERS", "Peer", "is_there", "main", "plain"]
+__all__ = ["PEERS", "Peer", "main", "not_installed", "plain"]
 
 ROOT = Path(__file__).resolve().parents[1]
 CHUNKS = 64  # for each worker, where chunks are large
@@ -108,19 +108,24 @@ PEERS = {
 """By what they are called in results."""
 
 
-def is_there(library: str) -> bool:
-    """Whether a library is installed.
+def not_installed(libraries: Mapping[str, str]) -> dict[str, str]:
+    """What is left out as its library is not there.
 
     Parameters
     ----------
-    library : str
-        As it is imported; "" is always there.
+    libraries : mapping of str to str
+        By what needs it, the library as it is imported; "" is always there.
 
     Returns
     -------
-    bool
+    dict of str to str
+        By what needs it, the reason.
     """
-    return not library or find_spec(library) is not None
+    return {
+        name: f"{library} is not installed"
+        for name, library in libraries.items()
+        if library and find_spec(library) is None
+    }
 
 
 def plain(peer: str, workers: int, units: int, work: Mapping[str, Any]) -> dict[str, Any]:

@@ -127,9 +127,6 @@ class EngineProject(ProjectCopy):
         self._server = ExitStack()
         self._number = 0
 
-    def __enter__(self) -> EngineProject:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self._server.close()
         super().__exit__(*error)

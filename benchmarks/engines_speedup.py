@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks import ours
 from benchmarks.engines_decode import FOLDS, WORKS
-from benchmarks.engines_plain import is_there, plain
+from benchmarks.engines_plain import not_installed, plain
 from benchmarks.engines_project import ENGINES, EngineProject
 from benchmarks.measure import interleaved, spread, with_interval
 from benchmarks.options import Options, cores
@@ -117,11 +117,7 @@ def measure_speedup(options: Options, project: EngineProject) -> dict[str, Any]:
     participants = 1 if options.quick else min(options.participants, PARTICIPANTS)
     sizes = (QUICK, QUICK_BLOCKS, QUICK_LABELLINGS) if options.quick else (THESIS, BLOCKS, LABELLINGS)
     decoding = Decoding(project.folder, participants, *sizes)
-    left_out = {
-        name: f"{ENGINES[engine]} is not installed"
-        for name, engine in SYSTEMS.items()
-        if engine and not is_there(ENGINES[engine])
-    }
+    left_out = not_installed({name: ENGINES.get(engine, "") for name, engine in SYSTEMS.items()})
     known: dict[str, str] = {}
 
     def measure(system: str, workers: int, run: int) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.engines_plain import is_there
+from benchmarks.engines_plain import not_installed
 from benchmarks.engines_project import ENGINES
 from benchmarks.measure import interleaved, ratio, seconds_of, spread
 from benchmarks.options import Options, cores
@@ -96,16 +95,9 @@ def run(options: Options) -> dict[str, Any]:
     RuntimeError
         If a run fails, or finds other numbers.
     """
-    folder = options.folder / "general"
-    if folder.exists():  # an earlier benchmark was interrupted
-        shutil.rmtree(folder)
-    left_out = {
-        name: f"{ENGINES[name]} is not installed"
-        for name in SYSTEMS
-        if ENGINES[name] and not is_there(ENGINES[name])
-    }
+    left_out = not_installed({name: ENGINES[name] for name in SYSTEMS})
     sizes = {}
-    with _Project(folder) as project, project.server(cores()):
+    with _Project(options.folder / "general") as project, project.server(cores()):
         for groups, rows in QUICK if options.quick else SIZES:
             sizes[f"{groups} × {rows}"] = _measured(project, groups, rows, options.runs, left_out)
     return {
@@ -120,9 +112,6 @@ class _Project(ProjectCopy):
         super().__init__(folder)
         (folder / "build_scripts" / "build_general.py").write_text(SCRIPT, encoding="utf-8")
         self._number = 0
-
-    def __enter__(self) -> _Project:
-        return self
 
     def fit(self, engine: str, groups: int, rows: int) -> tuple[float, FloatArray]:
         """Seconds of the job of one specification, after one that has had the workers load what they need."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from benchmarks.memory import Watch
 
@@ -38,17 +38,19 @@ class ProjectCopy:
     Parameters
     ----------
     folder : Path
-        Must not exist.
+        What is left there of a benchmark that was interrupted goes.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        if folder.exists():
+            shutil.rmtree(folder)
         for name in FOLDERS:
             shutil.copytree(ROOT / name, folder / name)  # keeps times, by which compiled code is valid
         shutil.copy(ROOT / "accelerator.conf", folder)
         self.study = folder / "study.toml"
 
-    def __enter__(self) -> ProjectCopy:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -58,12 +57,9 @@ def run(options: Options) -> dict[str, Any]:
     data = options.folder / ("data-quick" if options.quick else "data")
     participants = 3 if options.quick else options.participants
     names = write_study(data, participants, size)
-    work = options.folder / "work"
-    if work.exists():  # an earlier benchmark was interrupted
-        shutil.rmtree(work)
     measured: dict[str, list[dict[str, float]]] = defaultdict(list)
     memory = {}
-    with ProjectCopy(work) as project:
+    with ProjectCopy(options.folder / "work") as project:
         project.warm_up()
         for _ in range(options.runs):
             _fresh(project, data, names)

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from benchmarks import engines_overhead, ours
+from benchmarks import engines_overhead, engines_plain, ours
 from benchmarks.__main__ import main
 from benchmarks.engines_decode import WORKS, opened
 from benchmarks.engines_overhead import COUNTERPARTS, TARGETS, floor_seconds, overhead
-from benchmarks.engines_plain import PEERS, is_there, plain
+from benchmarks.engines_plain import PEERS, not_installed, plain
 from benchmarks.engines_plot import LOOKS
 from benchmarks.engines_project import ENGINES, EngineProject
 from benchmarks.engines_speedup import SYSTEMS, Decoding, ladder, speedups
@@ -96,8 +96,8 @@ def test_a_peer_that_fails_says_why() -> None:
 def test_every_engine_has_a_target_and_plain_use_beside_it() -> None:
     assert TARGETS.keys() == COUNTERPARTS.keys() == ENGINES.keys()
     assert {*COUNTERPARTS.values()} <= PEERS.keys()
-    assert is_there("")
-    assert not is_there("no_such_library")
+    needed = {"nothing": "", "numpy": "numpy", "more": "no_such_library"}
+    assert not_installed(needed) == {"more": "no_such_library is not installed"}
 
 
 def test_tables_compare_runs_with_each_other_and_say_what_is_left_out() -> None:
@@ -216,11 +216,12 @@ def test_the_part_measures_engines_and_peers(folder: Path) -> None:
     assert main(["engines", "--quick", "--runs", "1", "--folder", str(folder)]) == 0
     found = json.loads((folder / "engines.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert not (folder / "engines").exists()
-    there = {name for name, library in ENGINES.items() if is_there(library)}
+    there = ENGINES.keys() - not_installed(ENGINES)
     cost = found["overhead"]
     assert {*cost["engines"], *cost["plain"], *cost["left_out"]} == ENGINES.keys() | PEERS.keys()
     assert {*cost["engines"]} == there
-    assert {*cost["plain"]} == {name for name, peer in PEERS.items() if is_there(peer.library)}
+    peers = {name: peer.library for name, peer in PEERS.items()}
+    assert {*cost["plain"]} == peers.keys() - not_installed(peers)
     floor = cost["unit_ms"]
     assert floor["min"] > 0
     for name, each in {**cost["engines"], **cost["plain"]}.items():
@@ -246,7 +247,7 @@ def test_the_part_measures_engines_and_peers(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.live
 def test_what_is_not_installed_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines_overhead, "is_there", lambda library: not library)
+    monkeypatch.setattr(engines_plain, "find_spec", lambda library: None)
     with EngineProject(folder / "project") as project:
         found = engines_overhead.measure_overhead(Options(folder, runs=1, quick=True), project)
     assert {*found["engines"]} == {"slices"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,15 @@ class MneInput(SignalInput, FilesInput):
     format: Literal["mne"] = Field(
         description="continuous recordings of any other format that mne.io.read_raw reads, by its ending"
     )
+
+    def warm_up(self) -> None:
+        # What MNE reads ANT and Curry with, where it is installed: its version counts, too.
+        with suppress(ImportError):
+            import antio  # noqa: F401
+        with suppress(ImportError):
+            import curryreader  # noqa: F401
+
+        super().warm_up()
 
     def beside(self, file: Path) -> list[Path]:
         stem = file.name.partition(".")[0]

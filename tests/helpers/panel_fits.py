@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from shortloop.panel import status
+from shortloop.panel.kernels.reasons import TOO_FEW_ROWS, VOUCHED
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import Statistics
 from shortloop.types import FloatArray, IntArray
@@ -56,6 +57,7 @@ def assert_same_alone(fit: Callable[..., Statistics], x: FloatArray, y: FloatArr
     """See that each fit is the same whatever is beside it, of 300 rows."""
     starts = np.array([0, 40, 100, 103, 250, 300])
     together = fit(x, y, starts)
+    assert together.reasons.tolist() == [VOUCHED, VOUCHED, TOO_FEW_ROWS, VOUCHED, VOUCHED]
     for g in range(len(starts) - 1):
         part = slice(starts[g], starts[g + 1])
         alone = fit(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])

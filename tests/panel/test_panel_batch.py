@@ -17,6 +17,7 @@ from shortloop.panel import batch
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.glm import fit_glm
 from shortloop.panel.huber import fit_huber
+from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.kernels.triangles import singular_values
 from shortloop.panel.least_squares import fit_least_squares
 from shortloop.panel.logit import fit_logit
@@ -51,6 +52,7 @@ def fits() -> dict[str, Callable[..., Statistics]]:
 
 
 def assert_alike(found: Statistics, other: Statistics) -> None:
+    assert (found.reasons == VOUCHED).sum() == 5
     for name in vars(found):
         np.testing.assert_array_equal(getattr(found, name), getattr(other, name), err_msg=name)
 

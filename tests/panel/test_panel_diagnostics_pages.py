@@ -206,13 +206,16 @@ def test_pages_of_groups_that_are_as_they_were_are_taken_over(
 def test_what_is_on_a_page_decides_whether_it_is_taken_over(tmp_path: Path, asked: str) -> None:
     """Pages of the same key are the same."""
     seen: dict[bytes, bytes] = {}
+    pages = 0
     frames = [shops(), changed(town="Zürich", shop=2), changed(town="東京", shop=1), with_other_rows()]
     for number, frame in enumerate(frames):
         run, job = built(tmp_path / str(number), f"{asked}worst = 5", frame=frame)
         stage = open_stage(run.tasks[job.job])
         for unit in range(int(stage.units())):  # type: ignore[arg-type]
             page = bytes(stage.compute(unit)["page"])  # type: ignore[arg-type]
+            pages += 1
             assert seen.setdefault(stage.unit_key(unit), page) == page
+    assert len(frames) < len(seen) < pages
 
 
 def rows_with(**given: FloatArray) -> Rows:

@@ -80,7 +80,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     expect("not evenly spaced", frame.drop(index=range(300, 310)), "between rows 300 and 301")
     expect("not evenly spaced", frame.drop(index=[500]), "between rows 500 and 501")
     packets = frame.assign(timestamps=frame["timestamps"].to_numpy()[np.arange(1000) // 12 * 12])
-    expect("times do not increase|not evenly spaced", packets)
+    expect("times do not increase", packets)
     expect("times do not increase", frame.assign(timestamps=frame["timestamps"][::-1].to_numpy()))
     lost = frame.copy()
     lost.loc[17, "AF7"] = np.nan

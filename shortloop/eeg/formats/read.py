@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from os.path import getsize
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def read_epochs(
         )
     settings.warm_up()  # here and not in the process that reads, so that all files share what it takes
     named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
-    files = [recording[0][1] for recording in named]
+    files = [_own_header(recording) for recording in named]
 
     with placed(named) as places:
 
@@ -97,7 +98,8 @@ def read_epochs(
             check_epochs(epochs, **who, files=files)
             return epochs
 
-        everything = list(dict.fromkeys(path for recording in named for _, path in recording))
+        others = [path for recording in named for _, path in recording[1:]]
+        everything = list(dict.fromkeys([*files, *others]))
         return read_apart(read_and_check, everything, participant=participant, declared=declared)
 
 
@@ -196,6 +198,15 @@ def features_begun(
 
     with begun(read_and_check, [file], participant=participant, declared=declared) as wait:
         yield wait
+
+
+def _own_header(recording: Named) -> Path:
+    """Where a recording lies, for messages: its header may be known by the path of another one of the same
+    content, its samples are nobody else's."""
+    name, file = recording[0]
+    samples = max((path for _, path in recording if path.is_file()), key=getsize, default=file)
+    beside = samples.with_name(Path(name).name) if name else file
+    return beside if beside.is_file() else file
 
 
 def _recognised(settings: InputSettings, file: Path, participant: str) -> AbstractContextManager[None]:

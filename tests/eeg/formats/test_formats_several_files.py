@@ -208,6 +208,7 @@ def test_samples_are_those_of_its_own_where_headers_are_the_same(tmp_path: Path,
     with pytest.raises(InputError, match="the samples are truncated") as caught:
         import_epochs(StudyRun(InProcess(tmp_path / "jobs"), read_study(file), file))
     assert caught.value.where["participant"] == cut
+    assert caught.value.file == str(tmp_path / cut / "rec.vhdr")
 
 
 @pytest.mark.parametrize("touched", ["rec.eeg", "rec.vmrk"])

@@ -66,7 +66,8 @@ class Ridge(Stage):
             arrays={
                 "scores": Values(scores, "bins", "cross-validated mean recall", "%"),
                 "times": Values(self.data.times, "bins", centre, self.data.time_unit),
-            }
+            },
+            coordinates={"bins": "times"},
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "CODES",
     "CONSTANT_OUTCOME",
     "FAILED",
     "FITTED",
@@ -34,3 +35,8 @@ STATUSES = (
 """By number. Of all but the first, what numbers there are are those of statsmodels, not to be relied on."""
 PATHS = ("batched", "statsmodels")
 """What fitted it, by number."""
+CODES = {
+    "status": "what became of the fit: " + ", ".join(f"{i} {each}" for i, each in enumerate(STATUSES)),
+    "path": "which code fitted it: " + ", ".join(f"{i} {each}" for i, each in enumerate(PATHS)),
+}
+"""Arrays of such numbers, and what they are."""

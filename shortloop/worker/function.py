@@ -154,7 +154,8 @@ class UnitsStage(FunctionStage):
             ``units``.
         """
         arrays, tables = stacked(self._names, [unpack(row) for row in out.rows], type(self).__name__)
-        return Finished({"units": self._names}, arrays, tables=tables)
+        along = {"units": "units"} if arrays else {}
+        return Finished({"units": self._names}, arrays, tables=tables, coordinates=along)
 
 
 def stage_of_function(function: Function, units: Function | None = None) -> type[FunctionStage]:

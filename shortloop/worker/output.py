@@ -325,6 +325,7 @@ def write_output(
         task.partition,
         described,
         facts=facts,
+        coordinates=finished.coordinates,
         tables=tables,
         figures=list(finished.figures),
         files=[*files, *finished.files],

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from shortloop.errors import InputError, TransientError
 from shortloop.plain import Plain
+from shortloop.worker.axes import check_coordinates
 from shortloop.worker.masks import is_masked
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class Record(TypedDict):
     stage: str
     partition: str | None
     arrays: dict[str, Described]
+    coordinates: NotRequired[dict[str, str]]
     tables: NotRequired[dict[str, DescribedTable]]
     figures: NotRequired[list[str]]
     files: NotRequired[list[str]]
@@ -224,6 +226,7 @@ def write_record(
     arrays: Mapping[str, Array],
     *,
     facts: Mapping[str, Plain] | None = None,
+    coordinates: Mapping[str, str] | None = None,
     tables: Mapping[str, DescribedTable] | None = None,
     figures: Sequence[str] = (),
     files: Sequence[str] = (),
@@ -245,6 +248,9 @@ def write_record(
         What each ``.npy`` file is, and each array outside the job.
     facts : mapping, optional
         Anything else that is plain data: names, counts, notes.
+    coordinates : mapping of str to str, optional
+        What stands at each place of an axis: the name of an array of this one axis, or of a fact, by the
+        axis.
     tables : mapping of str to DescribedTable, optional
         What each ``.parquet`` file is.
     figures, files : sequence of str
@@ -259,14 +265,21 @@ def write_record(
         Versions of the libraries that made it.
     problem : str, optional
         Why the input was rejected; there are no arrays then.
+
+    Raises
+    ------
+    ValueError
+        If coordinates are none of their axis.
     """
+    described = {name: _described(name, array) for name, array in arrays.items()}
+    check_coordinates(coordinates or {}, described, facts or {})
     optional: dict[str, object] = {"tables": tables, "figures": list(figures), "files": list(files)}
-    optional |= {"taken": taken, "engine": engine}
+    optional |= {"taken": taken, "engine": engine, "coordinates": coordinates}
     record = {
         "format": FORMAT,
         "stage": stage,
         "partition": partition,
-        "arrays": {name: _described(name, array) for name, array in arrays.items()},
+        "arrays": described,
         **{name: each for name, each in optional.items() if each},
         "facts": dict(facts or {}),
         "threads": [dict(pool) for pool in threads],
@@ -276,17 +289,18 @@ def write_record(
     Path(RECORD).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def _described(name: str, array: Array) -> dict[str, Plain]:
+def _described(name: str, array: Array) -> Described:
     import numpy as np
 
-    described = asdict(array)
+    said = asdict(array)
+    outside = said.pop("outside")
     if array.outside is None:
-        del described["outside"]
         values = np.load(f"{name}.npy", mmap_mode="r", allow_pickle=False)
         shape, dtype = values.shape, values.dtype
     else:
         shape, dtype = array.outside.span.shape, np.dtype(array.outside.span.dtype)
-    return {**described, "shape": list(shape), "dtype": str(dtype)}
+    kept = {} if outside is None else {"outside": outside}
+    return cast("Described", {**said, **kept, "shape": list(shape), "dtype": str(dtype)})
 
 
 def reject(

@@ -91,6 +91,9 @@ class Finished:
         Frames of pandas or Polars by name; each becomes a Parquet file.
     figures : mapping of str to Figure
         Figures of matplotlib by name; each becomes a PNG and a PDF.
+    coordinates : mapping of str to str
+        What stands at each place of an axis: by the name of the axis, as arrays have it, the name of an array
+        of this one axis, as times are, or of a fact that is a list, as names are.
     """
 
     facts: Mapping[str, Plain] = field(default_factory=dict)
@@ -98,6 +101,7 @@ class Finished:
     files: Mapping[str, bytes] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    coordinates: Mapping[str, str] = field(default_factory=dict)
 
 
 class Outputs(Mapping[str, "np.ndarray"]):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Apply"]
 
-AXES = "test bins × training bins × trials × classes"
+AXES = "test bins × training bins × trials"
 
 
 class Apply(Stage):
@@ -66,13 +66,17 @@ class Apply(Stage):
 
         n_trials, n_classes = len(self._test.labels), len(self._test.classes)
         shape = len(self._test.times), len(self._train.times), n_trials
-        outs = {"votes": Out((*shape, n_classes), "u1", AXES, "classifiers that call a trial each class")}
+        outs = {
+            "votes": Out(
+                (*shape, n_classes), "u1", f"{AXES} × classes", "classifiers that call a trial each class"
+            )
+        }
         if "decisions" in self._arrays:
             among = "its fold's held-out trials" if self._within else "all trials, summed over folds"
             outs["ranks"] = Out(
                 (*shape, ranked_classes(n_classes)),
                 rank_type(n_trials, self._voters),
-                AXES,
+                f"{AXES} × ranked classes",
                 f"twice the rank of each trial's decision for the class among {among}; "
                 "of two classes for the second",
             )
@@ -144,26 +148,35 @@ class Apply(Stage):
     def finish(self, out: Outputs) -> Finished:
         """Confusions, and the times of both phases."""
         from shortloop.eeg.decoding.metrics.scores import confusions
+        from shortloop.eeg.stages.map_axes import CENTRES, map_coordinates
 
         test, train = self._test, self._train
-        centre = "centre of each bin, 0 at the event"
+        classes = list(test.classes)
+        ranked = {"ranked_classes": classes[-out["ranks"].shape[-1] :]} if "ranks" in out else {}
+        arrays = {
+            "confusions": Values(
+                confusions(out["votes"], test.labels, self._voters),
+                "test bins × training bins × true class × predicted class",
+                "summed over folds" if self._within else "summed over folds, divided by their number",
+                "trials",
+            ),
+            "labels": Values(test.labels, "trials", "class of each trial, an index into the classes"),
+            "train_times": Values(train.times, "training bins", CENTRES["train_times"], train.time_unit),
+            "test_times": Values(test.times, "test bins", CENTRES["test_times"], test.time_unit),
+        }
         return Finished(
             {
-                "classes": list(test.classes),
+                "classes": classes,
+                **ranked,
                 "kind": test.kind,
                 "train_phase": self.models.facts["phase"],
                 "phase": self.phase,
                 "time_unit": test.time_unit,
             },
-            {
-                "confusions": Values(
-                    confusions(out["votes"], test.labels, self._voters),
-                    "test bins × training bins × true class × predicted class",
-                    "summed over folds" if self._within else "summed over folds, divided by their number",
-                    "trials",
-                ),
-                "labels": Values(test.labels, "trials", "class of each trial, an index into the classes"),
-                "train_times": Values(train.times, "training bins", centre, train.time_unit),
-                "test_times": Values(test.times, "test bins", centre, test.time_unit),
+            arrays,
+            coordinates={
+                **map_coordinates(arrays),
+                **dict.fromkeys(("classes", "true class", "predicted class"), "classes"),
+                **{axis.replace("_", " "): axis for axis in ranked},
             },
         )

@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from shortloop.worker.results import Result
 
 __all__ = [
-    "FEATURES",
+    "epoch_coordinates",
     "epoch_facts",
     "epoch_values",
+    "feature_axes",
+    "feature_coordinates",
     "feature_facts",
     "feature_values",
     "load_epochs",
     "load_features",
 ]
 
-FEATURES = "bins × trials × features"
 LABELS = "class of each trial, an index into the classes"
 
 
@@ -47,18 +48,36 @@ def epoch_values(epochs: Epochs, phase: str, out: Outputs) -> dict[str, Values]:
     dict of str to Values
         By the name of the array.
     """
+    trials, channels, samples = (_axis(name, phase) for name in ("trials", "channels", "samples"))
     data = out.create(f"data_{phase}", epochs.data.shape, epochs.data.dtype)
     data[...] = epochs.data
     values = {
         f"data_{phase}": Values(
-            None, "trials × channels × samples", f"epochs of the {phase} phase", epochs.unit
+            None, f"{trials} × {channels} × {samples}", f"epochs of the {phase} phase", epochs.unit
         ),
-        f"labels_{phase}": Values(epochs.labels, "trials", LABELS),
-        f"times_{phase}": Values(epochs.times, "samples", "time of each sample, 0 at the event", "s"),
+        f"labels_{phase}": Values(epochs.labels, trials, LABELS),
+        f"channels_{phase}": Values(np.array(epochs.channels, str), channels, "name of each channel"),
+        f"times_{phase}": Values(epochs.times, samples, "time of each sample, 0 at the event", "s"),
     }
     for name, each in epochs.trial_info.items():
-        values[_info(phase) + quote(name, safe=" ")] = Values(each, "trials × …", f"{name} of each trial")
+        values[_info(phase) + quote(name, safe=" ")] = Values(each, f"{trials} × …", f"{name} of each trial")
     return values
+
+
+def epoch_coordinates(phase: str) -> dict[str, str]:
+    """What stands along the axes of the arrays of the epochs of one phase.
+
+    Parameters
+    ----------
+    phase : str
+        Their phase.
+
+    Returns
+    -------
+    dict of str to str
+        As of ``Finished``.
+    """
+    return {_axis("channels", phase): f"channels_{phase}", _axis("samples", phase): f"times_{phase}"}
 
 
 def epoch_facts(epochs: Epochs) -> dict[str, Plain]:
@@ -114,6 +133,10 @@ def load_epochs(result: Result, phase: str) -> Epochs:
     )
 
 
+def _axis(name: str, phase: str) -> str:
+    return f"{name} of {phase}"  # each phase has trials of its own, and need not be as long as another
+
+
 def _info(phase: str) -> str:
     # A comma is in no name of a phase, so that nothing of "test" looks like something of "test_late".
     return f"info_{phase},"
@@ -138,9 +161,40 @@ def feature_values(phase: str, labels: ArrayLike, features: Features) -> dict[st
     """
     centre = "centre of each bin, 0 at the event"
     return {
-        f"labels_{phase}": Values(labels, "trials", LABELS),
-        f"times_{phase}": Values(features.times, "bins", centre, features.time_unit),
+        f"labels_{phase}": Values(labels, _axis("trials", phase), LABELS),
+        f"times_{phase}": Values(features.times, _axis("bins", phase), centre, features.time_unit),
     }
+
+
+def feature_axes(phase: str) -> str:
+    """Axes of the features of one phase.
+
+    Parameters
+    ----------
+    phase : str
+        Their phase.
+
+    Returns
+    -------
+    str
+    """
+    return f"{_axis('bins', phase)} × {_axis('trials', phase)} × features"
+
+
+def feature_coordinates(phase: str) -> dict[str, str]:
+    """What stands along the axes of the arrays of the features of one phase.
+
+    Parameters
+    ----------
+    phase : str
+        Their phase.
+
+    Returns
+    -------
+    dict of str to str
+        As of ``Finished``.
+    """
+    return {_axis("bins", phase): f"times_{phase}", "features": "names"}
 
 
 def feature_facts(features: Features) -> dict[str, Plain]:

@@ -59,13 +59,13 @@ class FeatureStage(Stage):
 
     def outputs(self) -> dict[str, Out]:
         """The features of each phase."""
-        from shortloop.eeg.stages.feature_files import FEATURES
+        from shortloop.eeg.stages.feature_files import feature_axes
 
         return {
             f"data_{phase}": Out(
                 (len(first.times), len(self._epochs[phase].labels), len(first.names)),
                 "f4",
-                FEATURES,
+                feature_axes(phase),
                 f"features of the {phase} phase",
                 first.unit,
             )
@@ -84,9 +84,10 @@ class FeatureStage(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Labels and times of each phase."""
-        from shortloop.eeg.stages.feature_files import feature_facts, feature_values
+        from shortloop.eeg.stages.feature_files import feature_coordinates, feature_facts, feature_values
 
-        arrays = {}
+        arrays, along = {}, {}
         for phase, first in self._first.items():
             arrays.update(feature_values(phase, self._epochs[phase].labels, first))
-        return Finished(feature_facts(next(reversed(self._first.values()))), arrays)
+            along.update(feature_coordinates(phase))
+        return Finished(feature_facts(next(reversed(self._first.values()))), arrays, coordinates=along)

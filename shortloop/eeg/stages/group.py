@@ -24,6 +24,7 @@ class Group(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Statistics of each kind of map."""
+        from shortloop.eeg.stages.map_axes import CENTRES, map_coordinates
         from shortloop.eeg.stages.statistics_files import statistics_values
 
         first = self.permuted[0]
@@ -33,21 +34,16 @@ class Group(Stage):
             if f"{shape}_scores" in first.arrays:
                 described, statistics[shape] = statistics_values(self._of_maps(shape), shape)
                 arrays.update(described)
-        for times in ("train_times", "test_times"):
-            if times in first.arrays:
-                arrays[times] = Values(
-                    first.arrays[times],
-                    "bins",
-                    "centre of each bin, 0 at the event",
-                    first.facts["time_unit"],
-                )
+        along = map_coordinates(first.arrays)
+        for axis, times in along.items():
+            arrays[times] = Values(first.arrays[times], axis, CENTRES[times], first.facts["time_unit"])
         facts = {name: value for name, value in first.facts.items() if name not in ("chance", "count")}
         facts |= {
             "participants": [result.partition for result in self.permuted],
             "left_out": sum(result.facts["left_out"] for result in self.permuted),
             "statistics": statistics,
         }
-        return Finished(facts, arrays)
+        return Finished(facts, arrays, coordinates={**along, "participants": "participants"})
 
     def _of_maps(self, shape: str) -> MapStatistics:
         import dataclasses

@@ -24,11 +24,12 @@ class ImportEpochs(Stage):
     def finish(self, out: Outputs) -> Finished:
         """Read and check."""
         from shortloop.eeg.formats.summary import summarize
-        from shortloop.eeg.stages.feature_files import epoch_facts, epoch_values
+        from shortloop.eeg.stages.feature_files import epoch_coordinates, epoch_facts, epoch_values
         from shortloop.worker.records import noted
 
         who = self.partition or ""
         arrays: dict[str, Values] = {}
+        along: dict[str, str] = {}
         phases, recordings, sources = {}, [], {}
         notes: list[str] = []
         for phase in self.phases:
@@ -36,6 +37,7 @@ class ImportEpochs(Stage):
             with noted(f"{who}, {phase}", notes):
                 epochs = self._read(phase)
             arrays.update(epoch_values(epochs, phase, out))
+            along.update(epoch_coordinates(phase))
             phases[phase] = epoch_facts(epochs)
             names = ", ".join(file.path.name for file in files)
             recordings.append(summarize(epochs, participant=who, phase=phase, file=names).to_dict())
@@ -45,7 +47,9 @@ class ImportEpochs(Stage):
                 for name, file in recording
             ]
         return Finished(
-            {"phases": phases, "recordings": recordings, "files": sources, "notes": notes}, arrays
+            {"phases": phases, "recordings": recordings, "files": sources, "notes": notes},
+            arrays,
+            coordinates=along,
         )
 
     def _read(self, phase: str) -> Epochs:

@@ -31,10 +31,16 @@ class ImportFeatures(Stage):
         from contextlib import ExitStack
 
         from shortloop.eeg.formats.summary import summarize
-        from shortloop.eeg.stages.feature_files import FEATURES, feature_facts, feature_values
+        from shortloop.eeg.stages.feature_files import (
+            feature_axes,
+            feature_coordinates,
+            feature_facts,
+            feature_values,
+        )
         from shortloop.worker.records import Outside
 
         arrays: dict[str, Values] = {}
+        along: dict[str, str] = {}
         facts: dict[str, Plain] = {}
         recordings, sources = [], {}
         with ExitStack() as until_read:
@@ -45,12 +51,13 @@ class ImportFeatures(Stage):
                 outside = None if features.span is None else Outside(name, file.content, features.span)
                 arrays.update(feature_values(phase, features.labels, features))
                 arrays[f"data_{phase}"] = Values(
-                    outside, FEATURES, f"features of the {phase} phase", features.unit
+                    outside, feature_axes(phase), f"features of the {phase} phase", features.unit
                 )
+                along.update(feature_coordinates(phase))
                 facts = feature_facts(features)
                 recordings.append(summarize(features, participant=who, phase=phase, file=name).to_dict())
                 sources[phase] = [{"name": name, "content": file.content}]
-        return Finished({**facts, "recordings": recordings, "files": sources}, arrays)
+        return Finished({**facts, "recordings": recordings, "files": sources}, arrays, coordinates=along)
 
     def _begun(self, phase: str, out: Outputs) -> AbstractContextManager[Callable[[], Features]]:
         """The features of one phase, read from now on, into a file of this job if they must be."""

@@ -76,7 +76,9 @@ class NullScores(Stage):
 
     def outputs(self) -> dict[str, Out]:
         """The null of each map."""
-        axes = {"curve": "permutations × bins", "plane": "permutations × test bins × training bins"}
+        from shortloop.eeg.stages.map_axes import MAP_AXES
+
+        axes = {shape: f"permutations × {each}" for shape, each in MAP_AXES.items()}
         return {
             f"{shape}_null": Out(
                 (self.count, *each.shape[:-2]),
@@ -91,21 +93,20 @@ class NullScores(Stage):
     def finish(self, out: Outputs) -> Finished:
         """The scores themselves, and the level of chance."""
         from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
+        from shortloop.eeg.stages.map_axes import CENTRES, MAP_AXES, map_coordinates
 
         facts, applied = self.models.facts, self.applied
         unit, said = facts["time_unit"], {"curve": f"cross-validated {self.score}", "plane": self.score}
-        axes = {"curve": "bins", "plane": "test bins × training bins"}
         times = self.models.arrays["times"]
-        arrays = {"train_times": Values(times, "bins", "centre of each training bin, 0 at the event", unit)}
+        arrays = {"train_times": Values(times, "training bins", CENTRES["train_times"], unit)}
         if applied is not None:
-            arrays["test_times"] = Values(
-                applied.arrays["test_times"], "test bins", "centre of each test bin, 0 at the event", unit
-            )
+            times = applied.arrays["test_times"]
+            arrays["test_times"] = Values(times, "test bins", CENTRES["test_times"], unit)
         chance: dict[str, Plain] = {}
         for shape, each in self._evidence.items():
             labels = self._truth[shape]
             scores = scores_of(self.score, each, labels[None], self._groups[shape])[0]
-            arrays[f"{shape}_scores"] = Values(scores, axes[shape], said[shape], self._scale)
+            arrays[f"{shape}_scores"] = Values(scores, MAP_AXES[shape], said[shape], self._scale)
             chance[shape] = chance_level(self.score, labels, self._n_classes)
         return Finished(
             {
@@ -120,4 +121,5 @@ class NullScores(Stage):
                 "chance": chance,  # None: what the null says
             },
             arrays,
+            coordinates=map_coordinates(arrays),
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.stages.map_axes import MAP_AXES
 from shortloop.plain import Plain
 from shortloop.worker.results import Result
 from shortloop.worker.stage import Values
@@ -45,7 +46,7 @@ def statistics_values(found: MapStatistics, shape: str) -> tuple[dict[str, Value
     facts : dict
         The rest, plain data.
     """
-    axes = {"curve": "bins", "plane": "test bins × training bins"}[shape]
+    axes = MAP_AXES[shape]
     arrays, facts = {}, {}
     for field in dataclasses.fields(found):
         value = getattr(found, field.name)

@@ -49,6 +49,7 @@ class Train(Stage):
         """What is known of the classifiers of each bin."""
         bins, trials, features = self._data.data.shape
         folds, classes = self.decoding.folds, len(self._data.classes)
+        models = "bins × held-out folds"
         outs = {
             "predicted": Out(
                 (bins, trials),
@@ -56,10 +57,8 @@ class Train(Stage):
                 "bins × trials",
                 "class predicted by the fold that held the trial out; -1: none",
             ),
-            "kept": Out(
-                (bins, folds, features), "?", "bins × folds × features", "features that the ANOVA kept"
-            ),
-            "C": Out((bins, folds), "f8", "bins × folds", "chosen C; NaN where none was chosen"),
+            "kept": Out((bins, folds, features), "?", f"{models} × features", "features that the ANOVA kept"),
+            "C": Out((bins, folds), "f8", models, "chosen C; NaN where none was chosen"),
         }
         if self.decisions:
             outs["decisions"] = Out(
@@ -72,10 +71,10 @@ class Train(Stage):
             outs["weights"] = Out(
                 (bins, folds, classes, features),
                 "f8",
-                "bins × folds × classes × features",
+                f"{models} × classes × features",
                 "weights; 0 where a feature is not kept",
             )
-            outs["intercepts"] = Out((bins, folds, classes), "f8", "bins × folds × classes", "intercepts")
+            outs["intercepts"] = Out((bins, folds, classes), "f8", f"{models} × classes", "intercepts")
         return outs
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
@@ -95,6 +94,8 @@ class Train(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Confusions of held-out trials, and what they were trained on."""
+        import numpy as np
+
         from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
 
         votes = cross_validated_votes(out["predicted"], len(self._data.classes))
@@ -116,6 +117,7 @@ class Train(Stage):
                     "held-out trials of all folds",
                     "trials",
                 ),
+                "features": Values(np.array(self._data.names, str), "features", "what each feature is"),
                 "folds": Values(self._folds, "trials", "fold that holds out each trial"),
                 "labels": Values(
                     self._data.labels, "trials", "class of each trial, an index into the classes"
@@ -123,5 +125,11 @@ class Train(Stage):
                 "times": Values(
                     self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
                 ),
+            },
+            coordinates={
+                "bins": "times",
+                "features": "features",
+                **dict.fromkeys(("true class", "predicted class"), "classes"),
+                **({"classes": "classes"} if "decisions" in out or "weights" in out else {}),
             },
         )

@@ -36,10 +36,11 @@ class FramesTruth(Stage):
 
         true = true_aggregates(parts(), work.groups)
         return Finished(
-            {},
+            {"columns": list(work.columns)},
             {
                 "x": Values(np.concatenate(x), "rows", "the column x"),
                 "counts": Values(true.counts, "groups", "rows of each group"),
                 "sums": Values(true.sums, "groups × columns", "sum of each column but the key"),
             },
+            coordinates={"columns": "columns"},
         )

@@ -62,6 +62,7 @@ class Fit(Stage):
     def outputs(self) -> dict[str, Out]:
         """What is known of each fit."""
         from shortloop.panel.statistics import COEFFICIENTS, FITS
+        from shortloop.panel.status import CODES
 
         if not self._parts:
             return {}
@@ -71,9 +72,7 @@ class Fit(Stage):
             for name, said in COEFFICIENTS.items()
         }
         outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}
-        outs["status"] = Out((groups,), "i1", "groups", "what became of the fit, see the facts")
-        outs["path"] = Out((groups,), "i1", "groups", "which code fitted it, see the facts")
-        return outs
+        return outs | {name: Out((groups,), "i1", "groups", said) for name, said in CODES.items()}
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray | bytes]:
         """Fit some groups."""
@@ -103,5 +102,6 @@ class Fit(Stage):
                 "by": self.block.facts["by"],
                 "statuses": list(STATUSES),
                 "paths": list(PATHS),
-            }
+            },
+            coordinates={"groups": "keys", "coefficients": "names"} if self._parts else {},
         )

@@ -62,7 +62,7 @@ def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, 
         for number, (name, column) in enumerate(columns.items())
     }
     return {
-        "starts": Values(starts, "groups + 1", "first row of each group, and the end of the last"),
+        "starts": Values(starts, "bounds of groups", "first row of each group, and the end of the last"),
         **found,
     }
 

@@ -83,4 +83,5 @@ class Residuals(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Which group each is."""
-        return Finished({"keys": self._keys})
+        along = {"groups": "keys"} if self._parts else {}
+        return Finished({"keys": self._keys}, coordinates=along)

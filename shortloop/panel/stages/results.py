@@ -27,18 +27,16 @@ class Results(Stage):
         import numpy as np
 
         from shortloop.panel.results import merged
-        from shortloop.panel.status import STATUSES
+        from shortloop.panel.statistics import COEFFICIENTS, FITS
+        from shortloop.panel.status import CODES, STATUSES
 
         found = merged([_results(job) for job in self.fits])
         coefficients, fits = found.coefficients(self.correction), found.fits()
         counts = np.bincount(np.asarray(found.arrays["status"], int), minlength=len(STATUSES))
         batched = int((np.asarray(found.arrays["path"]) == 0).sum())
+        said = {**COEFFICIENTS, **FITS, **CODES}
         arrays = {
-            name: Values(
-                values,
-                "groups × coefficients" if values.ndim == 2 else "groups",
-                "as of the fits of the blocks",
-            )
+            name: Values(values, "groups × coefficients" if values.ndim == 2 else "groups", said[name])
             for name, values in found.arrays.items()
         }
         return Finished(
@@ -57,6 +55,7 @@ class Results(Stage):
                 "fits.csv": fits.to_csv(index=False).encode(),
             },
             tables={"coefficients": coefficients, "fits": fits},
+            coordinates={"groups": "keys", "coefficients": "names"},
         )
 
 

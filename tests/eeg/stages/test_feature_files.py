@@ -16,9 +16,9 @@ from written import written
 
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.stages.feature_files import (
-    FEATURES,
     epoch_facts,
     epoch_values,
+    feature_axes,
     feature_facts,
     feature_values,
     load_epochs,
@@ -150,7 +150,7 @@ def test_features_of_two_phases(project: Path, changes: dict[str, Any]) -> None:
         arrays = {}
         for phase, each in features.items():
             arrays.update(feature_values(phase, each.labels, each))
-            arrays[f"data_{phase}"] = Values(each.data, FEATURES, "features", each.unit)
+            arrays[f"data_{phase}"] = Values(each.data, feature_axes(phase), "features", each.unit)
         return Finished(feature_facts(features["study"]), arrays)
 
     result = written(finish, "power")

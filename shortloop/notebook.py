@@ -19,6 +19,7 @@ from shortloop.jobs.notebook.messages import GivenFile, GivenJob, Request
 from shortloop.jobs.notebook.module import Module, Notebook, module_of_stage
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.request import plain
+from shortloop.jobs.store.loaded import LoadedJob
 from shortloop.jobs.store.lookup import look_up
 from shortloop.text import one_line
 from shortloop.worker.results import Result
@@ -43,7 +44,7 @@ class _Wrong(InputError):
         return self.problem
 
 
-class NotebookJob(Result):
+class NotebookJob(LoadedJob):
     """A finished job, as of ``shortloop.load``; as a text, its id."""
 
     def __str__(self) -> str:
@@ -141,7 +142,7 @@ class Session:
         Returns
         -------
         NotebookJob
-            ``job["name"]``, ``job.frame()``, ``str(job)``.
+            ``job["name"]``, ``job.to_frame()``, ``str(job)``.
 
         Raises
         ------

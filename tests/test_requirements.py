@@ -92,7 +92,7 @@ def imported_at_once(file: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "group", ["install_requires", "report", "tables", "eeg", "frames", "panel", *ENGINES, "dev"]
+    "group", ["install_requires", "report", "tables", "xarray", "eeg", "frames", "panel", *ENGINES, "dev"]
 )
 def test_all_that_is_required_is_pinned(group: str) -> None:
     pins = requirements()
@@ -105,14 +105,14 @@ def test_all_that_is_required_is_pinned(group: str) -> None:
 def test_all_that_is_imported_is_required() -> None:
     imported = third_party(name for file in [*MODULES, *METHODS, *SCRIPTS] for name in imports_of(file))
     assert {*map(distribution_of, imported)} - names(
-        "install_requires", "eeg", "frames", "panel", *ENGINES
+        "install_requires", "eeg", "frames", "panel", "xarray", *ENGINES
     ) == {ELSEWHERE}
 
 
 def test_the_core_is_what_the_frame_imports() -> None:
     frame = [file for file in MODULES if not ANALYSES & {*file.relative_to(ROOT).parts}]
     imported = third_party(name for file in frame for name in imports_of(file))
-    extras = names("report", "tables", *ENGINES) | {"numba", FOR_TYPES}
+    extras = names("report", "xarray", *ENGINES) | {"numba", FOR_TYPES}
     assert {*map(distribution_of, imported)} - extras == names("install_requires")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import multiprocessing
 import pickle
 import re
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from house import METHODS, id_of
 from in_process import (
     InProcess,
@@ -34,8 +36,11 @@ from dev.build_ridge import pipeline as ridge
 from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
 from shortloop.frames.pipeline import FramesRun, read_frames
+from shortloop.jobs.store.loaded import LoadedJob
 from shortloop.panel.pipeline import PanelRun, read_panel
+from shortloop.worker.axes import axes_of
 from shortloop.worker.fields import fields_of
+from shortloop.worker.results import open_result
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 
@@ -291,6 +296,30 @@ def test_outputs_say_what_units_give(jobs: Jobs, case: Case) -> None:
     for out in outputs.values():
         assert out.description
         assert len(out.axes.split(" × ")) == len(out.shape)
+
+
+@each_case
+def test_its_arrays_are_labelled_in_xarray_and_in_netcdf(jobs: Jobs, tmp_path: Path, case: Case) -> None:
+    found = open_result(jobs.folders[case], jobs.tasks[case].where)
+    job = LoadedJob(found.job, found.path, found.record, found.where)
+    labelled, lengths = job.to_xarray(), dict[str, int]()
+    for name, described in job.record["arrays"].items():
+        array = labelled[name]
+        np.testing.assert_array_equal(array.values, job.arrays[name], strict=True)
+        assert array.dtype.kind in "biufUmM"
+        assert array.attrs["long_name"] == described["description"] != ""
+        assert array.attrs.get("units", "") == described["unit"]
+        for axis, length in zip(axes_of(described), array.shape, strict=True):
+            assert axis, f"{name}: an axis that nobody names"
+            assert lengths.setdefault(axis, length) == length, f"{name}: {axis} in two lengths"
+    for axis, source in job.record.get("coordinates", {}).items():
+        assert any(len(each) == lengths[axis] for each in labelled.coords.values())
+        assert source in job.record["facts"] or source in labelled.coords
+    assert labelled.attrs["job"] == job.job
+    assert json.loads(labelled.attrs["provenance"])[0]["job"] == job.job
+    labelled.to_netcdf(tmp_path / "job.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "job.nc", engine="h5netcdf") as again:
+        xr.testing.assert_identical(again, labelled)
 
 
 @each_same

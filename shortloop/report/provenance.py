@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from shortloop.plain import Plain
 from shortloop.report.flat import flat
 from shortloop.worker.results import Result
+from shortloop.worker.upstream import upstream
 
 __all__ = ["ProvenanceRow", "Source", "provenance_rows", "source_of", "thread_note", "upstream"]
 
@@ -61,29 +62,6 @@ class ProvenanceRow(NamedTuple):
     jobs: list[tuple[str, str]]
     options: list[tuple[str, str]]
     versions: list[tuple[str, str]]
-
-
-def upstream(result: Result) -> Iterator[Result]:
-    """A job and all that it was made from.
-
-    Parameters
-    ----------
-    result : Result
-        The job.
-
-    Yields
-    ------
-    Result
-        Each job once, nearest first.
-    """
-    seen = {result.job}
-    waiting = [result]
-    while waiting:
-        found = waiting.pop(0)
-        yield found
-        jobs = dict.fromkeys(job for _, job in found.sources() if job not in seen)
-        seen.update(jobs)
-        waiting += [each for each in map(result.ancestor, jobs) if each is not None]
 
 
 def source_of(result: Result, sibling: str = "") -> Source:

@@ -10,6 +10,7 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_directory
 from shortloop.jobs.store.inputs import Located
+from shortloop.jobs.store.loaded import LoadedJob
 from shortloop.jobs.store.manifest import read_manifest
 from shortloop.jobs.system_errors import unreadable
 from shortloop.worker import results
@@ -19,7 +20,7 @@ from shortloop.worker.results import OtherFormat, Result, Where, bare_result
 __all__ = ["here", "load", "look_up", "open_any", "open_job"]
 
 
-def load(job: str) -> Result:
+def load(job: str) -> LoadedJob:
     """Arrays and record of a job by its id; no server is needed.
 
     Parameters
@@ -29,8 +30,9 @@ def load(job: str) -> Result:
 
     Returns
     -------
-    Result
-        ``load("main-12").arrays["weights"]``, ``.facts``, ``.options``, ``.inputs``, ``.record``, …
+    LoadedJob
+        ``load("main-12").arrays["weights"]``, ``.to_xarray()``, ``.to_frame()``, ``.facts``, ``.options``,
+        ``.inputs``, ``.record``, …
 
     Raises
     ------
@@ -111,7 +113,7 @@ def here() -> Where:
     return Where(Located(), {name: Path(folder) for name, folder in configuration().workdirs.items()})
 
 
-def open_job(folder: str | Path) -> Result:
+def open_job(folder: str | Path) -> LoadedJob:
     """The job in a folder; see `load`.
 
     Parameters
@@ -121,7 +123,7 @@ def open_job(folder: str | Path) -> Result:
 
     Returns
     -------
-    Result
+    LoadedJob
 
     Raises
     ------
@@ -132,7 +134,8 @@ def open_job(folder: str | Path) -> Result:
     hint = f"`ax job {path.name}` shows what exax knows of it"
     try:
         os.stat(path / RECORD)
-        return results.open_result(path, here())
+        found = results.open_result(path, here())
+        return LoadedJob(found.job, found.path, found.record, found.where)
     except OtherFormat:
         raise
     except FileNotFoundError:

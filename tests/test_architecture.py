@@ -29,7 +29,7 @@ FRAME = (
     {"cli"},
 )
 EEG = (
-    {"eeg.data", "eeg.score"},
+    {"eeg.data", "eeg.mne_scores", "eeg.score"},
     {"eeg.formats"},
     {"eeg.features"},
     {"eeg.decoding"},

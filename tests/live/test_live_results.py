@@ -52,6 +52,14 @@ def test_the_summary_lists_every_job_and_score(finished: LiveProject) -> None:
     assert a["participant"] == "A"
     assert len(a["curve"]) == len(a["train_times"]) == 4
     assert np.shape(a["generalization"]) == (4, 4)
+    axes = {name: [len(a[axis]) for axis in summary["axes"][name]] for name in ("curve", "generalization")}
+    assert axes == {name: [*np.shape(a[name])] for name in axes}
+    assert summary["axes"]["generalization"] == ["test_times", "train_times"]
+    group = finished.job("group")
+    code = f"import shortloop; print(shortloop.load({group!r}).to_xarray().plane_scores.dims)"
+    assert in_python(finished, code) == "('participants', 'test_times', 'train_times')\n"
+    code = f"import shortloop; print(shortloop.load({group!r}).to_xarray().plane_scores.values[0].tolist())"
+    assert json.loads(in_python(finished, code)) == a["generalization"]
     (findings,) = summary["findings"]
     assert findings["group"]["participants"] == 2
     assert {"significant", "p", "peak"} <= set(findings["group"]["curve"])

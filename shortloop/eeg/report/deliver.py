@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shortloop.eeg.mne_scores import SUMMARY_AXES
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.jobs.pipeline import Built
 from shortloop.jobs.progress import terminal_width
@@ -36,7 +37,9 @@ def deliver(run: StudyRun, report: Built, seconds: float) -> None:
     findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
     done = run_summary(run.jobs, report, seconds, files, partition="participant")
     scores = _scores(report.path, run.jobs)
-    write_summary(folder, {"study": name, **done, "scores": scores, "findings": findings})
+    write_summary(
+        folder, {"study": name, **done, "axes": SUMMARY_AXES, "scores": scores, "findings": findings}
+    )
     _print_tables(findings)
     print_place(folder)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from house import METHODS, id_of
@@ -35,6 +36,7 @@ from build_scripts.build_pipeline import apply, make_features, permute, pipeline
 from dev.build_ridge import pipeline as ridge
 from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
+from shortloop.errors import InputError
 from shortloop.frames.pipeline import FramesRun, read_frames
 from shortloop.jobs.store.loaded import LoadedJob
 from shortloop.panel.pipeline import PanelRun, read_panel
@@ -300,8 +302,7 @@ def test_outputs_say_what_units_give(jobs: Jobs, case: Case) -> None:
 
 @each_case
 def test_its_arrays_are_labelled_in_xarray_and_in_netcdf(jobs: Jobs, tmp_path: Path, case: Case) -> None:
-    found = open_result(jobs.folders[case], jobs.tasks[case].where)
-    job = LoadedJob(found.job, found.path, found.record, found.where)
+    job = loaded(jobs, case)
     labelled, lengths = job.to_xarray(), dict[str, int]()
     for name, described in job.record["arrays"].items():
         array = labelled[name]
@@ -320,6 +321,28 @@ def test_its_arrays_are_labelled_in_xarray_and_in_netcdf(jobs: Jobs, tmp_path: P
     labelled.to_netcdf(tmp_path / "job.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "job.nc", engine="h5netcdf") as again:
         xr.testing.assert_identical(again, labelled)
+
+
+@each_case
+def test_its_numbers_are_tables(jobs: Jobs, case: Case) -> None:
+    """Those that it leaves as such, and each of its arrays, with what stands along it."""
+    job = loaded(jobs, case)
+    labelled = job.to_xarray()
+    for name, described in job.record.get("tables", {}).items():
+        table = job.to_frame(name)
+        assert len(table) == described["rows"]
+        assert [*table.columns] == [*described["columns"]]
+    for name in [each for each in job.arrays if labelled[each].ndim]:
+        table, expected = job.to_frame(name), labelled[name].to_dataframe()[[name]]
+        pd.testing.assert_frame_equal(table, expected, check_index_type=False)
+    if not job.tables and job.arrays:
+        with pytest.raises(InputError, match=f"one of {next(iter(job.arrays))}"):
+            job.to_frame()
+
+
+def loaded(jobs: Jobs, case: Case) -> LoadedJob:
+    found = open_result(jobs.folders[case], jobs.tasks[case].where)
+    return LoadedJob(found.job, found.path, found.record, found.where)
 
 
 @each_same

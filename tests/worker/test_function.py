@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 
 from shortloop.errors import InputError
+from shortloop.jobs.store.labelled import dimensions
 from shortloop.worker.content import SIZE
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.function import UnitsStage, stage_of_function
 from shortloop.worker.inputs import File
 from shortloop.worker.output import compute_row, take_rows, write_output
 from shortloop.worker.results import open_result
-from shortloop.worker.stage import Job
+from shortloop.worker.stage import Job, Values
 from shortloop.worker.task import Task
 from shortloop.worker.values import sorted_out
 
@@ -93,6 +94,34 @@ def test_units_become_arrays_and_a_frame(tmp_path: Path) -> None:
     assert found.names() == ["power", "terms", "units"]
     with pytest.raises(KeyError, match="main-1 has power, terms, units"):
         found["other"]
+
+
+def test_units_stand_along_the_first_axis_of_what_they_gave(tmp_path: Path) -> None:
+    found, _ = done(opened(power, squares, count=4), tmp_path / "main-1")
+    named = dimensions(found.record)
+    assert named.of == {"power": ("units",), "terms": ("units", "axis_1_of_terms")}
+    assert named.coordinates == {"units": "units"}
+    none, _ = done(opened(power, squares, count=0), tmp_path / "main-2")
+    assert "coordinates" not in none.record
+
+
+def means(count: int) -> dict[str, Any]:
+    sides = np.array(["left", "right"])
+    return {
+        "means": Values(np.zeros((count, 2)), "sessions × sides", "mean of each"),
+        "sides": Values(sides, "sides", ""),
+    }
+
+
+def test_a_function_names_its_axes_with_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/notebooks.md says."""
+    monkeypatch.chdir(tmp_path)
+    stage = stage_of_function(means)()
+    stage.count = 3  # type: ignore[attr-defined]
+    write_output(stage, Task("means", "", "", None, {}, {}, None), {}, [])
+    named = dimensions(open_result(tmp_path).record)
+    assert named.of == {"means": ("sessions", "sides"), "sides": ("sides",)}
+    assert named.coordinates == {"sides": "sides"}
 
 
 def test_units_that_read_the_same_are_taken_over(tmp_path: Path) -> None:

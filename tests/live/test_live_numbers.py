@@ -1,0 +1,131 @@
+"""docs/numbers.ipynb runs as it is where a study has run, and has the numbers of its report."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from house import ROOT
+
+from shortloop.cli.analyses import find_analyses
+from shortloop.cli.init import write_project
+
+pytestmark = pytest.mark.live
+nbformat = pytest.importorskip("nbformat", reason="nbclient, which runs notebooks, is not installed")
+nbclient = pytest.importorskip("nbclient", reason="nbclient, which runs notebooks, is not installed")
+xarray = pytest.importorskip("xarray", reason="xarray is not installed: pip install 'shortloop[xarray]'")
+
+BOOK = ROOT / "docs" / "numbers.ipynb"
+STUDY = """\
+name = "tiny"
+participants = ["A", "B", "C"]
+classes = ["x", "y"]
+phases = {train = "study", decode = "test"}
+input = {format = "simulated", channels = 6, trials = 24, sfreq = 64, tmin = -0.3, tmax = 0.8}
+decoding = {folds = 3, select_alpha = 1.0}
+estimator = {kind = "lda"}
+permutations = {count = 20}
+features.amplitude = {bins = 8, bin_samples = 6}
+"""
+# What its cells have left, for this test to compare.
+LEFT = """\
+left = table.values, for_mne.generalizing, scores.test_times.values
+print(json.dumps([each.tolist() for each in left]))
+"""
+
+
+def environment() -> dict[str, str]:
+    dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: each for name, each in os.environ.items() if not name.endswith(dropped)}
+    return {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[Path]:
+    """A study that has run; its server is gone."""
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as above:
+        folder, template = Path(above) / "new", find_analyses()["eeg"].template
+        assert template is not None
+        write_project(folder, template)
+        (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+        command = [sys.executable, "-m", "shortloop", "run"]
+        done = subprocess.run(
+            command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        shutil.copy(BOOK, folder)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def book(project: Path) -> Any:
+    """The notebook, run, with one more cell."""
+    read = nbformat.read(project / BOOK.name, as_version=4)
+    read.cells.append(nbformat.v4.new_code_cell(LEFT, id="left"))
+    resources = {"metadata": {"path": str(project)}}
+    client = nbclient.NotebookClient(read, timeout=300, kernel_name="python3", resources=resources)
+    return client.execute(env=environment())
+
+
+def outputs(book: Any, cell: str) -> list[Any]:
+    (found,) = [each.outputs for each in book.cells if each.id == cell]
+    return list(found)
+
+
+def text(book: Any, cell: str) -> str:
+    return "".join(each.text for each in outputs(book, cell) if each.get("name") == "stdout")
+
+
+def summary(project: Path) -> Any:
+    return json.loads((project / "results/tiny/summary.json").read_text(encoding="utf-8"))
+
+
+def test_it_is_kept_without_what_it_gave() -> None:
+    read = nbformat.read(BOOK, as_version=4)
+    nbformat.validate(read)
+    code = [cell for cell in read.cells if cell.cell_type == "code"]
+    assert len(code) >= 10
+    assert all(not cell.outputs and cell.execution_count is None for cell in code)
+
+
+def test_it_finds_the_newest_report(project: Path, book: Any) -> None:
+    said = summary(project)
+    assert text(book, "newest").startswith(f"study tiny, report {said['report']}, statistics main-")
+
+
+@pytest.mark.parametrize("cell", ["curve", "plane"])
+def test_it_draws(book: Any, cell: str) -> None:
+    (image,) = [each.data["image/png"] for each in outputs(book, cell) if "image/png" in each.get("data", {})]
+    assert len(image) > 5000
+
+
+def test_its_numbers_are_those_of_the_report(project: Path, book: Any) -> None:
+    table, planes, test_times = json.loads(text(book, "left"))
+    listed = summary(project)["scores"]
+    assert [each["participant"] for each in listed] == ["A", "B", "C"]
+    np.testing.assert_array_equal(table, [each["curve"] for each in listed])
+    np.testing.assert_array_equal(test_times, listed[0]["test_times"])
+    of_report = np.array([each["generalization"] for each in listed])  # test × train
+    np.testing.assert_allclose(planes, of_report.transpose(0, 2, 1) / 100, rtol=1e-12)
+    assert not np.allclose(planes, of_report / 100, atol=0.02)
+
+
+def test_what_it_takes_away_says_where_it_is_from(project: Path, book: Any) -> None:
+    assert "made from 15 jobs: amplitude, apply, import_epochs, permute, train" in text(book, "keep")
+    with xarray.open_dataset(project / "scores.nc", engine="h5netcdf") as kept:
+        assert kept.attrs["stage"] == "group"
+        assert kept.plane_scores.dims == ("participants", "test_times", "train_times")
+        made = {each["job"]: each for each in json.loads(kept.attrs["provenance"])}
+    (train, *_) = [each for each in made.values() if each["stage"] == "train"]
+    assert train["options"]["estimator"]["kind"] == "lda"
+    assert "numpy" in train["versions"]

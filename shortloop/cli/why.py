@@ -55,38 +55,43 @@ def print_why(what: str, settings: str | None, full: bool) -> None:
 
 def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
     """Its jobs in the last runs."""
-    found, stages = [], set()
-    names = store.index.settings_names()
-    wanted = _of_environment(store) if settings is None else {settings}
-    for place, job in store.index.places().items():
-        if wanted and wanted.isdisjoint((place.pipeline, names.get(Purpose(place.pipeline)))):
-            continue
-        stages.add(place.stage)
-        if place.stage == stage:
-            found.append(job)
-    if not found:
+    places, names = store.index.places(), store.index.settings_names()
+    jobs = [
+        (job, place.pipeline, names.get(Purpose(place.pipeline)))
+        for place, job in places.items()
+        if place.stage == stage
+    ]
+    if not jobs:
+        stages = sorted({place.stage for place in places})
         raise InputError(
             "no such stage was run",
             found=stage,
-            expected=f"a job id, or {', '.join(sorted(stages)) or 'a run'}",
+            expected=f"a job id, or {', '.join(stages) or 'a run'}",
         )
-    return sorted(set(found), key=lambda job: (job.rpartition("-")[0], int(job.rpartition("-")[2])))
-
-
-def _of_environment(store: Store) -> set[str | None]:
-    """The settings that a run would be of, as `shortloop plan` takes them; empty: whatever there is."""
-    if not any(map(os.environ.get, VARIABLES)):
-        return set()
-    file = settings_path(VARIABLES, Path(), base=user_directory())
-    names = names_of_file(store.index, file)
-    if not names:
+    file = _file_of_environment()
+    if settings is not None:
+        found = {job for job, *of in jobs if settings in of}
+    elif file is not None:
+        wanted = {*names_of_file(store.index, file), None}  # what has no settings is of no file
+        found = {job for job, _, own in jobs if own in wanted}
+    else:
+        found = {job for job, _, _ in jobs}
+    if not found:
         raise InputError(
-            "nothing was run with these settings yet",
-            file=str(file),
-            found=" and ".join(each for each in VARIABLES if os.environ.get(each)) + " in the environment",
-            hint="run them, name others with `--settings`, or unset that",
+            "the stage was not run with these settings",
+            file=None if settings is not None else str(file),
+            found=settings or " and ".join(filter(os.environ.get, VARIABLES)) + " in the environment",
+            expected=f"those of {' or '.join(sorted({own or of for _, of, own in jobs}))}",
+            hint="run them, or name others with `--settings`",
         )
-    return {*names}
+    return sorted(found, key=lambda job: (job.rpartition("-")[0], int(job.rpartition("-")[2])))
+
+
+def _file_of_environment() -> Path | None:
+    """The settings file that a run would read, as `shortloop plan` takes it."""
+    if not any(map(os.environ.get, VARIABLES)):
+        return None
+    return settings_path(VARIABLES, Path(), base=user_directory())
 
 
 def print_causes(causes: list[Cause]) -> None:

@@ -95,10 +95,14 @@ def test_of_the_file_that_the_environment_names(
         with Store() as store:
             SettingsFile(name, here / f"{name}.toml", "study", here / "none").note(store.index)
     monkeypatch.setenv(variable, str(file))
-    with pytest.raises(InputError, match="nothing was run with these settings yet") as caught:
+    with pytest.raises(InputError, match="the stage was not run with these settings") as caught:
         print_why("scores", None, False)
     assert caught.value.file == str(here / file)
     assert variable in str(caught.value.found)
+    assert caught.value.expected == "those of small"
+    alone = jobs.make("D", method="alone", pipeline="cells", settings="").job  # of a notebook, say
+    jobs.ended("cells")
+    assert said(capsys, "alone").startswith(f"{alone}: alone D\n")
     large = jobs.make("C", pipeline="build_toy large", settings="large").job
     jobs.ended("build_toy large")
     assert said(capsys, "scores").startswith(f"{large}: scores C\n")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from shortloop.eeg.formats.plausible import in_seconds
 from shortloop.settings.base import Settings, false_to_none
 
 __all__ = ["AmplitudeSettings", "FeatureSettings", "PowerSettings"]
@@ -26,6 +27,8 @@ class AmplitudeSettings(Settings):
     step: int = Field(1, ge=1, description="keep every step-th sample; default 1: all")
     apply: bool = Field(True, description="also apply the classifiers to the decoded phase; default true")
 
+    _in_seconds = field_validator("baseline", "start")(in_seconds)
+
     @model_validator(mode="before")
     @classmethod
     def _false_is_none(cls, values: object) -> object:
@@ -44,6 +47,8 @@ class PowerSettings(Settings):
     bins: int = Field(20, ge=1, description="number of bins; default 20")
     bin_points: int = Field(5, ge=1, description="kept time points per bin; default 5")
     apply: bool = Field(True, description="also apply the classifiers to the decoded phase; default true")
+
+    _in_seconds = field_validator("start")(in_seconds)
 
     @model_validator(mode="after")
     def _ordered(self) -> PowerSettings:

@@ -8,13 +8,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.plausible import SECONDS
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.units import VOLTS, VoltUnit
 from shortloop.errors import InputError
 
 __all__ = ["CsvInput"]
 
-VOLTS = {"V": 1.0, "mV": 1e-3, "uV": 1e-6, "µV": 1e-6, "nV": 1e-9}
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 BYTES = 8  # in memory, for each byte of text
 NOTHING = ("", "0", "0.0", "nan", "NaN", "n/a", "None")
 OFF = 0.5  # samples that a time may be off
@@ -28,9 +28,11 @@ class CsvInput(SignalInput, FilesInput):
 
     format: Literal["csv"] = Field(description="text with a row for each sample: time, channels, marker")
     time: str = Field("timestamps", description="column of times; default 'timestamps'")
-    time_unit: Literal["s", "ms", "us", "µs", "ns"] = Field("s", description="unit of the times; default 's'")
+    time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(
+        None, description="unit of the times; default: s, which is refused where it can hardly be so"
+    )
     marker: str = Field("marker", description="column of markers; default 'marker'")
-    unit: Literal["V", "mV", "uV", "µV", "nV"] = Field("µV", description="unit of the channels; default 'µV'")
+    unit: VoltUnit = Field("µV", description="unit of the channels: V, mV, µV or nV; default 'µV'")
     separator: str = Field(",", min_length=1, max_length=1, description="between values: ',' is the default")
 
     def declared(self, file: Path, participant: str) -> int:
@@ -62,7 +64,7 @@ class CsvInput(SignalInput, FilesInput):
             )
         # The first one is taken off before they are scaled: times since 1970 have few digits to lose.
         times = pd.to_numeric(table[self.time], errors="coerce").to_numpy(dtype=float)
-        times = (times - times[:1]) * SECONDS[self.time_unit]
+        times = (times - times[:1]) * SECONDS[self.time_unit or "s"]
         sfreq = _rate(times, file, participant)
         names = [str(name) for name in table.columns if name not in (self.time, self.marker)]
         signals = table[names].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float).T

@@ -12,6 +12,7 @@ import mne
 import numpy as np
 
 from shortloop.eeg.formats.events import Found, find_events, labels_of
+from shortloop.eeg.formats.plausible import check_rate
 from shortloop.eeg.formats.preprocessing import filtered, marked, referenced
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.eeg.formats.sessions import Part
@@ -54,11 +55,14 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
     """
     wanted = class_of_event(settings, classes)
     continuous = isinstance(signal, mne.io.BaseRaw)
-    recorded = {
+    recorded: dict[str, Any] = {
         "rate": float(signal.info["sfreq"]),
         "channels_in_file": len(signal.ch_names),
         "seconds": float(signal.n_times / signal.info["sfreq"]) if continuous else None,
     }
+    believed = getattr(settings, "time_unit", None) is not None
+    length = recorded["seconds"] or float(signal.times[-1] - signal.times[0])
+    check_rate(recorded["rate"], length, believed=believed, participant=participant, file=file)
     marked(signal, settings.preprocessing, file, participant)
     channels = _channels(signal, settings, file, participant)
     bads = list(signal.info["bads"])
@@ -96,6 +100,7 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         channels=tuple(channels),
         seen=found.seen,
         info=info,
+        unit=_unit(epochs, channels),
         account={
             **recorded,
             "events_from": found.source,
@@ -138,6 +143,13 @@ def _channels(signal: Any, settings: SignalInput, file: Path, participant: str) 
     if not settings.preprocessing.interpolate:
         chosen = [name for name in chosen if name not in bads]
     return kept_channels(chosen, settings.drop, known=names, file=file, participant=participant)
+
+
+def _unit(epochs: Any, channels: list[str]) -> str:
+    """Unit of the samples, as MNE has them."""
+    types = {epochs.get_channel_types([name])[0] for name in channels}
+    units = {{"mag": "T", "ref_meg": "T", "grad": "T/m"}.get(each, "V") for each in types}
+    return units.pop() if len(units) == 1 else "a.u."
 
 
 def _prepare(signal: Any, settings: SignalInput, channels: list[str], file: Path, participant: str) -> None:

@@ -13,11 +13,11 @@ from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.mat73 import read_struct, variables
 from shortloop.eeg.formats.mat_header import declared
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.units import VOLTS, VoltUnit, voltages
 from shortloop.errors import InputError
 
 __all__ = ["FieldtripInput"]
 
-VOLTS = {"V": 1.0, "mV": 1e-3, "uV": 1e-6, "µV": 1e-6, "μV": 1e-6, "nV": 1e-9}
 METRES = {"m": 1.0, "dm": 1e-1, "cm": 1e-2, "mm": 1e-3}
 TYPES = {"eog": "eog", "ecg": "ecg", "emg": "emg", "megmag": "mag", "megplanar": "grad", "meggrad": "grad"}
 TYPES |= {"trigger": "stim", "refmag": "ref_meg", "refgrad": "ref_meg"}
@@ -35,8 +35,8 @@ class FieldtripInput(SignalInput, FilesInput):
     format: Literal["fieldtrip"] = Field(description="FieldTrip's raw and timelock structs (.mat)")
     variable: str | None = Field(None, description="name of the struct; default: the only one in the file")
     column: int = Field(1, ge=1, description="column of trialinfo with codes of events, from 1; default 1")
-    unit: Literal["V", "mV", "uV", "µV", "nV"] | None = Field(
-        None, description="unit of the EEG; default: what the header says, else µV"
+    unit: VoltUnit | None = Field(
+        None, description="unit of the EEG: V, mV, µV or nV; default: what the header says, else µV"
     )
 
     def warm_up(self) -> None:
@@ -96,10 +96,8 @@ class FieldtripInput(SignalInput, FilesInput):
             return VOLTS[self.unit]
         for holder in ("hdr", "elec"):
             held = struct.get(holder)
-            said = (
-                {str(each) for each in _listed(held.get("chanunit", ()))} if isinstance(held, dict) else set()
-            )
-            if len(known := said & VOLTS.keys()) == 1:
+            said = _listed(held.get("chanunit", ())) if isinstance(held, dict) else []
+            if len(known := voltages(map(str, said))) == 1:
                 return VOLTS[known.pop()]
         return VOLTS["µV"]
 

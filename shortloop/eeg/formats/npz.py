@@ -12,7 +12,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput, Patterns
+from shortloop.eeg.formats.plausible import SECONDS, check_rate
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
+from shortloop.eeg.formats.units import Unit
 from shortloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,14 +29,17 @@ DOUBLE = 8  # bytes
 
 
 class NpzInput(FilesInput):
-    """Arrays: X (trials × channels × samples), y (trials), t (samples, s), ch (channel names).
+    """Arrays: X (trials × channels × samples), y (trials), t (samples), ch (channel names).
 
     Values of y are compared as text: class ``face`` with event ``"1"`` is ``y == 1``. ``trial_info``:
     ``"file"`` (number of the file) and ``"event"`` (y).
     """
 
     format: Literal["npz"] = Field(description="arrays in .npz")
-    unit: str = Field("V", description="unit of X; default V")
+    unit: Unit = Field("V", description="unit of X, which is taken as it is; default V")
+    time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(
+        None, description="unit of t; default: s, which is refused where it can hardly be so"
+    )
     drop: Patterns = Field((), description="channels to leave out; default: none")
 
     def declared(self, file: Path, participant: str) -> int:
@@ -67,6 +72,17 @@ class NpzInput(FilesInput):
 
         wanted = class_of_event(self, classes)
         data, y, times, ch = _arrays(file, participant)
+        times = times if self.time_unit in (None, "s") else times * SECONDS[self.time_unit]
+        sfreq = _rate(times, file, participant)
+        believed = self.time_unit is not None
+        check_rate(
+            sfreq,
+            float(times[-1] - times[0]),
+            believed=believed,
+            field="input.time_unit",
+            participant=participant,
+            file=file,
+        )
         names = [str(name) for name in ch]
         channels = kept_channels(names, self.drop, known=names, file=file, participant=participant)
         events = [_text(value) for value in y]
@@ -77,7 +93,7 @@ class NpzInput(FilesInput):
             data=data[np.ix_(chosen, kept)],
             labels=np.array([wanted[events[index]] for index in chosen], dtype=np.int64),
             times=times,
-            sfreq=_rate(times, file, participant),
+            sfreq=sfreq,
             channels=tuple(channels),
             seen=Counter(events),
             info={"event": np.array([events[index] for index in chosen], dtype=str)},

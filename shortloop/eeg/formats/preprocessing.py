@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from shortloop.eeg.formats.base import Patterns
+from shortloop.eeg.formats.plausible import in_seconds
 from shortloop.errors import InputError
 from shortloop.settings.base import Name, Settings
 
@@ -75,6 +76,8 @@ class Preprocessing(Settings):
         gt=0,
         description="new sampling rate, Hz, of epochs after they are cut, by the FFT; default: as recorded",
     )
+
+    _in_seconds = field_validator("baseline")(in_seconds)
 
     @model_validator(mode="after")
     def _consistent(self) -> Preprocessing:

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from shortloop.eeg.formats.base import Named, Patterns, RecordedInput
+from shortloop.eeg.formats.plausible import in_seconds
 from shortloop.eeg.formats.preprocessing import Preprocessing
 from shortloop.eeg.formats.samples import check_samples
 
@@ -63,6 +64,8 @@ class SignalInput(RecordedInput):
     preprocessing: Preprocessing = Field(
         Preprocessing(), description="filters, reference, rejection and the like"
     )
+
+    _in_seconds = field_validator("tmin", "tmax")(in_seconds)
 
     @abstractmethod
     def open(self, file: Path, participant: str) -> Any:

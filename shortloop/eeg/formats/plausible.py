@@ -1,0 +1,88 @@
+"""Times that can only be meant in another unit: seconds are asked for, and milliseconds are given."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from shortloop.errors import InputError
+
+__all__ = ["SECONDS", "check_rate", "in_seconds"]
+
+T = TypeVar("T")
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+"""By what times of each unit are multiplied."""
+
+FAR = 100.0  # s; no epoch reaches further from its event, and windows in ms mostly do
+# Hz. Nothing that follows an event shows in less than one sample a second; recordings of 250 to 1000 Hz with
+# times in ms, and all with numbers of samples as times, have that. Those of up to 5000 Hz have up to 5, and
+# epochs of minutes; what is that slow in truth, as near-infrared light and haemodynamics, has shorter ones.
+# Amplifiers for intracranial EEG take up to 50 kHz.
+SLOWEST, SLOW, FASTEST = 1.0, 5.0, 100e3
+USUAL = (50.0, 50e3)  # Hz
+
+
+def check_rate(
+    sfreq: float, seconds: float, *, believed: bool = False, field: str = "sfreq", **where: Any
+) -> None:
+    """Refuse a sampling rate that only makes sense with times in another unit.
+
+    Parameters
+    ----------
+    sfreq : float
+        Sampling rate, Hz.
+    seconds : float
+        Length of the epochs or of the recording, s.
+    believed : bool, default False
+        Whether the study says the unit of the times, so that they are what it says.
+    field : str, default "sfreq"
+        Where the rate is from, for messages.
+    **where
+        Whose and in which file, for messages.
+
+    Raises
+    ------
+    InputError
+        If it is below 1 Hz, up to 5 Hz where `seconds` are 100 or more, or above 100 kHz.
+    """
+    slow = sfreq <= SLOWEST or (sfreq <= SLOW and seconds >= FAR)
+    if believed or not (slow or sfreq > FASTEST):
+        return
+    meant = [unit for unit, scale in SECONDS.items() if USUAL[0] <= sfreq / scale <= USUAL[1]] if slow else []
+    rates = ", ".join(f"{sfreq / SECONDS[unit]:.6g} Hz with times in {unit}" for unit in meant[:1])
+    raise InputError(
+        "the sampling rate cannot be meant in Hz: times are in another unit than seconds, or are no times",
+        **where,
+        field=field,
+        found=f"{sfreq:.6g} Hz over {seconds:.6g} s" + (f"; it would be {rates}" if rates else ""),
+        expected=f"more than {SLOWEST:g} Hz, more than {SLOW:g} Hz of epochs of {FAR:g} s, "
+        f"at most {FASTEST / 1e3:g} kHz",
+        hint="save times in seconds and rates in Hz, or, in csv and npz, say their unit: "
+        "input.time_unit = 'ms'; a unit that is said is believed",
+    )
+
+
+def in_seconds(value: T) -> T:
+    """A setting in seconds, as long as it can be meant in seconds.
+
+    Parameters
+    ----------
+    value : float, tuple of float or None
+        The setting.
+
+    Returns
+    -------
+    float, tuple of float or None
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If it is 100 s or more from the event: as the published windows are in ms, so was this.
+    """
+    for each in value if isinstance(value, tuple) else (value,):
+        if isinstance(each, int | float) and abs(each) >= FAR:
+            raise ValueError(
+                f"{each:g} s is further from the event than epochs reach, {FAR:g} s; for {each:g} ms, "
+                f"write {each / 1000:g}"
+            )
+    return value

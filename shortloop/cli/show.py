@@ -159,6 +159,8 @@ def _from(setup: Setup, result: Result | None) -> Rows:
     for phase, files in result.facts.get("files", {}).items():
         for file in files:
             yield f"file, {phase}", f"{file['name']} (content {file['content']})"
+    for note in result.facts.get("notes", ()):
+        yield "note", str(note)
     for name, array in result.record["arrays"].items():
         if "outside" in array:
             outside = array["outside"]

@@ -118,6 +118,8 @@ class Executor(Run):
         self.jobs.append(built)
         self.done.append(built)
         self._tell(Ended(built))
+        for note in built.notes() if built.fresh else ():
+            print(one_line(f"note: {note}"), flush=True)
         if said:
             print(one_line(said), flush=True)
         if built.rejected:

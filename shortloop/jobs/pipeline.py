@@ -14,7 +14,17 @@ from shortloop.jobs.store.lookup import open_job
 from shortloop.worker.inputs import File
 from shortloop.worker.results import Result
 
-__all__ = ["BUILD", "PERHAPS", "REUSE", "Built", "BuiltDataset", "Jobs", "NotThereYet", "Pipeline", "Run"]
+__all__ = [
+    "BUILD",
+    "PERHAPS",
+    "REUSE",
+    "Built",
+    "BuiltDataset",
+    "Jobs",
+    "NotThereYet",
+    "Pipeline",
+    "Run",
+]
 
 DEFAULT = "default"
 """The name that exax gives to a dataset without one."""
@@ -89,6 +99,16 @@ class Built:
     def name(self) -> str:
         """Its stage and partition."""
         return " ".join(filter(None, (self.stage, self.partition)))
+
+    def notes(self) -> list[str]:
+        """What it has to say to who runs it, e.g. of its input: its fact ``notes``.
+
+        Returns
+        -------
+        list of str
+        """
+        said = self.result().record["facts"].get("notes", ())
+        return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
 
     def result(self) -> Result:
         """Its arrays and record.

@@ -82,7 +82,8 @@ class Finished:
     Parameters
     ----------
     facts : mapping
-        Plain data: names, counts, notes.
+        Plain data: names, counts, notes. ``notes``, a list of texts, are shown in the terminal when the job
+        was built.
     arrays : mapping of str to Values
         Further arrays by name.
     files : mapping of str to bytes

@@ -117,6 +117,20 @@ def test_bad_input_stops_the_run(fresh: LiveProject, case: str) -> None:
         assert is_build_script or (job / "post.json").is_file()
 
 
+def test_what_is_odd_is_said_and_stops_nothing(fresh: LiveProject) -> None:
+    with np.load(data(fresh)) as arrays:
+        changed = dict(arrays)
+    changed["X"][:, 1] = 0
+    np.savez(data(fresh), **changed)
+    done = fresh.ax("run", "build_pipeline")
+    assert done.returncode == 0, done.stdout + done.stderr
+    note = "B, viewing: channel b is flat in all 32 trials"
+    (line,) = [line for line in done.stdout.splitlines() if note in line]
+    assert line.startswith("note: ")
+    shown = fresh.shortloop("show", fresh.job("import_epochs", "B")).stdout
+    assert note in " ".join(shown.split())
+
+
 def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) -> None:
     """SciPy's reader does not survive a struct that says it is a sparse matrix."""
     fresh.write_study(FEATURES)

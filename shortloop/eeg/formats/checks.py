@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.data import Epochs, Features
+from shortloop.eeg.formats.quality import warn_of_quality
+from shortloop.eeg.formats.same_trials import refuse_same_features
 from shortloop.errors import InputError
 
 __all__ = ["check_epochs", "check_features"]
@@ -34,7 +36,12 @@ def check_epochs(epochs: Epochs, *, participant: str, phase: str, files: Files =
     InputError
         If shapes do not fit, there are no trials, a class has none, labels are not indices into the
         classes, times do not increase in steps of one sample (each may be a quarter of a sample off),
-        two channels have one name, or samples are not finite numbers.
+        two channels have one name, samples are not finite numbers, or all are the same.
+
+    Warns
+    -----
+    UserWarning
+        As of `warn_of_quality`.
     """
     where = {"participant": participant, "file": _names(files)}
     data = np.asarray(epochs.data)
@@ -69,6 +76,7 @@ def check_epochs(epochs: Epochs, *, participant: str, phase: str, files: Files =
             phase,
             where,
         )
+    warn_of_quality(epochs, participant=participant, phase=phase, file=where["file"])
 
 
 def check_features(features: Features, *, participant: str, phase: str, file: Path | str = "") -> None:
@@ -87,7 +95,7 @@ def check_features(features: Features, *, participant: str, phase: str, file: Pa
     ------
     InputError
         If shapes do not fit, there are no trials, a class has none, labels are not indices into the
-        classes, times do not increase, or values are not finite numbers.
+        classes, times do not increase, values are not finite numbers, or a trial is there twice.
     """
     where = {"participant": participant, "file": _names([file] if str(file) else [])}
     wanted = (len(features.times), len(features.labels), len(features.names))
@@ -115,6 +123,7 @@ def check_features(features: Features, *, participant: str, phase: str, file: Pa
                 phase,
                 where,
             )
+    refuse_same_features(features.data, participant=participant, phase=phase, file=where["file"])
 
 
 def _check_labels(labels: Any, classes: Sequence[str], phase: str, where: dict[str, Any]) -> None:

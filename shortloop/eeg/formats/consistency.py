@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from shortloop.eeg.formats.summary import RecordingSummary
 from shortloop.errors import InputError
 
-__all__ = ["check_alike", "check_trials"]
+__all__ = ["check_alike", "check_scales", "check_trials"]
+
+# How many times a signal is larger than another. Caps, gels, references and people make a factor of ten at
+# most, and artefacts as much once more.
+ODD, IMPOSSIBLE = 100.0, 1e5
 
 
 def check_alike(summaries: Iterable[RecordingSummary]) -> None:
@@ -33,6 +38,58 @@ def check_alike(summaries: Iterable[RecordingSummary]) -> None:
     for alike in kinds.values():
         for field in _FIELDS:
             _check_same(alike, field)
+
+
+def check_scales(summaries: Iterable[RecordingSummary]) -> dict[int, str]:
+    """Check that signals are of about the same size in all participants and phases.
+
+    Parameters
+    ----------
+    summaries : iterable of RecordingSummary
+        Of all participants and phases; those of features say nothing.
+
+    Returns
+    -------
+    dict of int to str
+        What is odd about a recording, by its number: it is a hundred times as large as the others, or more,
+        or as small.
+
+    Raises
+    ------
+    InputError
+        For the first recording that is 100,000 times as large or as small: volts beside microvolts are a
+        million apart, and people, caps and filters less than ten times each.
+    """
+    known = {number: each for number, each in enumerate(summaries) if each.amplitude > 0}
+    if not known:
+        return {}
+    usual = statistics.median(math.log10(each.amplitude) for each in known.values())
+    model = min(known.values(), key=lambda each: abs(math.log10(each.amplitude) - usual))
+    odd = {}
+    for number, each in known.items():
+        apart = each.amplitude / model.amplitude
+        times = max(apart, 1 / apart)
+        if times < ODD:
+            continue
+        found = f"{each.amplitude:.3g} {each.unit}"
+        expected = f"{model.amplitude:.3g} {model.unit}, as in {model.participant}, {model.phase}"
+        if times < IMPOSSIBLE:
+            size = "larger" if apart > 1 else "smaller"
+            odd[number] = (
+                f"the signal is {times:.3g} times {size} than usual: its deviation in a trial is {found}, "
+                f"not {expected}; is it in another unit (mV beside µV), or full of artefacts?"
+            )
+            continue
+        raise InputError(
+            f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
+            participant=each.participant,
+            file=each.file or None,
+            field="unit",
+            found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
+            expected=f"about {expected}",
+            hint="export all in the same unit, or scale those that are not",
+        )
+    return odd
 
 
 def check_trials(summaries: Iterable[RecordingSummary], *, folds: int, inner_folds: int | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.same_trials import trial_digests
 from shortloop.errors import InputError
 from shortloop.types import FloatArray, IntArray
 
@@ -79,19 +79,19 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
     Raises
     ------
     InputError
-        If files differ in channels, sampling rate or times, hold the same trial under different
-        classes, or hold no trial of a class.
+        If files differ in channels, sampling rate or times, there is a trial under two classes, or no
+        trial of a class.
 
     Warns
     -----
     UserWarning
-        If trials of a file are left out because the same samples are in an earlier file.
+        If trials of a file are left out because the same samples are there already.
     """
     first = parts[0]
     for part in parts[1:]:
         _check_agree(first, part, participant)
-    if len(parts) > 1:
-        parts = _without_copies(parts, participant)
+    parts = _without_copies(parts, classes, participant)
+    first = parts[0]
     labels = np.concatenate([part.labels for part in parts]).astype(np.int64)
     missing = [name for index, name in enumerate(classes) if not (labels == index).any()]
     if missing:
@@ -144,30 +144,54 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
         )
 
 
-def _without_copies(parts: Sequence[Part], participant: str) -> list[Part]:
-    # A trial that is in two files would be in training and held-out trials alike.
+def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: str) -> list[Part]:
+    # A trial that is there twice would be in training and held-out trials alike.
     seen: dict[bytes, tuple[Part, int]] = {}
     kept = []
     for part in parts:
-        digests = [hashlib.sha256(np.ascontiguousarray(trial).tobytes()).digest() for trial in part.data]
-        copies = [index for index, digest in enumerate(digests) if digest in seen]
-        if copies:
-            other = seen[digests[copies[0]]][0].file.name
-            if any(seen[digests[index]][1] != part.labels[index] for index in copies):
-                raise InputError(
-                    "a trial is in two files under different classes",
-                    participant=participant,
-                    file=part.file,
-                    found=f"{len(copies)} trials that are also in {other}",
-                    hint="leave one of the files out",
-                )
-            warnings.warn(
-                f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials are also in "
-                f"{other} and were left out here",
-                stacklevel=2,
-            )
-        seen.update({digest: (part, int(label)) for digest, label in zip(digests, part.labels)})
-        fresh = np.setdiff1d(np.arange(len(part.labels)), copies)
-        info = {key: values[fresh] for key, values in part.info.items()}
-        kept.append(replace(part, data=part.data[fresh], labels=part.labels[fresh], info=info))
+        copies: dict[int, tuple[Part, int]] = {}
+        for index, digest in enumerate(trial_digests(part.data)):
+            first = (part, index) if digest is None else seen.setdefault(digest, (part, index))
+            if first[0] is not part or first[1] != index:
+                copies[index] = first
+        kept.append(_fresh(part, copies, classes, participant) if copies else part)
     return kept
+
+
+def _fresh(
+    part: Part, copies: Mapping[int, tuple[Part, int]], classes: Sequence[str], participant: str
+) -> Part:
+    """A part without trials that are there already, each with where it is."""
+    other = next((first for first, _ in copies.values() if first is not part), part)
+    where = f"are also in {other.file.name}" if other is not part else "are there twice"
+    number, (_, same) = next(iter(copies.items()))
+    if any(first.labels[at] != part.labels[index] for index, (first, at) in copies.items()):
+        raise InputError(
+            "a trial is there twice under different classes"
+            if other is part
+            else "a trial is in two files under different classes",
+            participant=participant,
+            file=part.file,
+            found=f"{len(copies)} trials that {where}",
+            hint="save each trial once, with the class that it has"
+            if other is part
+            else "leave one of the files out",
+        )
+    cause = (
+        " and were left out here"
+        if other is not part
+        else f", the first is trial {number + 1}, as trial {same + 1}, and were left out: exported or "
+        "joined twice, or drawn with replacement to balance the classes"
+    )
+    warnings.warn(
+        f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials {where}{cause}",
+        stacklevel=2,
+    )
+    fresh = np.setdiff1d(np.arange(len(part.labels)), list(copies))
+    info = {key: values[fresh] for key, values in part.info.items()}
+    account = dict(part.account)
+    if account:
+        of = Counter(classes[part.labels[index]] for index in copies)
+        left = [{"class": name, "reason": "there twice", "trials": count} for name, count in of.items()]
+        account["dropped"] = [*account.get("dropped", ()), *left]
+    return replace(part, data=part.data[fresh], labels=part.labels[fresh], info=info, account=account)

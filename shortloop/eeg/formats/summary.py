@@ -4,7 +4,7 @@ compared across participants by a process that has loaded no numerical library."
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs, Features
 
 __all__ = ["RecordingSummary", "summarize"]
+
+_LISTS = ("channels", "accounts", "warnings")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,12 @@ class RecordingSummary:
         channels, ``highpass`` and ``lowpass`` (Hz, those of the recording included), ``trials`` of classes,
         and what was ``dropped``: class, reason and number of trials; ``rejected_by``: for each channel how
         many trials its amplitude or flatness had left out.
+    warnings : tuple of str
+        What is odd about it, each in a sentence.
+    amplitude : float
+        Median over trials and channels of the standard deviation over samples, in `unit`; 0 for features.
+    unit : str
+        Unit of the samples or features.
     """
 
     participant: str
@@ -60,19 +68,24 @@ class RecordingSummary:
     bins: int
     features: int
     accounts: tuple[Mapping[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+    amplitude: float = 0.0
+    unit: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain values that JSON can hold."""
-        return {**asdict(self), "channels": list(self.channels), "accounts": list(self.accounts)}
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RecordingSummary:
         """The summary that `to_dict` wrote."""
-        lists = {name: tuple(values[name]) for name in ("channels", "accounts")}
+        lists = {name: tuple(values[name]) for name in _LISTS}
         return cls(**{**values, "trials": dict(values["trials"]), **lists})
 
 
-def summarize(recording: Epochs | Features, *, participant: str, phase: str, file: str) -> RecordingSummary:
+def summarize(
+    recording: Epochs | Features, *, participant: str, phase: str, file: str, warnings: Sequence[str] = ()
+) -> RecordingSummary:
     """Summary of epochs or features that have passed their check.
 
     Parameters
@@ -83,12 +96,15 @@ def summarize(recording: Epochs | Features, *, participant: str, phase: str, fil
         Whose and of which phase.
     file : str
         Name of the file or files it was read from.
+    warnings : sequence of str, optional
+        What is odd about it.
 
     Returns
     -------
     RecordingSummary
     """
     from shortloop.eeg.data import Epochs
+    from shortloop.eeg.formats.quality import typical_amplitude
 
     counts = Counter(int(label) for label in recording.labels)
     trials = {name: counts[index] for index, name in enumerate(recording.classes)}
@@ -106,6 +122,9 @@ def summarize(recording: Epochs | Features, *, participant: str, phase: str, fil
             bins=0,
             features=0,
             accounts=tuple(recording.accounts),
+            warnings=tuple(warnings),
+            amplitude=typical_amplitude(recording.data),
+            unit=recording.unit,
         )
     return RecordingSummary(
         participant=participant,
@@ -119,4 +138,6 @@ def summarize(recording: Epochs | Features, *, participant: str, phase: str, fil
         samples=0,
         bins=int(recording.data.shape[0]),
         features=int(recording.data.shape[2]),
+        warnings=tuple(warnings),
+        unit=recording.unit,
     )

@@ -24,19 +24,37 @@ class CheckRecordings(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Compare the recordings."""
-        from shortloop.eeg.formats.consistency import check_alike, check_trials
+        from shortloop.eeg.formats.consistency import check_alike, check_scales, check_trials
         from shortloop.eeg.formats.summary import RecordingSummary
 
         summaries = [
             RecordingSummary.from_dict(each) for job in self.imported for each in job.facts["recordings"]
         ]
         check_alike(summaries)
+        odd = {number: [text] for number, text in check_scales(summaries).items()}
         training = [each for each in summaries if each.phase == self.phase]
         check_trials(training, folds=self.folds, inner_folds=self.inner_folds)
         for summary in summaries:
             if summary.kind == "epochs":
                 self._check_bins(summary)
-        return Finished({"recordings": len(summaries)})
+        return Finished(
+            {
+                "recordings": [
+                    {
+                        "participant": each.participant,
+                        "phase": each.phase,
+                        "kind": each.kind,
+                        "warnings": [*each.warnings, *odd.get(number, [])],
+                    }
+                    for number, each in enumerate(summaries)
+                ],
+                "notes": [
+                    f"{summaries[number].participant}, {summaries[number].phase}: {text}"
+                    for number, texts in odd.items()
+                    for text in texts
+                ],
+            }
+        )
 
     def _check_bins(self, summary: RecordingSummary) -> None:
         from shortloop.eeg.features.bins import check_bins_fit

@@ -23,6 +23,7 @@ class ImportEpochs(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Read and check."""
+        from shortloop.eeg.formats.same_trials import refuse_shared, trial_digests
         from shortloop.eeg.formats.summary import summarize
         from shortloop.eeg.stages.feature_files import epoch_coordinates, epoch_facts, epoch_values
         from shortloop.worker.records import noted
@@ -32,20 +33,28 @@ class ImportEpochs(Stage):
         along: dict[str, str] = {}
         phases, recordings, sources = {}, [], {}
         notes: list[str] = []
+        digests, names = {}, {}
         for phase in self.phases:
             files = [recording[0][1] for recording in self.recordings.get(phase, [])]
-            with noted(f"{who}, {phase}", notes):
+            said: list[str] = []
+            what = f"{who}, {phase}"
+            with noted(what, said):
                 epochs = self._read(phase)
+            notes += said
+            digests[phase] = trial_digests(epochs.data)
             arrays.update(epoch_values(epochs, phase, out))
             along.update(epoch_coordinates(phase))
             phases[phase] = epoch_facts(epochs)
-            names = ", ".join(file.path.name for file in files)
-            recordings.append(summarize(epochs, participant=who, phase=phase, file=names).to_dict())
+            names[phase] = ", ".join(file.path.name for file in files)
+            warnings = [each.removeprefix(f"{what}: ").removeprefix(f"{who}, ") for each in said]
+            summary = summarize(epochs, participant=who, phase=phase, file=names[phase], warnings=warnings)
+            recordings.append(summary.to_dict())
             sources[phase] = [
                 {"name": name or file.path.name, "content": file.content}
                 for recording in self.recordings.get(phase, [])
                 for name, file in recording
             ]
+        refuse_shared(digests, participant=who, files=names)
         return Finished(
             {"phases": phases, "recordings": recordings, "files": sources, "notes": notes},
             arrays,

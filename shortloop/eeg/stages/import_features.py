@@ -30,6 +30,7 @@ class ImportFeatures(Stage):
         """Read and check; two files are read at the same time."""
         from contextlib import ExitStack
 
+        from shortloop.eeg.formats.same_trials import feature_digests, refuse_shared
         from shortloop.eeg.formats.summary import summarize
         from shortloop.eeg.stages.feature_files import (
             feature_axes,
@@ -43,10 +44,12 @@ class ImportFeatures(Stage):
         along: dict[str, str] = {}
         facts: dict[str, Plain] = {}
         recordings, sources = [], {}
+        digests, names = {}, {}
         with ExitStack() as until_read:
             begun = {phase: until_read.enter_context(self._begun(phase, out)) for phase in self.files}
             for phase, wait in begun.items():
                 features, file = wait(), self.files[phase]
+                digests[phase], names[phase] = feature_digests(features.data), file.path.name
                 name, who = file.path.name, self.partition or ""
                 outside = None if features.span is None else Outside(name, file.content, features.span)
                 arrays.update(feature_values(phase, features.labels, features))
@@ -57,6 +60,7 @@ class ImportFeatures(Stage):
                 facts = feature_facts(features)
                 recordings.append(summarize(features, participant=who, phase=phase, file=name).to_dict())
                 sources[phase] = [{"name": name, "content": file.content}]
+        refuse_shared(digests, participant=self.partition or "", files=names)
         return Finished({**facts, "recordings": recordings, "files": sources}, arrays, coordinates=along)
 
     def _begun(self, phase: str, out: Outputs) -> AbstractContextManager[Callable[[], Features]]:

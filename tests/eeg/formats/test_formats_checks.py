@@ -44,7 +44,7 @@ def test_good_recordings_pass() -> None:
     check_features(features(), participant="S1", phase="study", file="a.mat")
     # Times that were rounded to milliseconds.
     times = np.round(np.arange(-100, 400) / 256, 3)
-    data = np.zeros((6, 2, 500))
+    data = np.random.default_rng(0).standard_normal((6, 2, 500)) * 1e-5
     check_epochs(epochs(data=data, times=times, sfreq=256.0), participant="S1", phase="study", files=[])
 
 

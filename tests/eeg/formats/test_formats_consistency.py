@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.consistency import check_alike, check_trials
+from shortloop.eeg.formats.consistency import check_alike, check_scales, check_trials
 from shortloop.eeg.formats.summary import RecordingSummary, summarize
 from shortloop.errors import InputError
 
@@ -137,3 +137,41 @@ def test_summary_of_epochs_and_of_features() -> None:
     summary = summarize(features, participant="S1", phase="study", file="f")
     assert (summary.kind, summary.bins, summary.features, summary.samples) == ("power", 4, 7, 0)
     json.dumps(summary.to_dict())
+
+
+def sized(*amplitudes: float) -> list[RecordingSummary]:
+    return [
+        replace(
+            EPOCHS, participant=f"S{number // 2 + 1}", phase=phase, amplitude=size, unit="V", file=f"{size}"
+        )
+        for number, (size, phase) in enumerate(zip(amplitudes, ["study", "test"] * len(amplitudes)))
+    ]
+
+
+@pytest.mark.parametrize("sizes", [(1e-5, 2e-5, 9e-5, 3e-6), (1e-5,), (), (0.0, 1e-5, 4e-4, 6e-6)])
+def test_signals_of_usual_size(sizes: tuple[float, ...]) -> None:
+    assert check_scales(sized(*sizes)) == {}
+
+
+@pytest.mark.parametrize("apart", [1e6, 1e-6, 2e5])
+def test_volts_beside_microvolts(apart: float) -> None:
+    with pytest.raises(InputError, match="probably in V, and others in µV") as caught:
+        check_scales(sized(1e-5, 2e-5, 1.5e-5, 1e-5 * apart, 1e-5, 1e-5))
+    error = caught.value
+    assert (error.where["participant"], error.file) == ("S2", f"{1e-5 * apart}")
+    assert f"{1e-5 * apart:.3g} V within a trial of the test phase" in str(error.found)
+    assert "1e-05 V, as in S1, study" in str(error.expected)
+
+
+def test_two_phases_of_one_participant() -> None:
+    with pytest.raises(InputError, match="1e\\+06-fold") as caught:
+        check_scales(sized(1e-5, 10.0))
+    assert {"S1, study" in str(caught.value.expected), "test" in str(caught.value.found)} == {True}
+
+
+@pytest.mark.parametrize(("apart", "word"), [(1e3, "1e+03 times larger"), (1e-3, "1e+03 times smaller")])
+def test_millivolts_beside_microvolts_are_told_of(apart: float, word: str) -> None:
+    odd = check_scales(sized(1e-5, 2e-5, 1e-5, 1e-5 * apart))
+    assert list(odd) == [3]
+    assert word in odd[3]
+    assert "as in S1, study" in odd[3]

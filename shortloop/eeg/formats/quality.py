@@ -1,0 +1,148 @@
+"""What is odd about a recording, and not wrong: channels without a signal or with that of another one, and
+samples that no amplifier gives in their unit."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from shortloop.eeg.data import Epochs
+from shortloop.errors import InputError
+from shortloop.types import FloatArray
+
+__all__ = ["typical_amplitude", "warn_of_quality"]
+
+# A channel is flat where it varies by no more than rounding: of what is usual, or of its own offset.
+ROUNDING = 1e-10
+MOST = 0.5  # of the trials; a channel that is flat in fewer was loose for a while
+# V, the deviation of a channel within a trial. Brains give up to a thousandth of a volt, and an offset that
+# drifts some hundredths; the noise of amplifiers is some tenths of a microvolt.
+LARGEST, SMALLEST = 0.05, 1e-9
+NAMED = 8  # at most
+
+
+def typical_amplitude(data: FloatArray) -> float:
+    """How large a signal is, whatever its offset.
+
+    Parameters
+    ----------
+    data : array of float, shape (trials, channels, samples)
+        The signal.
+
+    Returns
+    -------
+    float
+        Median over trials and channels of the standard deviation over samples.
+    """
+    return float(np.median([trial.std(axis=1) for trial in data])) if data.size else 0.0
+
+
+def warn_of_quality(epochs: Epochs, *, participant: str, phase: str, file: str | None) -> None:
+    """Warn of what is odd in the samples.
+
+    Parameters
+    ----------
+    epochs : Epochs
+        As read, all of it finite.
+    participant, phase : str
+        Whose and of which phase.
+    file : str or None
+        What they were read from, for messages.
+
+    Raises
+    ------
+    InputError
+        If no channel has a signal.
+
+    Warns
+    -----
+    UserWarning
+        Of channels that are flat in half of the trials or more, that are copies of others, of trials in
+        which all channels are flat, and of amplitudes that no amplifier gives in V.
+    """
+    data = np.asarray(epochs.data)
+    flat = _flat(data)
+    if flat.all():
+        raise InputError(
+            f"nothing was recorded in the {phase} phase: all channels are flat",
+            participant=participant,
+            file=file,
+            field="data",
+            found=f"each of {data.shape[1]} channels has one value in each of {len(data)} trials",
+            hint="export the recording again; if it was scaled or rounded to whole numbers, save what it was "
+            "before",
+        )
+    _warn_of_flat(flat, epochs.channels, participant)
+    _warn_of_copies(data, np.logical_not(flat.all(axis=0)), epochs.channels)
+    usual = typical_amplitude(data)
+    if epochs.unit == "V" and not SMALLEST <= usual <= LARGEST:
+        much = "more than any brain gives" if usual > LARGEST else "less than the noise of an amplifier"
+        _warn(
+            f"samples that are given in V vary by {usual:.3g} V within a trial, {much}: they are probably in "
+            "another unit; say which (input.unit), or scale them"
+        )
+
+
+def _flat(data: np.ndarray) -> np.ndarray:
+    """Which channels are flat in which trials."""
+    span = np.array([np.ptp(trial, axis=1) for trial in data], dtype=np.float64)
+    level = np.array([np.abs(trial[:, 0]) for trial in data], dtype=np.float64)
+    return np.asarray(span <= ROUNDING * np.maximum(np.median(span), level))
+
+
+def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -> None:
+    of = len(flat)
+    empty = flat.all(axis=1)
+    if empty.any():
+        first = int(np.flatnonzero(empty)[0]) + 1
+        _warn(
+            f"{empty.sum()} of {of} trials are flat in all channels, the first is trial {first}: a gap that "
+            "was filled, or a pause of the amplifier; leave them out"
+        )
+        flat = flat[~empty]
+    share = flat.mean(axis=0)
+    remedy = (
+        f"leave out (input.drop), or mark as bad (input.preprocessing.bads.{participant}) and interpolate "
+        "(input.preprocessing.interpolate)"
+    )
+    always = [name for name, each in zip(channels, share, strict=True) if each == 1]
+    if always:
+        _warn(
+            f"{_named(always)} flat in all {of} trials: a reference, or an electrode that was not connected; "
+            + remedy
+        )
+    mostly = {
+        name: int(count)
+        for name, each, count in zip(channels, share, flat.sum(axis=0), strict=True)
+        if MOST <= each < 1
+    }
+    if mostly:
+        most = max(mostly.values())
+        _warn(f"{_named(list(mostly))} flat in {most} of {of} trials: a loose electrode; {remedy}")
+
+
+def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence[str]) -> None:
+    first: dict[bytes, str] = {}
+    copies = []
+    for index, name in enumerate(channels):
+        if has_signal[index]:
+            digest = hashlib.sha256(data[:, index].tobytes()).digest()
+            if (original := first.setdefault(digest, name)) != name:
+                copies.append(f"{name} of {original}")
+    if copies:
+        _warn(
+            f"channels are copies of others: {', '.join(copies[:NAMED])}{' …' * (len(copies) > NAMED)}: one "
+            "input was recorded or exported twice; leave the copies out (input.drop)"
+        )
+
+
+def _named(names: Sequence[str]) -> str:
+    listed = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' * (len(names) > NAMED)}"
+    return f"channel {listed} is" if len(names) == 1 else f"channels {listed} are"
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=3)

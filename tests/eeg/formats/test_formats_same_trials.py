@@ -1,0 +1,128 @@
+"""Trials that are there twice are left out or refused: within a recording, and in two phases."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import mne
+import numpy as np
+import pytest
+from eeg_recordings import exported, make_raw, read
+
+from shortloop.eeg.formats.same_trials import (
+    feature_digests,
+    refuse_same_features,
+    refuse_shared,
+    trial_digests,
+)
+from shortloop.errors import InputError
+
+EVENTS = {"face": ("0",), "house": ("1",)}
+
+
+def npz(file: Path, data: np.ndarray, y: np.ndarray) -> Path:
+    np.savez(file, X=data, y=y, t=np.arange(data.shape[2]) / 100, ch=["Fz", "Cz"])
+    return file
+
+
+def trials(seed: int = 0, number: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    return np.random.default_rng(seed).standard_normal((number, 2, 30)) * 1e-5, np.arange(number) % 2
+
+
+def warned(*arguments: Any, **given: Any) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = read(*arguments, **given)
+    return found, [str(each.message) for each in caught]
+
+
+def test_classes_that_were_balanced_by_drawing_again(tmp_path: Path) -> None:
+    data, y = trials()
+    again = [1, 3, 3]
+    file = npz(tmp_path / "S1.npz", np.concatenate([data, data[again]]), np.r_[y, y[again]])
+    epochs, (text,) = warned("npz", [file], events=EVENTS)
+    np.testing.assert_array_equal(epochs.data, data)
+    np.testing.assert_array_equal(epochs.labels, y)
+    np.testing.assert_array_equal(epochs.trial_info["event"], y.astype(str))
+    assert text.startswith("S1, S1.npz: 3 of 13 trials are there twice, the first is trial 11, as trial 2")
+    assert "drawn with replacement" in text
+
+
+def test_a_trial_under_two_classes(tmp_path: Path) -> None:
+    data, y = trials()
+    file = npz(tmp_path / "S1.npz", np.concatenate([data, data[:1]]), np.r_[y, 1])
+    with pytest.raises(InputError, match="twice under different classes") as caught:
+        read("npz", [file], events=EVENTS)
+    assert caught.value.file == str(file)
+
+
+def test_trials_without_signal_are_no_copies_of_each_other(tmp_path: Path) -> None:
+    data, y = trials()
+    data[[2, 5]] = 0  # of both classes
+    epochs, (text,) = warned("npz", [npz(tmp_path / "S1.npz", data, y)], events=EVENTS)
+    assert len(epochs.labels) == 10
+    assert "2 of 10 trials are flat in all channels" in text
+    assert trial_digests(data)[2] is None
+
+
+def test_what_was_left_out_is_in_the_account(tmp_path: Path) -> None:
+    raw = make_raw()
+    events, ids = mne.events_from_annotations(raw, verbose="ERROR")
+    wanted = {name: ids[name] for name in ("face", "house")}
+    epochs = mne.Epochs(raw, events, wanted, -0.25, 0.5, baseline=None, preload=True, verbose="ERROR")
+    twice = mne.concatenate_epochs([epochs, epochs[:3]], verbose="ERROR")
+    twice.save(tmp_path / "S1-epo.fif", fmt="double", verbose="ERROR")
+    found, texts = warned("fif", [tmp_path / "S1-epo.fif"], tmin=None, tmax=None)
+    assert len(found.labels) == len(epochs)
+    assert any(f"3 of {len(twice)} trials are there twice" in text for text in texts)
+    (account,) = found.accounts
+    dropped = [each for each in account["dropped"] if each["reason"] == "there twice"]
+    assert sum(each["trials"] for each in dropped) == 3
+
+
+def test_two_phases_of_the_same_trials() -> None:
+    data, _ = trials()
+    digests = {"study": trial_digests(data), "test": trial_digests(data[:4])}
+    with pytest.raises(InputError, match="what they were trained on") as caught:
+        refuse_shared(digests, participant="S1", files={"study": "a.npz", "test": "b.npz"})
+    error = caught.value
+    assert (error.where["participant"], error.file, error.field) == ("S1", "b.npz", "input.files.test")
+    assert "4 of 4 trials" in str(error.found)
+    assert "named for both" in str(error.hint)
+
+
+def test_one_trial_in_two_phases_is_enough() -> None:
+    study, _ = trials(0)
+    test, _ = trials(1)
+    test[6] = study[2]
+    test[7] = 0
+    study[3] = 0
+    digests = {"study": trial_digests(study), "test": trial_digests(test)}
+    with pytest.raises(InputError, match="what they were trained on") as caught:
+        refuse_shared(digests, participant="S1", files={"study": "a.npz", "test": "b.npz"})
+    assert "1 of 10 trials have the same samples, the first is trial 7, as trial 3" in str(caught.value.found)
+    assert "overlap" in str(caught.value.hint)
+    test[6] = -test[6]
+    digests["test"] = trial_digests(test)
+    refuse_shared(digests, participant="S1", files={"study": "", "test": ""})
+
+
+def test_features_that_are_there_twice() -> None:
+    data = np.random.default_rng(0).standard_normal((5, 8, 3))
+    data[:, 4] = 0
+    data[:, 6] = 0
+    refuse_same_features(data, participant="S1", phase="study", file="a.mat")
+    data[:, 7] = data[:, 1]
+    with pytest.raises(InputError, match="there twice") as caught:
+        refuse_same_features(np.asfortranarray(data), participant="S1", phase="study", file="a.mat")
+    assert "trial 8, as trial 2" in str(caught.value.found)
+    assert feature_digests(data)[4] is None
+
+
+def test_events_are_still_cut_where_they_overlap(tmp_path: Path) -> None:
+    """Epochs that share samples are no copies."""
+    epochs, texts = warned("fif", [exported(make_raw(), tmp_path / "S1_raw.fif")], tmin=-1.0, tmax=1.0)
+    assert len(epochs.labels) >= 12
+    assert not [text for text in texts if "twice" in text]

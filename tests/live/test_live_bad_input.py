@@ -131,6 +131,15 @@ def test_what_is_odd_is_said_and_stops_nothing(fresh: LiveProject) -> None:
     assert note in " ".join(shown.split())
 
 
+def test_folds_without_features_are_counted(fresh: LiveProject) -> None:
+    fresh.edit_study("folds = 3", "folds = 3\nselect_alpha = 1e-3")
+    done = fresh.ax("run", "build_pipeline")
+    models = [np.load(fresh.result("train", name) / "kept.npy").any(axis=2) for name in "AB"]
+    missing = sum(int((~each).sum()) for each in models)
+    assert 0 < missing < 24
+    assert f"amplitude: {missing} of 24 folds kept no feature and gave no model" in done.stdout
+
+
 def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) -> None:
     """SciPy's reader does not survive a struct that says it is a sparse matrix."""
     fresh.write_study(FEATURES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from shortloop.jobs.progress import terminal_width
 from shortloop.report.deliver import copy_report, print_place, results_folder, run_summary, write_summary
 from shortloop.text import one_line
 
-__all__ = ["deliver"]
+__all__ = ["deliver", "left_out"]
 
 
 def deliver(run: StudyRun, report: Built, seconds: float) -> None:
@@ -41,7 +41,40 @@ def deliver(run: StudyRun, report: Built, seconds: float) -> None:
         folder, {"study": name, **done, "axes": SUMMARY_AXES, "scores": scores, "findings": findings}
     )
     _print_tables(findings)
+    for said in left_out(findings, scores, run.study.decoding.folds):
+        print(said)
     print_place(folder)
+
+
+def left_out(
+    findings: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]], folds: int
+) -> list[str]:
+    """How many classifiers of how many are missing, as their folds kept no feature.
+
+    Parameters
+    ----------
+    findings : sequence of dict
+        What was found, as in the summary, for each kind of features.
+    scores : sequence of dict
+        Scores of each participant and kind, as in the summary.
+    folds : int
+        Folds of each bin.
+
+    Returns
+    -------
+    list of str
+        A line for each kind that misses some.
+    """
+    lines = []
+    for found in findings:
+        kind, missing = found["kind"], found["group"]["left_out"]
+        of = folds * sum(len(each["curve"]) for each in scores if each["kind"] == kind)
+        if missing:
+            lines.append(
+                f"{kind}: {missing} of {of} folds kept no feature and gave no model, so their held-out trials "
+                "count as guessed; a larger decoding.select_alpha keeps more"
+            )
+    return lines
 
 
 def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:

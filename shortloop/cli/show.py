@@ -12,6 +12,7 @@ from shortloop.engines.messages import HERE
 from shortloop.errors import InputError
 from shortloop.jobs.explain.differences import option_rows
 from shortloop.jobs.project import job_directory
+from shortloop.jobs.store.inputs import last_place
 from shortloop.jobs.store.lookup import look_up
 from shortloop.jobs.store.manifest import Manifest, read_manifest
 from shortloop.jobs.store.setup import setup_of, sources_of
@@ -158,7 +159,8 @@ def _from(setup: Setup, result: Result | None) -> Rows:
         )
     for phase, files in result.facts.get("files", {}).items():
         for file in files:
-            yield f"file, {phase}", f"{file['name']} (content {file['content']})"
+            content = file["content"]
+            yield f"file, {phase}", f"{last_place(content) or file['name']} (content {content})"
     for note in result.facts.get("notes", ()):
         yield "note", str(note)
     for name, array in result.record["arrays"].items():

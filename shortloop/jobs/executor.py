@@ -26,6 +26,7 @@ from shortloop.jobs.keys.code import at_one_moment
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.lookup import Lookup, reused
+from shortloop.jobs.namesakes import files_of, problem_of
 from shortloop.jobs.part import ASKED, Part, choose, lacking
 from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
 from shortloop.jobs.planner import Planner
@@ -36,7 +37,7 @@ from shortloop.jobs.runs import Recorder, recorded
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.declarations import withdraw
-from shortloop.jobs.store.inputs import register
+from shortloop.jobs.store.inputs import point_to, register
 from shortloop.jobs.store.locks import only_run
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.termination import explained, say_why, signals_raise
@@ -92,6 +93,8 @@ class Executor(Run):
         self._part = part or Part()
         self._engine = engine
         self._coming = coming
+        self._files: dict[str, Path] = {}  # of the run, and of the job that is asked for
+        self._given: dict[str, Path] = {}
 
     def build(
         self,
@@ -114,6 +117,7 @@ class Executor(Run):
         if self._part.selection.only:
             lacking(self._part.selection, wanted.above())
         self._tell(Started(stage, partition, wanted.variant))
+        self._given = files_of(arguments)
         built, said = self._found_or_made(wanted, parts, number in self._part.forced)
         self.jobs.append(built)
         self.done.append(built)
@@ -123,12 +127,13 @@ class Executor(Run):
         if said:
             print(one_line(said), flush=True)
         if built.rejected:
-            raise InputError(str(built.result().problem))
+            raise InputError(problem_of(built, wanted.above(), {**self._files, **self._given}))
         return built
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Input files, read if their content is not known."""
         found = register(paths, lambda *how_far: self._tell(Reading(*how_far)))
+        self._files |= dict(zip(found, paths, strict=True))
         return [File(content, path) for content, path in zip(found, paths, strict=True)]
 
     def _found_or_made(self, wanted: Request, parts: Parts, forced: bool) -> tuple[Built, str]:
@@ -139,6 +144,7 @@ class Executor(Run):
                 return found, ""
             preload.announce(wanted.stage, wanted.modules)
             self._announce(wanted)
+            point_to(self._given.items())  # where files of others have the same content
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             now = wanted.parts()
@@ -148,7 +154,7 @@ class Executor(Run):
                 reason = order.reason if fresh else ""
                 built = replace(reused(job, wanted), fresh=fresh, plan="", reason=reason)
                 if BEFORE in order.jobs and wanted.units is not None:
-                    built = _with_units(built)
+                    built = built.with_units()
                 return built, "" if found is None else self._outcome(found.job, job.job, order.key)
             if made is not None:
                 print(
@@ -222,16 +228,6 @@ class Executor(Run):
         manifest = self._lookup.store.manifest_of(job)
         amount = None if manifest is None else manifest.parts.options[grows]
         return float(amount) if isinstance(amount, int | float) else -1
-
-
-def _with_units(built: Built) -> Built:
-    """It says how many of its units were computed, and not taken over."""
-    record = built.result().record
-    if not built.fresh or record["problem"] is not None:
-        return built
-    number = len(record["facts"]["units"])
-    computed = number - record.get("taken", 0)
-    return replace(built, reason=f"{computed} of {number} units computed; {built.reason}")
 
 
 def run_pipeline(

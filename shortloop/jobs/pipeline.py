@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shortloop.errors import InputError
@@ -109,6 +109,20 @@ class Built:
         """
         said = self.result().record["facts"].get("notes", ())
         return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
+
+    def with_units(self) -> Built:
+        """The same, where the reason says how many of its units were computed, and not taken over.
+
+        Returns
+        -------
+        Built
+        """
+        record = self.result().record
+        if not self.fresh or record["problem"] is not None:
+            return self
+        number = len(record["facts"]["units"])
+        computed = number - record.get("taken", 0)
+        return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
 
     def result(self) -> Result:
         """Its arrays and record.

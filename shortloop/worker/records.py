@@ -136,6 +136,7 @@ class Record(TypedDict):
     threads: list[Pool]
     versions: dict[str, str]
     problem: str | None
+    located: NotRequired[dict[str, str]]
 
 
 def create_array(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
@@ -235,6 +236,7 @@ def write_record(
     threads: Iterable[Pool] = (),
     versions: Mapping[str, str] | None = None,
     problem: str | None = None,
+    located: Mapping[str, Path] | None = None,
 ) -> None:
     """Write ``record.json`` into the current folder, after its arrays.
 
@@ -265,6 +267,8 @@ def write_record(
         Versions of the libraries that made it.
     problem : str, optional
         Why the input was rejected; there are no arrays then.
+    located : mapping of str to Path, optional
+        Of rejected input, where each content was that the problem may name.
 
     Raises
     ------
@@ -274,7 +278,8 @@ def write_record(
     described = {name: _described(name, array) for name, array in arrays.items()}
     check_coordinates(coordinates or {}, described, facts or {})
     optional: dict[str, object] = {"tables": tables, "figures": list(figures), "files": list(files)}
-    optional |= {"taken": taken, "engine": engine, "coordinates": coordinates}
+    found = {content: str(path) for content, path in (located or {}).items()}
+    optional |= {"taken": taken, "engine": engine, "coordinates": coordinates, "located": found}
     record = {
         "format": FORMAT,
         "stage": stage,
@@ -304,7 +309,11 @@ def _described(name: str, array: Array) -> Described:
 
 
 def reject(
-    stage: str, partition: str | None, error: InputError, versions: Mapping[str, str] | None = None
+    stage: str,
+    partition: str | None,
+    error: InputError,
+    versions: Mapping[str, str] | None = None,
+    located: Mapping[str, Path] | None = None,
 ) -> None:
     """End a job whose input is bad: all that it leaves is the message.
 
@@ -312,7 +321,7 @@ def reject(
 
     Parameters
     ----------
-    stage, partition, versions
+    stage, partition, versions, located
         As of `write_record`.
     error : InputError
         What is wrong.
@@ -327,7 +336,7 @@ def reject(
     if Path("setup.json").is_file():  # so this is the folder of a job
         for array in Path().glob("*.npy"):  # of phases that were fine
             array.unlink()
-    write_record(stage, partition, {}, versions=versions, problem=error.message)
+    write_record(stage, partition, {}, versions=versions, problem=error.message, located=located)
 
 
 @contextmanager

@@ -140,6 +140,65 @@ def test_folds_without_features_are_counted(fresh: LiveProject) -> None:
     assert f"amplitude: {missing} of 24 folds kept no feature and gave no model" in done.stdout
 
 
+OTHER = STUDY.replace('"live"', '"other"').replace('"A", "B"', '"C", "D"').replace('"data"', '"elsewhere"')
+
+
+@pytest.fixture
+def elsewhere(fresh: LiveProject) -> Iterator[Callable[[], str]]:
+    """What a run of another study says, whose files have other names and the same content."""
+    (fresh.folder / "elsewhere").mkdir()
+
+    def said() -> str:
+        for ours, theirs in zip("AB", "CD"):
+            shutil.copy(data(fresh, ours), fresh.folder / "elsewhere" / f"{theirs}.npz")
+        fresh.write_study(OTHER)
+        done = fresh.ax("run", "build_pipeline")
+        fresh.write_study(STUDY)
+        return done.stdout + done.stderr
+
+    yield said
+    shutil.rmtree(fresh.folder / "elsewhere")
+
+
+def test_a_file_that_another_study_has_is_named_as_in_this_one(
+    fresh: LiveProject, elsewhere: Callable[[], str]
+) -> None:
+    without_labels(fresh)
+    first = fresh.ax("run", "build_pipeline")
+    ours, theirs = str(data(fresh)), str(fresh.folder / "elsewhere" / "D.npz")
+    assert ours in first.stdout + first.stderr
+    said = elsewhere()
+    assert theirs in said
+    assert "B.npz" not in said
+    again = fresh.ax("run", "build_pipeline")  # the job is there, as the other study left it or not
+    assert ours in again.stdout + again.stderr
+    assert theirs not in again.stdout + again.stderr
+
+
+@pytest.mark.parametrize("bad", [at_another_rate, without_labels], ids=["compared", "rejected"])
+def test_a_job_of_a_file_that_has_another_name_now_says_that_name(fresh: LiveProject, bad: Spoil) -> None:
+    bad(fresh)
+    done = fresh.ax("run", "build_pipeline")
+    assert "B.npz" in done.stdout + done.stderr
+    before = fresh.folder / "data"
+    before.rename(fresh.folder / "elsewhere")
+    before.mkdir()
+    try:
+        for name in "AB":
+            shutil.copy(fresh.folder / "elsewhere" / f"{name}.npz", data(fresh, f"recording_{name}"))
+        fresh.edit_study("{participant}.npz", "recording_{participant}.npz")
+        done = fresh.ax("run", "build_pipeline")
+        said = done.stdout + done.stderr
+        assert "built import_epochs" not in said  # the jobs of before are used
+        if bad is without_labels:
+            assert str(data(fresh, "recording_B")) in said
+        else:
+            assert "file:         recording_B.npz" in said
+    finally:
+        shutil.rmtree(before)
+        (fresh.folder / "elsewhere").rename(before)
+
+
 def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) -> None:
     """SciPy's reader does not survive a struct that says it is a sparse matrix."""
     fresh.write_study(FEATURES)

@@ -71,7 +71,7 @@ def left_out(
         of = folds * sum(len(each["curve"]) for each in scores if each["kind"] == kind)
         if missing:
             lines.append(
-                f"{kind}: {missing} of {of} folds kept no feature and gave no model, so their held-out trials "
+                f"{kind}: {missing} of {of} folds kept no feature and gave no model: their held-out trials "
                 "count as guessed; a larger decoding.select_alpha keeps more"
             )
     return lines

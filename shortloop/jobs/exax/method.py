@@ -151,7 +151,8 @@ class _Work:
             return step()
         except InputError as error:
             check_located()  # of a file that changed, nothing is kept
-            reject(self.task.name, self.task.partition, error, self.task.versions)
+            task = self.task
+            reject(task.name, task.partition, error, task.versions, task.where.files)
             return None
 
     def compute(self) -> Pools | None:

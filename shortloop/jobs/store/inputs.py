@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,8 +27,10 @@ __all__ = [
     "content_of",
     "is_unchanged",
     "known_content",
+    "last_place",
     "locate",
     "name_of",
+    "point_to",
     "register",
 ]
 
@@ -120,10 +122,27 @@ def name_of(content: str) -> str:
     str
         The start of the hash if nobody knows.
     """
+    place = last_place(content)
+    return f"{content[:12]}…" if place is None else place.name
+
+
+def last_place(content: str) -> Path | None:
+    """The file that a content was last found in, which may be another one now.
+
+    Parameters
+    ----------
+    content : str
+        A hash that `register` gave.
+
+    Returns
+    -------
+    Path or None
+        None if nobody knows.
+    """
     try:
-        return _noted(cache_directory("inputs") / content).name
+        return _noted(cache_directory("inputs") / content)
     except OSError:
-        return f"{content[:12]}…"
+        return None
 
 
 def register(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
@@ -140,12 +159,23 @@ def register(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
         As of `content_of`.
     """
     hashes = content_of(files, tell)
+    point_to(zip(hashes, files, strict=True))
+    return hashes
+
+
+def point_to(files: Iterable[tuple[str, Path]]) -> None:
+    """Note where contents are, for `locate`: of one that lies in several places, this one.
+
+    Parameters
+    ----------
+    files : iterable of (str, Path)
+        Contents, and a file that has each.
+    """
     folder = cache_directory("inputs")
-    for file, content in zip(files, hashes, strict=True):
+    for content, file in files:
         place = folder / content
         if not place.is_file() or _noted(place) != file.absolute():
             write_atomically(place, str(file.absolute()))
-    return hashes
 
 
 def locate(content: str) -> Path:

@@ -1,0 +1,84 @@
+"""Content that lies in several places: jobs and their messages name the file that this run gives, not the one
+in which another study found the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from shortloop.jobs.pipeline import Built
+from shortloop.worker.inputs import File
+
+__all__ = ["files_of", "problem_of"]
+
+
+def files_of(arguments: object) -> dict[str, Path]:
+    """Where the files are that a job is given.
+
+    Parameters
+    ----------
+    arguments : object
+        Files, and lists, tuples and dicts with files in them.
+
+    Returns
+    -------
+    dict of str to Path
+        By their content, as far as it is known.
+    """
+    return {file.content: file.path for file in _files(arguments) if file.content}
+
+
+def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path]) -> str:
+    """Why a job rejected its input, with the names that its files have now.
+
+    Parameters
+    ----------
+    rejected : Built
+        The job.
+    above : iterable of Built
+        What it was made from.
+    files : mapping of str to Path
+        Files of this run by their content.
+
+    Returns
+    -------
+    str
+    """
+    record = rejected.result().record
+    known = [*record.get("located", {}).items()]
+    for job in above:
+        named = job.result().record["facts"].get("files", {})
+        lists = named.values() if isinstance(named, dict) else ()
+        known += [(each["content"], each["name"]) for each in _entries(lists)]
+    now: dict[str, str] = {}
+    for content, old in known:
+        if content in files:
+            new = files[content]
+            now |= {old: str(new.absolute()) if "/" in old else new.name, Path(old).name: new.name}
+    return _renamed(str(record["problem"]), now)
+
+
+def _renamed(text: str, now: Mapping[str, str]) -> str:
+    if not now:
+        return text
+    longest = sorted(now, key=len, reverse=True)  # a path before the name in it
+    old = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, longest))})(?![\w-])")
+    return old.sub(lambda found: now[found[0]], text)
+
+
+def _files(value: object) -> Iterator[File]:
+    if isinstance(value, File):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _files(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _files(each)
+
+
+def _entries(lists: Iterable[object]) -> Iterator[Mapping[str, str]]:
+    for each in lists:
+        for entry in each if isinstance(each, list) else ():
+            if isinstance(entry, dict) and {"name", "content"} <= entry.keys():
+                yield entry

@@ -10,7 +10,9 @@ from shortloop.eeg.pipeline import (
     has_features,
     import_epochs,
     import_features,
+    phases_of,
     run_study,
+    subsampled,
 )
 from shortloop.eeg.report.deliver import deliver
 from shortloop.jobs.exax.client import Urd
@@ -45,22 +47,23 @@ def make_features(run: StudyRun) -> dict[str, dict[str, Built]]:
     if has_features(study):
         features = {kind: import_features(run, kind) for kind in study.features.kinds}
         check_recordings(run, [job for jobs in features.values() for job in jobs.values()])
-        return features
+        return subsampled(run, features)
     epochs = import_epochs(run)
     check_recordings(run, list(epochs.values()))
-    return {
+    features = {
         kind: {
             who: run.build(
                 kind,
                 partition=who,
                 settings=settings.model_dump(exclude={"apply"}),
-                phases=list(study.phases.names if settings.apply else study.phases.names[:1]),
+                phases=phases_of(study, kind),
                 epochs=job,
             )
             for who, job in epochs.items()
         }
         for kind, settings in study.features.kinds.items()
     }
+    return subsampled(run, features)
 
 
 def train(run: StudyRun, who: str, kind: str, features: Built) -> Built:
@@ -71,7 +74,7 @@ def train(run: StudyRun, who: str, kind: str, features: Built) -> Built:
         kind=kind,
         phase=study.phases.train,
         seed=study.seed,
-        decoding=study.decoding.model_dump(exclude={"score"}),
+        decoding=study.decoding.of_training(),
         decisions=study.decoding.score == "auc",
         estimator=study.estimator,
         features=features,

@@ -84,7 +84,7 @@ features.power = {}
 [input]
 format = "thesis"
 power.study = "{participant}.mat"
-power.test = "{participant}.mat"
+power.test = "{participant}_test.mat"
 """
 
 PANEL = """\
@@ -110,6 +110,7 @@ STUDIES = {
     "svm": SVM,
     "bayes": BAYES,
     "mat": THESIS,
+    "subsampled": RETRAINED.replace("select", "subsample = true, select"),
 }
 
 # A small job of every stage, and more where a stage goes several ways: study, stage and kind of features.
@@ -134,6 +135,8 @@ CASES = [
     ("bayes", "apply", "amplitude"),
     ("bayes", "retrain", "amplitude"),
     ("mat", "import_features", "power"),
+    ("subsampled", "subsample", "amplitude"),
+    ("subsampled", "train", "amplitude"),
     ("panel", "import_panel", ""),
     ("panel", "panel_groups", ""),
     ("panel", "panel_block", ""),
@@ -166,7 +169,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
         folder = tmp_path_factory.mktemp(name)
         file = folder / "study.toml"
         file.write_text(text, encoding="utf-8")
-        _write_mat(folder / "A.mat")
+        for seed, stem in enumerate(("A", "A_test")):
+            _write_mat(folder / f"{stem}.mat", seed)
         run = InProcess(folder)
         study = StudyRun(run, read_study(file), file)
         if name == "simulated":
@@ -201,8 +205,8 @@ def _note(found: Jobs, name: str, run: InProcess) -> None:
         found.folders.setdefault((name, job.stage, kind), job.path)
 
 
-def _write_mat(file: Path) -> None:
-    rng = np.random.default_rng(3)
+def _write_mat(file: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
     y = np.tile([0, 1], 6)
     bins = np.empty(4, object)
     bins[:] = [rng.standard_normal((12, 5)) for _ in range(4)]
@@ -213,7 +217,7 @@ def _write_mat(file: Path) -> None:
         "feature": bins,
         "numclassifiers": 4.0,
     }
-    savemat(file, {"A": content})
+    savemat(file, {file.stem: content})
 
 
 @pytest.fixture(scope="module")

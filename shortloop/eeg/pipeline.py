@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from shortloop.eeg.study.schema import Study
     from shortloop.worker.inputs import File
 
-__all__ = ["StudyRun", "check_recordings", "has_features", "import_epochs", "import_features", "run_study"]
+__all__ = [
+    "StudyRun",
+    "check_recordings",
+    "has_features",
+    "import_epochs",
+    "import_features",
+    "phases_of",
+    "run_study",
+    "subsampled",
+]
 
 Files = dict[str, dict[str, list["File"]]]
 Recordings = dict[str, dict[str, list[list[tuple[str, "File"]]]]]
@@ -122,7 +131,7 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     study = run.study
     assert isinstance(study.input, FeaturesInput)
     folder = data_folder(study.input.folder, run.file)
-    phases = study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1]
+    phases = phases_of(study, kind)
     patterns = study.input.files_of(kind)
     for phase in phases:
         if phase not in patterns:
@@ -154,6 +163,58 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     }
 
 
+def phases_of(study: Study, kind: str) -> list[str]:
+    """Phases that features of a kind are needed of.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    kind : str
+        Kind of the features.
+
+    Returns
+    -------
+    list of str
+        The training phase first.
+    """
+    return list(study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1])
+
+
+def subsampled(run: StudyRun, features: dict[str, dict[str, Built]]) -> dict[str, dict[str, Built]]:
+    """Features of as many trials of each class, if the study asks for that.
+
+    Parameters
+    ----------
+    run : StudyRun
+        The run.
+    features : dict of str to dict of str to Built
+        Jobs with features of each kind and participant.
+
+    Returns
+    -------
+    dict of str to dict of str to Built
+        The same, or others that are made from them.
+    """
+    study = run.study
+    if not study.decoding.subsample:
+        return features
+    return {
+        kind: {
+            name: run.build(
+                "subsample",
+                partition=name,
+                kind=kind,
+                phases=phases_of(study, kind),
+                seed=study.seed,
+                features=made,
+            )
+            for name, made in jobs.items()
+        }
+        for kind, jobs in features.items()
+    }
+
+
 def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
     """Check what only shows when all recordings are seen together, or with the settings of later stages.
 
@@ -180,8 +241,15 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
         folds=study.decoding.folds,
         inner_folds=study.estimator.nested_folds,
         features=study.features,
+        uneven=_suffers_from_uneven_classes(study),
         imported=imported,
     )
+
+
+def _suffers_from_uneven_classes(study: Study) -> bool:
+    """Whether classifiers that call most trials the largest class would hide an effect."""
+    weighed = study.decoding.class_weight or getattr(study.estimator, "params", {}).get("class_weight")
+    return not (study.decoding.score == "auc" or study.decoding.subsample or weighed)
 
 
 def _read(run: StudyRun, paths: dict[str, dict[str, list[Path]]]) -> Files:

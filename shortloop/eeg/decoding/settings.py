@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -31,3 +31,23 @@ class DecodingSettings(Settings):
         "the ROC curve, of more than two classes each against the rest, averaged over classes and folds "
         "('auc')",
     )
+    class_weight: Literal["balanced"] | None = Field(
+        None,
+        description="'balanced': in training, trials of a class count more the fewer there are, as "
+        "scikit-learn's class_weight='balanced'; not of every estimator; default: all alike",
+    )
+    subsample: bool = Field(
+        False,
+        description="whether each class is cut to the size of the smallest, in every phase, by trials that "
+        "are drawn with the study's seed; default false",
+    )
+
+    def of_training(self) -> dict[str, Any]:
+        """What decides how classifiers are trained, plain data: options that are off are not in it.
+
+        Returns
+        -------
+        dict
+        """
+        off = {"class_weight"} if self.class_weight is None else set()
+        return self.model_dump(mode="json", exclude={"score", "subsample"} | off)

@@ -108,6 +108,7 @@ def fold_models(
     kept = select_features(
         x, labels, folds, n_classes=n_classes, n_folds=decoding.folds, alpha=decoding.select_alpha
     )
+    fit = estimator.fit if decoding.class_weight is None else estimator.fit_balanced
     for fold in range(decoding.folds):
         if not kept[fold].any():
             yield fold, None
@@ -118,7 +119,7 @@ def fold_models(
         scaled = (chosen - mean) / std
         yield (
             fold,
-            FoldModel(kept[fold], mean, std, estimator.fit(scaled, labels[train]), decoding.scaling),
+            FoldModel(kept[fold], mean, std, fit(scaled, labels[train]), decoding.scaling),
         )
 
 

@@ -11,11 +11,14 @@ from collections.abc import Iterable, Sequence
 from shortloop.eeg.formats.summary import RecordingSummary
 from shortloop.errors import InputError
 
-__all__ = ["check_alike", "check_scales", "check_trials"]
+__all__ = ["check_alike", "check_scales", "check_trials", "uneven_classes"]
 
 # How many times a signal is larger than another. Caps, gels, references and people make a factor of ten at
 # most, and artefacts as much once more.
 ODD, IMPOSSIBLE = 100.0, 1e5
+# How many times as large a class is. Of an effect that is decoded at 75 % with even classes, the default
+# estimator leaves 73 % at 2 to 1, 66 % at 3 to 1 and 59 % at 5 to 1, with class weights 72, 69 and 69 %.
+UNEVEN = 2
 
 
 def check_alike(summaries: Iterable[RecordingSummary]) -> None:
@@ -124,6 +127,30 @@ def check_trials(summaries: Iterable[RecordingSummary], *, folds: int, inner_fol
                 expected=f"at least {needed} for {folds} folds{inner}",
                 hint="ask for fewer folds, or leave the participant out",
             )
+
+
+def uneven_classes(summary: RecordingSummary) -> str:
+    """What is odd about the numbers of trials that train.
+
+    Parameters
+    ----------
+    summary : RecordingSummary
+        Of the training phase.
+
+    Returns
+    -------
+    str
+        Empty unless a class has twice as many trials as another, or more.
+    """
+    few, many = min(summary.trials.values()), max(summary.trials.values())
+    if many < UNEVEN * few:
+        return ""
+    counts = ", ".join(f"{count} {name}" for name, count in summary.trials.items())
+    return (
+        f"classes of {counts}: classifiers call most trials the largest class, which hides an effect from "
+        "accuracy and balanced accuracy; say decoding.class_weight = 'balanced', decoding.subsample = true, "
+        "or decoding.score = 'auc'"
+    )
 
 
 def _enough(count: int, folds: int, inner_folds: int | None) -> bool:

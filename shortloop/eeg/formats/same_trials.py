@@ -33,7 +33,9 @@ def trial_digests(data: FloatArray) -> list[bytes | None]:
     ]
 
 
-def refuse_shared(phases: Mapping[str, Digests], *, participant: str, files: Mapping[str, str]) -> None:
+def refuse_shared(
+    phases: Mapping[str, Digests], *, participant: str, files: Mapping[str, str], field: str
+) -> None:
     """Refuse trials that are in two phases of a participant.
 
     Parameters
@@ -44,6 +46,8 @@ def refuse_shared(phases: Mapping[str, Digests], *, participant: str, files: Map
         Whose they are, for messages.
     files : mapping of str to str
         Files of each phase, for messages.
+    field : str
+        Where the study file names them, for messages.
 
     Raises
     ------
@@ -63,7 +67,7 @@ def refuse_shared(phases: Mapping[str, Digests], *, participant: str, files: Map
             "what they were trained on",
             participant=participant,
             file=files[phase] or None,
-            field=f"input.files.{phase}",
+            field=f"{field}.{phase}",
             found=f"{len(shared)} of {len(digests)} trials have the same samples, the first is trial "
             f"{number}, as trial {other} of {training}"
             + (f" in {files[training]}" if files[training] else ""),

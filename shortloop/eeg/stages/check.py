@@ -20,11 +20,12 @@ class CheckRecordings(Stage):
     folds: int
     inner_folds: int | None
     features: FeatureSettings
+    uneven: bool  # whether classes of different size hide effects
     imported: list[Job]
 
     def finish(self, out: Outputs) -> Finished:
         """Compare the recordings."""
-        from shortloop.eeg.formats.consistency import check_alike, check_scales, check_trials
+        from shortloop.eeg.formats.consistency import check_alike, check_scales, check_trials, uneven_classes
         from shortloop.eeg.formats.summary import RecordingSummary
 
         summaries = [
@@ -34,7 +35,9 @@ class CheckRecordings(Stage):
         odd = {number: [text] for number, text in check_scales(summaries).items()}
         training = [each for each in summaries if each.phase == self.phase]
         check_trials(training, folds=self.folds, inner_folds=self.inner_folds)
-        for summary in summaries:
+        for number, summary in enumerate(summaries):
+            if self.uneven and summary.phase == self.phase and (said := uneven_classes(summary)):
+                odd.setdefault(number, []).append(said)
             if summary.kind == "epochs":
                 self._check_bins(summary)
         return Finished(

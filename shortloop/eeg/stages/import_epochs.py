@@ -54,7 +54,7 @@ class ImportEpochs(Stage):
                 for recording in self.recordings.get(phase, [])
                 for name, file in recording
             ]
-        refuse_shared(digests, participant=who, files=names)
+        refuse_shared(digests, participant=who, files=names, field="input.files")
         return Finished(
             {"phases": phases, "recordings": recordings, "files": sources, "notes": notes},
             arrays,

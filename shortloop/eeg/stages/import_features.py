@@ -60,7 +60,7 @@ class ImportFeatures(Stage):
                 facts = feature_facts(features)
                 recordings.append(summarize(features, participant=who, phase=phase, file=name).to_dict())
                 sources[phase] = [{"name": name, "content": file.content}]
-        refuse_shared(digests, participant=self.partition or "", files=names)
+        refuse_shared(digests, participant=self.partition or "", files=names, field=f"input.{self.kind}")
         return Finished({**facts, "recordings": recordings, "files": sources}, arrays, coordinates=along)
 
     def _begun(self, phase: str, out: Outputs) -> AbstractContextManager[Callable[[], Features]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shortloop.errors import InputError
 from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ class Train(Stage):
         from shortloop.eeg.decoding.train import warm_up
         from shortloop.eeg.stages.feature_files import load_features
 
+        if self.decoding.subsample:
+            raise InputError(
+                "the build script knows nothing of subsampling",
+                field="decoding.subsample",
+                expected="features that went through `subsampled`",
+                hint="take over build_scripts/build_pipeline.py of a new project: shortloop init",
+            )
         self._data = load_features(self.features, self.phase)
         warm_up(self.estimator)
         if self.decisions:
@@ -107,7 +115,7 @@ class Train(Stage):
                 "time_unit": self._data.time_unit,
                 "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
                 # What applies or retrains the classifiers reads it here, and not in the options.
-                "decoding": self.decoding.model_dump(mode="json", exclude={"score"}),
+                "decoding": self.decoding.of_training(),
                 "estimator": self.estimator.model_dump(mode="json"),
             },
             {

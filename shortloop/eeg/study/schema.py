@@ -81,6 +81,11 @@ class Study(StudySettings):
             twice = sorted({value for value in values if values.count(value) > 1})
             if twice:
                 raise ValueError(f"{field}: {', '.join(twice)} named twice")
+        if self.decoding.class_weight is not None and not self.estimator.weighs_classes:
+            raise ValueError(
+                f"decoding.class_weight: the estimator {getattr(self.estimator, self.estimator.tag)} has no "
+                "class weights; cut the larger classes in their place: decoding.subsample = true"
+            )
         self.input.check_phases(self.phases.names, self.classes, tuple(self.features.kinds))
         self.input.check_participants(self.participants)
         return self

@@ -86,7 +86,9 @@ def test_two_phases_of_the_same_trials() -> None:
     data, _ = trials()
     digests = {"study": trial_digests(data), "test": trial_digests(data[:4])}
     with pytest.raises(InputError, match="what they were trained on") as caught:
-        refuse_shared(digests, participant="S1", files={"study": "a.npz", "test": "b.npz"})
+        refuse_shared(
+            digests, participant="S1", files={"study": "a.npz", "test": "b.npz"}, field="input.files"
+        )
     error = caught.value
     assert (error.where["participant"], error.file, error.field) == ("S1", "b.npz", "input.files.test")
     assert "4 of 4 trials" in str(error.found)
@@ -101,12 +103,14 @@ def test_one_trial_in_two_phases_is_enough() -> None:
     study[3] = 0
     digests = {"study": trial_digests(study), "test": trial_digests(test)}
     with pytest.raises(InputError, match="what they were trained on") as caught:
-        refuse_shared(digests, participant="S1", files={"study": "a.npz", "test": "b.npz"})
+        refuse_shared(
+            digests, participant="S1", files={"study": "a.npz", "test": "b.npz"}, field="input.files"
+        )
     assert "1 of 10 trials have the same samples, the first is trial 7, as trial 3" in str(caught.value.found)
     assert "overlap" in str(caught.value.hint)
     test[6] = -test[6]
     digests["test"] = trial_digests(test)
-    refuse_shared(digests, participant="S1", files={"study": "", "test": ""})
+    refuse_shared(digests, participant="S1", files={"study": "", "test": ""}, field="input.files")
 
 
 def test_features_that_are_there_twice() -> None:

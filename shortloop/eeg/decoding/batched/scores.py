@@ -44,7 +44,8 @@ def can_be_batched(estimator: EstimatorSettings, decoding: DecodingSettings) -> 
     -------
     bool
     """
-    return bool(estimator.batched) and decoding.select_alpha >= 1
+    sees_labels = decoding.select_alpha < 1 or decoding.class_weight is not None
+    return bool(estimator.batched) and not sees_labels
 
 
 def labelling_blocks(count: int, n_trials: int, n_classes: int) -> list[slice]:

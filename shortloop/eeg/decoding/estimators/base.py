@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from shortloop.errors import InputError
 from shortloop.settings.tagged import Tagged
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from shortloop.eeg.decoding.settings import DecodingSettings
     from shortloop.types import FloatArray, IntArray
 
-__all__ = ["EstimatorSettings"]
+__all__ = ["EstimatorSettings", "no_class_weights"]
 
 
 class EstimatorSettings(Tagged):
@@ -25,6 +26,9 @@ class EstimatorSettings(Tagged):
     tag = "kind"
     batched: ClassVar[str] = ""
     """Module of `shortloop.eeg.decoding.batched` that trains it on many labellings at once; empty: none."""
+
+    weighs_classes: ClassVar[bool] = False
+    """Whether it may have class weights, so that it has `fit_balanced`."""
 
     @property
     def is_linear(self) -> bool:
@@ -64,6 +68,25 @@ class EstimatorSettings(Tagged):
         n_classes : int
             Number of classes.
         """
+
+    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
+        """Fit one classifier to which trials of a class count more the fewer there are.
+
+        Parameters
+        ----------
+        x, labels
+            As of `fit`.
+
+        Returns
+        -------
+        Fitted
+
+        Raises
+        ------
+        InputError
+            If it knows no class weights.
+        """
+        raise no_class_weights(str(getattr(self, self.tag)))
 
     def warm_up(self) -> None:
         """Import and compile what training needs, so that processes forked later share it.
@@ -116,3 +139,23 @@ class EstimatorSettings(Tagged):
             None: one by one, with `fit`.
         """
         return None
+
+
+def no_class_weights(found: str) -> InputError:
+    """What to say of an estimator that knows no class weights.
+
+    Parameters
+    ----------
+    found : str
+        Which it is.
+
+    Returns
+    -------
+    InputError
+    """
+    return InputError(
+        "the estimator has no class weights",
+        field="decoding.class_weight",
+        found=found,
+        hint="cut the larger classes in its place: decoding.subsample = true; or choose another estimator",
+    )

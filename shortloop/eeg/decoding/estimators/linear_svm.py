@@ -25,6 +25,7 @@ class LinearSvmSettings(EstimatorSettings):
     """The default estimator: one-versus-rest linear SVM in liblinear's form, C by inner folds."""
 
     batched = "svm"
+    weighs_classes = True
     kind: Literal["linear-svm"] = Field("linear-svm", description="the default estimator")
     C: tuple[Annotated[float, Field(gt=0)], ...] = Field(
         (1e-4, 1e-3, 1e-2),
@@ -53,12 +54,18 @@ class LinearSvmSettings(EstimatorSettings):
             few.train_folds(x, labels, folds, n_classes=3, decoding=decoding)
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+        return self._fitted(x, labels, balanced=False)
+
+    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
+        return self._fitted(x, labels, balanced=True)
+
+    def _fitted(self, x: FloatArray, labels: IntArray, balanced: bool) -> Fitted:
         from shortloop.eeg.decoding.models import Fitted
         from shortloop.eeg.decoding.solvers.svm import choose_and_fit
 
         gram = x @ x.T
         gram += 1.0  # the intercept's feature
-        best, dual = choose_and_fit(gram, labels, self.C, self.inner_folds, self.tol)
+        best, dual = choose_and_fit(gram, labels, self.C, self.inner_folds, self.tol, balanced)
         return Fitted(dual @ x, dual.sum(axis=1), self.C[best])
 
     def train_folds(

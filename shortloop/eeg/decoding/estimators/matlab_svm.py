@@ -18,6 +18,7 @@ __all__ = ["MatlabSvmSettings"]
 class MatlabSvmSettings(EstimatorSettings):
     """The published MATLAB analysis: one-versus-all linear SVM, unpenalised intercept, no grid."""
 
+    weighs_classes = True
     kind: Literal["matlab-svm"] = Field("matlab-svm", description="the MATLAB-like estimator")
     C: float = Field(1.0, gt=0, description="box constraint; default 1")
     kernel_scale: float | Literal["auto"] = Field(
@@ -26,6 +27,13 @@ class MatlabSvmSettings(EstimatorSettings):
     tol: float = Field(1e-3, gt=0, description="stopping tolerance of the solver; default 1e-3")
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+        return self._fitted(x, labels, None)
+
+    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
+        """As of scikit-learn's OneVsRestClassifier: weights are those of a class and all others together."""
+        return self._fitted(x, labels, "balanced")
+
+    def _fitted(self, x: FloatArray, labels: IntArray, weight: str | None) -> Fitted:
         """One-versus-all on one kernel; the largest decision is also fitcecoc's smallest hinge loss, as
         max(0, 1 − s) − max(0, 1 + s) falls with s."""
         import numpy as np
@@ -42,7 +50,8 @@ class MatlabSvmSettings(EstimatorSettings):
         gram /= scale**2
         weights, intercepts = [], []
         for k in range(int(labels.max()) + 1):
-            machine = SVC(C=self.C, kernel="precomputed", tol=self.tol).fit(gram, labels == k)
+            machine = SVC(C=self.C, kernel="precomputed", tol=self.tol, class_weight=weight)
+            machine.fit(gram, labels == k)
             weights.append(machine.dual_coef_[0] @ x[machine.support_] / scale**2)
             intercepts.append(machine.intercept_[0])
         return Fitted(np.array(weights), np.array(intercepts))

@@ -19,6 +19,7 @@ class RidgeSettings(EstimatorSettings):
     """Ridge regression on class labels, as scikit-learn's RidgeClassifier has it."""
 
     batched = "ridge"
+    weighs_classes = True
     kind: Literal["ridge"] = Field("ridge", description="ridge regression on class labels")
     alpha: float = Field(1.0, gt=0, description="penalty of squared weights; default 1")
 
@@ -28,3 +29,9 @@ class RidgeSettings(EstimatorSettings):
 
         weights, intercepts = ridge_weights(x, labels[None], int(labels.max()) + 1, self.alpha)
         return Fitted(weights[0], intercepts[0])
+
+    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
+        from shortloop.eeg.decoding.models import Fitted
+        from shortloop.eeg.decoding.solvers.ridge import balanced_ridge_weights
+
+        return Fitted(*balanced_ridge_weights(x, labels, int(labels.max()) + 1, self.alpha))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings, no_class_weights
 from shortloop.errors import InputError, TransientError, place_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = ["SklearnSettings", "make_sklearn"]
 class SklearnSettings(EstimatorSettings):
     """Any scikit-learn classifier, by import path."""
 
+    weighs_classes = True
     kind: Literal["sklearn"] = Field("sklearn", description="a scikit-learn estimator")
     path: str = Field(
         pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$",
@@ -73,12 +74,20 @@ class SklearnSettings(EstimatorSettings):
         from sklearn.linear_model._base import LinearClassifierMixin  # noqa: F401, as `fit` does
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+        return self._fitted(make_sklearn(self), x, labels)
+
+    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
+        made = make_sklearn(self)
+        if "class_weight" not in made.get_params(deep=False):
+            raise no_class_weights(self.path)
+        return self._fitted(made.set_params(class_weight="balanced"), x, labels)
+
+    def _fitted(self, estimator: Any, x: FloatArray, labels: IntArray) -> Fitted:
         import numpy as np
         from sklearn.linear_model._base import LinearClassifierMixin
 
         from shortloop.eeg.decoding.models import Fitted
 
-        estimator = make_sklearn(self)
         try:
             estimator.fit(x, labels)
         except (ValueError, NotImplementedError) as error:  # e.g. parameters that exclude each other

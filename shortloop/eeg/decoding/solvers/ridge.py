@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shortloop.eeg.decoding.solvers.class_weights import class_weights
 from shortloop.eeg.decoding.solvers.dummy_codes import dummy_codes
 from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Solved", "ridge_weights", "solve"]
+__all__ = ["Solved", "balanced_ridge_weights", "ridge_weights", "solve"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,46 @@ def ridge_weights(
     if n_classes == 2:
         weights = np.concatenate([-weights, weights], axis=1)
         intercepts = np.concatenate([-intercepts, intercepts], axis=1)
+    return np.ascontiguousarray(weights), intercepts
+
+
+def balanced_ridge_weights(
+    x: FloatArray, labels: IntArray, n_classes: int, alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """Train on one label vector, trials of a class counting more the fewer there are.
+
+    The same decisions as scikit-learn's ``RidgeClassifier(alpha, class_weight="balanced")``: as weights hang
+    on the labels, no label vectors share anything.
+
+    Parameters
+    ----------
+    x, n_classes, alpha
+        As of `ridge_weights`.
+    labels : array of int, shape (trials,)
+        Class of each trial.
+
+    Returns
+    -------
+    weights : array of float64, shape (classes, features)
+    intercepts : array of float64, shape (classes,)
+        As of `ridge_weights`.
+    """
+    counts = class_weights(labels, n_classes)[labels]
+    targets = np.where(
+        labels[:, np.newaxis] == np.arange(n_classes)[-1 if n_classes == 2 else 0 :], 1.0, -1.0
+    )
+    x = np.asarray(x, dtype=np.float64)
+    mean, middle = np.average(x, axis=0, weights=counts), np.average(targets, axis=0, weights=counts)
+    root = np.sqrt(counts)[:, np.newaxis]
+    rows, aims = root * (x - mean), root * (targets - middle)
+    few = x.shape[1] <= len(x)
+    product = rows.T @ rows if few else rows @ rows.T
+    product[np.diag_indices(len(product))] += alpha
+    solved = np.linalg.solve(product, rows.T @ aims if few else aims)
+    weights = (solved if few else rows.T @ solved).T
+    intercepts = middle - weights @ mean
+    if n_classes == 2:
+        weights, intercepts = np.concatenate([-weights, weights]), np.concatenate([-intercepts, intercepts])
     return np.ascontiguousarray(weights), intercepts
 
 

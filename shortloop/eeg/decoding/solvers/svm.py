@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.solvers.class_weights import class_weights
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Solution", "choose_and_fit", "solve"]
@@ -55,6 +56,7 @@ def solve(
     tol: float,
     train: np.ndarray | None = None,
     n_classes: int | None = None,
+    balanced: bool = False,
 ) -> Solution:
     """Choose C by inner cross-validation, then fit on all training trials.
 
@@ -74,6 +76,9 @@ def solve(
         Trials to train on. Default: all.
     n_classes : int, optional
         Number of classes. Default: as many as the labels say.
+    balanced : bool, default False
+        Whether trials of a class count more the fewer there are, as scikit-learn's
+        ``LinearSVC(class_weight="balanced")`` has it.
 
     Returns
     -------
@@ -102,20 +107,27 @@ def solve(
     digits = np.float32 if tol >= SINGLE_PRECISION_TOL else np.float64
     bounds = ascending.astype(digits)
     rough = gram.astype(digits), sign.astype(digits), inner
+    shares = _shares(sign, labels, train, n_classes, balanced)
     best = 0
     if len(grid) > 1:
         accuracy = np.empty((len(grid), inner_folds))
         classes = np.ascontiguousarray(labels, dtype=np.int64)
-        accuracy[order] = _grid_accuracy(*rough, bounds, digits(tol), classes, inner_folds)
+        within = [
+            _shares(sign, labels, train & (inner != fold), n_classes, balanced) for fold in range(inner_folds)
+        ]
+        of_folds = np.stack(within).astype(digits)
+        accuracy[order] = _grid_accuracy(*rough, bounds, of_folds, digits(tol), classes, inner_folds)
         best = int(np.argmax(accuracy.mean(axis=1)))
     last = int(np.flatnonzero(order == best)[0])
-    near = _follow(*rough, bounds[: last + 1], digits(tol))
-    dual = np.where(np.abs(near) < bounds[last], near, sign * ascending[last])
+    few_digits = shares.astype(digits)
+    near = _follow(*rough, bounds[: last + 1], few_digits, digits(tol))
+    upper = ascending[last] * shares
+    dual = np.where(np.abs(near) < bounds[last] * few_digits, near, sign * upper)
     decision = dual @ gram
     rows, by = np.flatnonzero(train), _steps(gram)
     converged = True
     for k in range(n_problems):
-        done = _descend(gram, by, sign[k], rows, ascending[last], tol, dual[k], decision[k])
+        done = _descend(gram, by, sign[k], rows, upper[k], tol, dual[k], decision[k])
         converged = converged and done
     if not converged:
         warnings.warn(
@@ -130,13 +142,18 @@ def solve(
 
 
 def choose_and_fit(
-    gram: FloatArray, labels: IntArray, grid: Sequence[float], inner_folds: int, tol: float
+    gram: FloatArray,
+    labels: IntArray,
+    grid: Sequence[float],
+    inner_folds: int,
+    tol: float,
+    balanced: bool = False,
 ) -> tuple[int, FloatArray]:
     """Index of the chosen C, and dual coefficients, training on all trials.
 
     Parameters
     ----------
-    gram, labels, grid, inner_folds, tol
+    gram, labels, grid, inner_folds, tol, balanced
         As of `solve`.
 
     Returns
@@ -146,13 +163,28 @@ def choose_and_fit(
     dual : array of float, shape (classes, trials)
         As of `Solution`.
     """
-    solution = solve(gram, labels, grid, inner_folds, tol)
+    solution = solve(gram, labels, grid, inner_folds, tol, balanced=balanced)
     return solution.best, solution.dual
 
 
+def _shares(
+    sign: FloatArray, labels: IntArray, train: np.ndarray, n_classes: int, balanced: bool
+) -> FloatArray:
+    """By what C is multiplied for each problem and trial.
+
+    As liblinear has it: of two classes both are weighted, of more only the one that is told from the rest.
+    """
+    shares = np.ones_like(sign)
+    if balanced:
+        weights = class_weights(labels[train], n_classes)[labels]
+        shares[:] = np.where((sign > 0) | (n_classes == 2), weights, 1.0)
+    return shares
+
+
 @numba.njit(cache=True)
-def _grid_accuracy(gram, sign, inner, grid, tol, labels, n_inner):  # type: ignore[no-untyped-def]
-    """Accuracy (grid, inner folds) on inner folds, C by C from the smallest."""
+def _grid_accuracy(gram, sign, inner, grid, shares, tol, labels, n_inner):  # type: ignore[no-untyped-def]
+    """Accuracy (grid, inner folds) on inner folds, C by C from the smallest; `shares` (inner folds, problems,
+    trials) of it are bounds."""
     accuracy = np.zeros((len(grid), n_inner))
     by = _steps(gram)
     for fold in range(n_inner):
@@ -161,7 +193,7 @@ def _grid_accuracy(gram, sign, inner, grid, tol, labels, n_inner):  # type: igno
         dual, decision = np.zeros_like(sign), np.zeros_like(sign)
         for c in range(len(grid)):
             for k in range(len(sign)):
-                _descend(gram, by, sign[k], rows, grid[c], tol, dual[k], decision[k])
+                _descend(gram, by, sign[k], rows, grid[c] * shares[fold, k], tol, dual[k], decision[k])
             right = 0
             for i in held_out:
                 right += _winner(decision, i) == labels[i]
@@ -170,14 +202,14 @@ def _grid_accuracy(gram, sign, inner, grid, tol, labels, n_inner):  # type: igno
 
 
 @numba.njit(cache=True)
-def _follow(gram, sign, inner, path, tol):  # type: ignore[no-untyped-def]
+def _follow(gram, sign, inner, path, shares, tol):  # type: ignore[no-untyped-def]
     """Signed dual coefficients for the last C of a path, of all trials but those left out."""
     rows = np.flatnonzero(inner != LEFT_OUT)
     by = _steps(gram)
     dual, decision = np.zeros_like(sign), np.zeros_like(sign)
     for C in path:
         for k in range(len(sign)):
-            _descend(gram, by, sign[k], rows, C, tol, dual[k], decision[k])
+            _descend(gram, by, sign[k], rows, C * shares[k], tol, dual[k], decision[k])
     return dual
 
 
@@ -202,7 +234,7 @@ def _winner(decision, i):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, fastmath={"contract"})
-def _descend(gram, by, sign, rows, C, tol, dual, decision):  # type: ignore[no-untyped-def]
+def _descend(gram, by, sign, rows, bounds, tol, dual, decision):  # type: ignore[no-untyped-def]
     """Coordinate descent over `rows`, from where `dual` stands; `decision` follows for all trials.
 
     Coordinates that rest at a bound are left alone, and all are looked at again before the end.
@@ -239,7 +271,7 @@ def _descend(gram, by, sign, rows, C, tol, dual, decision):  # type: ignore[no-u
                     rows[looked_at] = i
                     continue
                 projected = min(gradient, zero)
-            elif alpha >= C:
+            elif alpha >= bounds[i]:
                 if gradient < limit_down:
                     looked_at -= 1
                     rows[s] = rows[looked_at]
@@ -250,7 +282,7 @@ def _descend(gram, by, sign, rows, C, tol, dual, decision):  # type: ignore[no-u
             largest = max(largest, projected)
             smallest = min(smallest, projected)
             if projected != zero:
-                new = min(max(alpha - gradient * by[i], zero), C)
+                new = min(max(alpha - gradient * by[i], zero), bounds[i])
                 step = y * (new - alpha)
                 if step != zero:
                     dual[i] = y * new

@@ -84,6 +84,7 @@ def train_svm_folds(
             tol,
             train=~held_out,
             n_classes=n_classes,
+            balanced=decoding.class_weight is not None,
         )
         models.predicted[held_out] = solution.decision[:, held_out].argmax(axis=0)
         models.decisions[held_out] = solution.decision[:, held_out].T

@@ -60,9 +60,14 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         "channels_in_file": len(signal.ch_names),
         "seconds": float(signal.n_times / signal.info["sfreq"]) if continuous else None,
     }
-    believed = getattr(settings, "time_unit", None) is not None
-    length = recorded["seconds"] or float(signal.times[-1] - signal.times[0])
-    check_rate(recorded["rate"], length, believed=believed, participant=participant, file=file)
+    check_rate(
+        recorded["rate"],
+        recorded["seconds"] or float(signal.times[-1] - signal.times[0]),
+        continuous=continuous,
+        believed=getattr(settings, "time_unit", None) is not None,
+        participant=participant,
+        file=file,
+    )
     marked(signal, settings.preprocessing, file, participant)
     channels = _channels(signal, settings, file, participant)
     bads = list(signal.info["bads"])

@@ -16,13 +16,20 @@ FAR = 100.0  # s; no epoch reaches further from its event, and windows in ms mos
 # Hz. Nothing that follows an event shows in less than one sample a second; recordings of 250 to 1000 Hz with
 # times in ms, and all with numbers of samples as times, have that. Those of up to 5000 Hz have up to 5, and
 # epochs of minutes; what is that slow in truth, as near-infrared light and haemodynamics, has shorter ones.
-# Amplifiers for intracranial EEG take up to 50 kHz.
+# A recording of two minutes in ms is one of more than a day. Amplifiers take up to 50 kHz.
 SLOWEST, SLOW, FASTEST = 1.0, 5.0, 100e3
+DAY = 86_400.0  # s
 USUAL = (50.0, 50e3)  # Hz
 
 
 def check_rate(
-    sfreq: float, seconds: float, *, believed: bool = False, field: str = "sfreq", **where: Any
+    sfreq: float,
+    seconds: float,
+    *,
+    continuous: bool = False,
+    believed: bool = False,
+    field: str = "sfreq",
+    **where: Any,
 ) -> None:
     """Refuse a sampling rate that only makes sense with times in another unit.
 
@@ -32,6 +39,8 @@ def check_rate(
         Sampling rate, Hz.
     seconds : float
         Length of the epochs or of the recording, s.
+    continuous : bool, default False
+        Whether it is that of a recording.
     believed : bool, default False
         Whether the study says the unit of the times, so that they are what it says.
     field : str, default "sfreq"
@@ -42,9 +51,10 @@ def check_rate(
     Raises
     ------
     InputError
-        If it is below 1 Hz, up to 5 Hz where `seconds` are 100 or more, or above 100 kHz.
+        If it is below 1 Hz, up to 5 Hz of epochs of 100 s and recordings of a day, or above 100 kHz.
     """
-    slow = sfreq <= SLOWEST or (sfreq <= SLOW and seconds >= FAR)
+    long = FAR if not continuous else DAY
+    slow = sfreq <= SLOWEST or (sfreq <= SLOW and seconds >= long)
     if believed or not (slow or sfreq > FASTEST):
         return
     meant = [unit for unit, scale in SECONDS.items() if USUAL[0] <= sfreq / scale <= USUAL[1]] if slow else []
@@ -54,7 +64,7 @@ def check_rate(
         **where,
         field=field,
         found=f"{sfreq:.6g} Hz over {seconds:.6g} s" + (f"; it would be {rates}" if rates else ""),
-        expected=f"more than {SLOWEST:g} Hz, more than {SLOW:g} Hz of epochs of {FAR:g} s, "
+        expected=f"more than {SLOWEST:g} Hz, more than {SLOW:g} Hz over {long:g} s, "
         f"at most {FASTEST / 1e3:g} kHz",
         hint="save times in seconds and rates in Hz, or, in csv and npz, say their unit: "
         "input.time_unit = 'ms'; a unit that is said is believed",

@@ -135,6 +135,12 @@ def test_where_the_limits_are(sfreq: float, seconds: float, fine: bool) -> None:
         check_rate(sfreq, seconds)
 
 
+def test_recordings_are_longer_than_epochs() -> None:
+    check_rate(3.9, 1800.0, continuous=True)  # near-infrared light
+    with pytest.raises(InputError, match="cannot be meant in Hz"):
+        check_rate(2.048, 600e3, continuous=True)  # ten minutes of 2048 Hz
+
+
 STUDY = """\
 name = "windows"
 participants = ["S1"]

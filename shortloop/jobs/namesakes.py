@@ -63,7 +63,7 @@ def _renamed(text: str, now: Mapping[str, str]) -> str:
     if not now:
         return text
     longest = sorted(now, key=len, reverse=True)  # a path before the name in it
-    old = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, longest))})(?![\w-])")
+    old = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, longest))})(?![\w-]|\.\w)")
     return old.sub(lambda found: now[found[0]], text)
 
 

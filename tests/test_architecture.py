@@ -36,7 +36,7 @@ EEG = (
     {"eeg.group"},
     {"eeg.study"},
     {"eeg.stages", "eeg.report", "eeg.pipeline"},
-    {"eeg.findings"},
+    {"eeg.findings", "eeg.looking"},
     {"eeg.analysis"},
 )
 PANEL = (

@@ -20,14 +20,46 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from typer import Typer
 
+    from shortloop.errors import InputError
     from shortloop.settings.base import StudySettings
     from shortloop.sweep.findings import FindingsOf
     from shortloop.worker.results import Result
 
-__all__ = ["Analysis", "Compared", "Comparison", "SettingsKind", "Template", "find_analyses", "project_files"]
+__all__ = [
+    "Analysis",
+    "Compared",
+    "Comparison",
+    "Opened",
+    "SettingsKind",
+    "Tell",
+    "Template",
+    "find_analyses",
+    "project_files",
+]
 
 PACKAGE = "shortloop"
 MODULE = "analysis"
+
+Tell = Callable[[int, int], None]
+"""Is told how many of how many are done."""
+
+
+class Opened(NamedTuple):
+    """What came of opening all data that a settings file names.
+
+    Parameters
+    ----------
+    said : str
+        What was opened.
+    problems : tuple of InputError
+        All that would end a run.
+    notes : tuple of str
+        What would not.
+    """
+
+    said: str
+    problems: tuple[InputError, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Compared(NamedTuple):
@@ -116,11 +148,14 @@ class SettingsKind:
         Where its record is, e.g. ``"shortloop.panel.settings.Panel"``; imported when it is asked for.
     script : str
         The build script that it is for.
+    open : callable, optional
+        Opens all data that a file names, and says what is wrong with them.
     """
 
     noun: str
     record: str
     script: str
+    open: Callable[[Path, Tell], Opened] | None = None
 
     def fields(self) -> type[StudySettings]:
         """The record of the file.

@@ -117,8 +117,14 @@ def study(
     file: Annotated[
         Path | None, typer.Argument(readable=False, help="Settings file to check; default: none.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Check the file alone, and open no data that it names.")
+    ] = False,
 ) -> None:
-    """Check a study file; without one, list all fields with units and defaults: of an analysis, as --NAME."""
+    """Check a study file, and open all data that it names, to say all that is wrong with them. Status 1 then.
+
+    Without a file, list all fields with units and defaults: of an analysis, as --NAME.
+    """
     from shortloop.cli.analyses import find_analyses
     from shortloop.cli.study import check_file, kind_of, list_fields
 
@@ -132,7 +138,7 @@ def study(
     if file is None:
         list_fields(kind)
     else:
-        check_file(kind, file)
+        raise typer.Exit(check_file(kind, file, quick))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

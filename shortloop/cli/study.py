@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.tables import print_lines
+from shortloop.cli.tables import counted, print_lines
+from shortloop.cli.waiting import Waiting
 from shortloop.errors import InputError
 from shortloop.text import one_line
 
@@ -84,8 +85,8 @@ def list_fields(kind: SettingsKind) -> None:
     Console(highlight=False).print(table)
 
 
-def check_file(kind: SettingsKind, file: Path) -> None:
-    """Read a file and say what it asks for.
+def check_file(kind: SettingsKind, file: Path, quick: bool = False) -> int:
+    """Read a file, open all data that it names, and say what it asks for and what is wrong.
 
     Parameters
     ----------
@@ -93,10 +94,31 @@ def check_file(kind: SettingsKind, file: Path) -> None:
         Of which analysis.
     file : Path
         The file.
+    quick : bool, default False
+        Whether data are left unopened.
+
+    Returns
+    -------
+    int
+        Exit status: 1 if there are problems.
 
     Raises
     ------
     InputError
-        If it is missing or wrong.
+        If the file is missing or wrong.
     """
-    print_lines(f"{one_line(file)} is fine: {kind.check(file)}")
+    said = kind.check(file)
+    opened = None
+    if kind.open is not None and not quick:
+        with Waiting("opened") as waiting:
+            opened = kind.open(file, waiting.tell)
+    if opened is not None and opened.problems:
+        for number, problem in enumerate(opened.problems, start=1):
+            print_lines(f"{number}. {problem.message}", "")
+        print_lines(*opened.notes)
+        print_lines(f"{one_line(file)}: {counted(len(opened.problems), 'problem')}; {opened.said}")
+        return 1
+    print_lines(f"{one_line(file)} is fine: {said}")
+    if opened is not None:
+        print_lines(*opened.notes, *filter(None, [opened.said]))
+    return 0

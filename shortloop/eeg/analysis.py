@@ -7,7 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import Analysis, Comparison, SettingsKind, Template, project_files
+from shortloop.cli.analyses import (
+    Analysis,
+    Comparison,
+    Opened,
+    SettingsKind,
+    Tell,
+    Template,
+    project_files,
+)
 
 if TYPE_CHECKING:
     from shortloop.plain import Plain
@@ -56,6 +64,25 @@ def findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     return study_findings(summary)
 
 
+def open_recordings(file: Path, tell: Tell) -> Opened:
+    """Open all recordings of a study.
+
+    Parameters
+    ----------
+    file : Path
+        The study file.
+    tell : callable
+        Is told how far it is.
+
+    Returns
+    -------
+    Opened
+    """
+    from shortloop.eeg.looking.opened import open_all
+
+    return open_all(file, tell)
+
+
 TEMPLATE = Template(
     files=partial(project_files, "eeg", OWN, {"study.toml": Path(__file__).parent / "study/default.toml"}),
     packages=("shortloop.methods",),
@@ -66,6 +93,6 @@ TEMPLATE = Template(
 ANALYSIS = Analysis(
     compare=compare,
     template=TEMPLATE,
-    settings=SettingsKind("study", "shortloop.eeg.study.schema.Study", "build_pipeline"),
+    settings=SettingsKind("study", "shortloop.eeg.study.schema.Study", "build_pipeline", open_recordings),
     findings=findings,
 )

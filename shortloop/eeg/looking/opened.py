@@ -1,0 +1,260 @@
+"""Opening all recordings of a study without a run: import and check as the pipeline asks for them, with
+every problem of every participant; nothing is kept."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from shortloop.cli.analyses import Opened
+from shortloop.eeg import pipeline
+from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings
+from shortloop.eeg.looking.at_once import Tell, at_once
+from shortloop.eeg.looking.warm import warm_up
+from shortloop.eeg.stages.check import CheckRecordings
+from shortloop.eeg.stages.import_epochs import ImportEpochs
+from shortloop.eeg.stages.import_features import ImportFeatures
+from shortloop.eeg.study.load import read_study
+from shortloop.errors import InputError
+from shortloop.extras import need
+from shortloop.jobs.keys.hashing import hash_files
+from shortloop.jobs.pipeline import Built, Run
+from shortloop.study_run import StudyRun
+from shortloop.worker.stage import File, Outputs, Stage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike
+
+    from shortloop.eeg.study.schema import Study
+
+__all__ = ["open_all"]
+
+Facts = dict[str, Any]
+Recordings = dict[str, list[Facts]]
+NOTES = 20  # that are shown
+OF_THE_STUDY = ("features", "decoding")  # what fields begin with that are none of a recording
+
+
+def open_all(file: Path, tell: Tell) -> Opened:
+    """Open all recordings of a study.
+
+    Parameters
+    ----------
+    file : Path
+        The study file.
+    tell : callable
+        Is told how many recordings were opened.
+
+    Returns
+    -------
+    Opened
+        With all that the stages of the import and the check find.
+
+    Raises
+    ------
+    InputError
+        If the file is wrong, or a library is missing.
+    """
+    file = Path(os.path.abspath(file))
+    study = read_study(file)
+    if isinstance(study.input, GeneratedInput):
+        return Opened("its recordings are simulated: there are none to open")
+    need(pipeline.KIND.extra, pipeline.LIBRARIES)
+    problems: list[InputError] = []
+    asked = _asked(study, file, problems)
+    asked = _without_repeated(study, file, asked, problems)
+    warm_up(study.input)
+    tasks = [task for each in asked.values() for one in each for task in one.of_phases()]
+    imported: dict[str, list[Facts]] = defaultdict(list)
+    notes: list[str] = []
+    for task, outcome in zip(tasks, at_once(_import, tasks, tell), strict=True):
+        if isinstance(outcome, InputError):
+            problems.append(outcome)
+        else:
+            imported[task.partition or ""] += outcome["recordings"]
+            notes += outcome.get("notes", [])
+    count = sum(map(len, imported.values()))
+    problems += _together(study, file, imported)
+    said = f"{count} of {len(tasks)} phases of participants could be read" if count < len(tasks) else ""
+    trials: Counter[str] = Counter()
+    for every in imported.values():
+        for each in every:
+            trials.update(each["trials"])
+    counted = ", ".join(f"{number:,} {name}" for name, number in trials.items())
+    said = said or f"all recordings of {len(imported)} participants were opened: {counted} trials"
+    more = [f"… and {len(notes) - NOTES} notes more"] * (len(notes) > NOTES)
+    return Opened(said, tuple(_joined(problems)), (*notes[:NOTES], *more))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A job that a pipeline has asked for."""
+
+    stage: str
+    partition: str | None
+    fields: Mapping[str, Any]
+
+    def of_phases(self) -> list[_Asked]:
+        """One for each phase, so that a problem of one hides none of another."""
+        parts = self.fields.get("phases") or list(self.fields["files"])
+        return [_Asked(self.stage, self.partition, {**self.fields, **self._only(phase)}) for phase in parts]
+
+    def _only(self, phase: str) -> Mapping[str, Any]:
+        if "phases" in self.fields:
+            return {"phases": [phase]}
+        return {"files": {phase: self.fields["files"][phase]}}
+
+
+@dataclass
+class _Run:
+    """In place of a run: notes what is asked for."""
+
+    contents: Mapping[Path, str]
+    name: str = ""
+    jobs: list[Built] = field(default_factory=list)
+    asked: list[_Asked] = field(default_factory=list)
+
+    def files(self, paths: Sequence[Path]) -> list[File]:
+        return [File(self.contents.get(path, ""), path) for path in paths]
+
+    def build(
+        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **fields: Any
+    ) -> Built:
+        self.asked.append(_Asked(stage, partition, fields))
+        return Built("", stage, partition)
+
+
+class _Nowhere(Outputs):
+    """Outputs of a stage that nobody keeps."""
+
+    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+        import numpy as np
+
+        return np.empty(shape, dtype)
+
+
+def _ask(
+    study: Study, file: Path, what: Callable[[pipeline.StudyRun], object], contents: Mapping[Path, str]
+) -> list[_Asked]:
+    run = _Run(contents)
+    what(StudyRun(cast("Run", run), study, file))
+    return run.asked
+
+
+def _imports(run: pipeline.StudyRun) -> None:
+    """The jobs of the import, as the build script asks for them."""
+    if isinstance(run.study.input, FeaturesInput):
+        for kind in run.study.features.kinds:
+            pipeline.import_features(run, kind)
+    else:
+        pipeline.import_epochs(run)
+
+
+def _only(study: Study, participants: Sequence[str]) -> Study:
+    return study.model_copy(update={"participants": tuple(participants)})
+
+
+def _asked(study: Study, file: Path, problems: list[InputError]) -> dict[str, list[_Asked]]:
+    """The import of each participant whose files are there."""
+    asked = {}
+    for who in study.participants:
+        try:
+            asked[who] = _ask(_only(study, [who]), file, _imports, {})
+        except InputError as error:
+            problems.append(error)
+    return asked
+
+
+def _without_repeated(
+    study: Study, file: Path, asked: dict[str, list[_Asked]], problems: list[InputError]
+) -> dict[str, list[_Asked]]:
+    """Without participants whose recordings another one has."""
+    contents = _contents([path for each in asked.values() for one in each for path in _paths(one.fields)])
+    left = dict(asked)
+    while left:
+        try:
+            _ask(_only(study, list(left)), file, _imports, contents)
+            break
+        except InputError as error:
+            problems.append(error)
+            if left.pop(error.where.get("participant") or "", None) is None:
+                break
+    return left
+
+
+def _paths(value: object) -> list[Path]:
+    """Files that are anywhere in the fields of a stage."""
+    if isinstance(value, File):
+        return [value.path]
+    inside = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    )
+    return [path for each in inside for path in _paths(each)]
+
+
+def _contents(paths: Sequence[Path]) -> dict[Path, str]:
+    """Hashes of files that are as large as another one: no others can be the same."""
+    sizes = {path: path.stat().st_size for path in paths}
+    counts = Counter(sizes.values())
+    return dict(hash_files({path: size for path, size in sizes.items() if counts[size] > 1}))
+
+
+def _import(asked: _Asked) -> Facts | InputError:
+    """What the stage of an import would leave of one phase, without its arrays."""
+    stage: Stage
+    fields = dict(asked.fields)
+    if asked.stage == "import_epochs":
+        stage = ImportEpochs()
+    else:
+        stage = ImportFeatures()
+        fields["settings"] = InputSettings.to_read(fields["settings"])
+    try:
+        return dict(_with(stage, fields, asked.partition).finish(_Nowhere({})).facts)
+    except InputError as error:
+        return error
+
+
+def _with(stage: Stage, fields: Mapping[str, Any], partition: str | None = None) -> Stage:
+    stage.partition = partition
+    for name, value in fields.items():
+        setattr(stage, name, value)
+    return stage
+
+
+def _together(study: Study, file: Path, imported: Mapping[str, list[Facts]]) -> list[InputError]:
+    """What only shows when recordings are compared: found again without those of which something was said."""
+    problems: list[InputError] = []
+    left = dict(imported)
+    while left:
+        (asked,) = _ask(study, file, lambda run: pipeline.check_recordings(run, []), {})
+        jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in left.values()]
+        try:
+            _with(CheckRecordings(), {**asked.fields, "imported": jobs}).finish(_Nowhere({}))
+            break
+        except InputError as error:
+            problems.append(error)
+            if left.pop(error.where.get("participant") or "", None) is None:
+                break
+    return problems
+
+
+def _joined(problems: Sequence[InputError]) -> list[InputError]:
+    """One problem for all participants of whom the same is said, in the same file or of the same settings."""
+    same: dict[tuple[object, ...], list[InputError]] = {}
+    for each in problems:
+        file = None if (each.field or "").startswith(OF_THE_STUDY) else each.file
+        said = (each.problem, file, each.field, str(each.found), str(each.expected), each.hint)
+        same.setdefault(said, []).append(each)
+    for several in same.values():
+        names = dict.fromkeys(each.where.get("participant") or "" for each in several)
+        files = {each.file for each in several}
+        first = several[0]
+        first.where = {**first.where, "participant": ", ".join(filter(None, names)) or None}
+        first.file = first.file if len(files) == 1 else None
+    return [several[0] for several in same.values()]

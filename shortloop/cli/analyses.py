@@ -29,6 +29,7 @@ __all__ = [
     "Analysis",
     "Compared",
     "Comparison",
+    "Look",
     "Opened",
     "SettingsKind",
     "Tell",
@@ -42,6 +43,24 @@ MODULE = "analysis"
 
 Tell = Callable[[int, int], None]
 """Is told how many of how many are done."""
+
+
+class Look(NamedTuple):
+    """What an analysis found in a folder or file of data.
+
+    Parameters
+    ----------
+    lines : tuple of str
+        What it found.
+    settings : str
+        A settings file for it.
+    questions : tuple of str
+        What the data do not say; the settings file is to be completed by the answers.
+    """
+
+    lines: tuple[str, ...]
+    settings: str
+    questions: tuple[str, ...] = ()
 
 
 class Opened(NamedTuple):
@@ -206,6 +225,9 @@ class Analysis:
         Its settings file.
     findings : FindingsOf, optional
         What its runs found, as numbers, for ``shortloop sweep``.
+    look : callable, optional
+        Takes a folder or file of data and the folder of a project, and says what it makes of them; None if
+        they are nothing for it.
     """
 
     commands: Typer | None = None
@@ -213,6 +235,7 @@ class Analysis:
     template: Template | None = None
     settings: SettingsKind | None = None
     findings: FindingsOf | None = None
+    look: Callable[[Path, Path, Tell], Look | None] | None = None
 
 
 def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> dict[str, Path]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from shortloop.cli.analyses import Template
+from shortloop.cli.analyses import Analysis, Look, Template
+from shortloop.cli.tables import print_lines
+from shortloop.cli.waiting import Waiting
 from shortloop.errors import InputError
 from shortloop.jobs.exax.patches import SOCKET_PATH_LIMIT
 from shortloop.jobs.project import CONFIGURATION
 from shortloop.text import one_line
 
-__all__ = ["EXAMPLE", "template_of", "write_project"]
+__all__ = ["EXAMPLE", "look_at_data", "template_of", "write_project"]
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 COMMON = TEMPLATES / "project"
@@ -39,7 +41,88 @@ EXAMPLE = Template(
 """The small analysis that a project begins with when no other is named."""
 
 
-def write_project(folder: Path, template: Template) -> None:
+def look_at_data(
+    analyses: Mapping[str, Analysis], options: Sequence[str], data: Path, folder: Path
+) -> tuple[Template, Mapping[str, bytes]]:
+    """Look at data, say what is found, and let an analysis write a settings file for them.
+
+    Parameters
+    ----------
+    analyses : mapping of str to Analysis
+        By name.
+    options : sequence of str
+        As of `template_of`; without any, the data are of the analysis that knows them.
+    data : Path
+        A folder, or a file.
+    folder : Path
+        Where the project will be.
+
+    Returns
+    -------
+    template : Template
+        What the project begins with.
+    settings : mapping of str to bytes
+        Its settings file, by its name.
+
+    Raises
+    ------
+    InputError
+        If there are no such data, or no analysis knows them.
+    """
+    project = Path(os.path.abspath(folder))
+    _check(project)
+    if not data.exists():
+        raise InputError("there are no such data", file=data, hint="name a folder, or a file")
+    looking = {name: each for name, each in analyses.items() if each.look and each.template and each.settings}
+    if options:
+        chosen = template_of(
+            {name: each.template for name, each in looking.items() if each.template}, options
+        )
+        looking = {name: each for name, each in looking.items() if each.template is chosen}
+    lacking = {
+        name: each.template for name, each in looking.items() if each.template and each.template.missing()
+    }
+    if not options:  # nobody needs what another analysis needs
+        looking = {name: each for name, each in looking.items() if name not in lacking}
+    found: dict[str, Look] = {}
+    refused: list[InputError] = []
+    for name, each in looking.items():
+        assert each.look is not None
+        try:
+            with Waiting("looked at") as waiting:
+                look = each.look(data, project, waiting.tell)
+        except InputError as error:  # another analysis may know better
+            refused.append(error)
+            continue
+        if look is not None:
+            found[name] = look
+    if refused and not found:
+        raise refused[0]
+    if len(found) != 1:
+        names = " or ".join(f"--{name}" for name in found or looking)
+        raise InputError(
+            "these data may be of several analyses" if found else "no data are found that are known here",
+            file=data,
+            expected="files that say what they are" if found else f"data for {names or 'an analysis'}",
+            hint=f"add {names}" if found else _what_to_install(lacking.values()),
+        )
+    ((name, look),) = found.items()
+    settings, template = looking[name].settings, looking[name].template
+    assert settings is not None
+    assert template is not None
+    print_lines(*look.lines, "")
+    for question in look.questions:
+        print_lines("To be answered before it runs:", question, "")
+    return template, {f"{settings.noun}.toml": look.settings.encode()}
+
+
+def _what_to_install(lacking: Iterable[Template]) -> str:
+    extras = ",".join(sorted(each.needs for each in lacking))
+    whole = "look whether the files are there, and whole"
+    return f"{whole}; others are known with pip install 'shortloop[{extras}]'" if extras else whole
+
+
+def write_project(folder: Path, template: Template, instead: Mapping[str, bytes] | None = None) -> None:
     """Write a new project, and say what to do with it.
 
     Parameters
@@ -48,6 +131,8 @@ def write_project(folder: Path, template: Template) -> None:
         Where; it is made, or empty.
     template : Template
         What it begins with.
+    instead : mapping of str to bytes, optional
+        Files in place of those of the template.
 
     Raises
     ------
@@ -61,10 +146,13 @@ def write_project(folder: Path, template: Template) -> None:
         *above, last = Path(name).parts
         target = path.joinpath(*above, RENAMED.get(last, last))
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(_filled(source.read_bytes(), path.name, template.packages, name))
+        content = (instead or {}).get(name) or source.read_bytes()
+        target.write_bytes(_filled(content, path.name, template.packages, name))
     shown = one_line(os.path.relpath(path))
     print(f"{shown}: {len(files)} files; README.md says what they are. Now:")
     print(f"  cd {shown}")
+    for name in instead or ():
+        print(f"  shortloop study {name}")
     print(f"  {template.run}")
     missing = template.missing()
     if missing:

@@ -147,12 +147,25 @@ def init(
     folder: Annotated[
         Path, typer.Argument(help="Folder to make, e.g. my-analysis; its name is the project's.")
     ],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            readable=False,
+            help="Look at these data, say what is there, and write a settings file for them.",
+        ),
+    ] = None,
 ) -> None:
     """Write a new project, which runs at once: a small analysis, or an installed one, as --NAME."""
     from shortloop.cli.analyses import find_analyses
-    from shortloop.cli.init import template_of, write_project
+    from shortloop.cli.init import look_at_data, template_of, write_project
 
-    templates = {name: each.template for name, each in find_analyses().items() if each.template is not None}
+    analyses = find_analyses()
+    if data is not None:
+        write_project(folder, *look_at_data(analyses, context.args, data, folder))
+        return
+    templates = {name: each.template for name, each in analyses.items() if each.template is not None}
     write_project(folder, template_of(templates, context.args))
 
 

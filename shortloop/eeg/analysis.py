@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from shortloop.cli.analyses import (
     Analysis,
     Comparison,
+    Look,
     Opened,
     SettingsKind,
     Tell,
     Template,
     project_files,
 )
+from shortloop.extras import need
 
 if TYPE_CHECKING:
     from shortloop.plain import Plain
@@ -64,6 +66,29 @@ def findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     return study_findings(summary)
 
 
+def look(data: Path, project: Path, tell: Tell) -> Look | None:
+    """A study of the recordings in a folder.
+
+    Parameters
+    ----------
+    data : Path
+        The folder.
+    project : Path
+        Folder of the project that the study will be in.
+    tell : callable
+        Is told how far it is.
+
+    Returns
+    -------
+    Look or None
+        None if there are no recordings.
+    """
+    need(TEMPLATE.needs, TEMPLATE.libraries)
+    from shortloop.eeg.looking.look import look as look_at_recordings
+
+    return look_at_recordings(data, project, tell)
+
+
 def open_recordings(file: Path, tell: Tell) -> Opened:
     """Open all recordings of a study.
 
@@ -95,4 +120,5 @@ ANALYSIS = Analysis(
     template=TEMPLATE,
     settings=SettingsKind("study", "shortloop.eeg.study.schema.Study", "build_pipeline", open_recordings),
     findings=findings,
+    look=look,
 )

@@ -15,7 +15,7 @@ from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.formats.sizes import declared
 from shortloop.errors import InputError
 
-__all__ = ["BidsInput"]
+__all__ = ["BidsInput", "recordings_of", "task_of"]
 
 RECORDINGS = (".edf", ".bdf", ".vhdr", ".set", ".fif")
 # Samples and markers of a recording, and all that is said of it.
@@ -54,7 +54,7 @@ class BidsInput(SignalInput):
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
         name = f"sub-{participant.removeprefix('sub-')}"
         task = self.tasks.get(phase, phase)
-        found = [path for path in sorted((folder / name).rglob(f"{name}_*")) if _is_recording(path)]
+        found = recordings_of(folder / name)
         chosen = [path for path in found if self._is_of(path, task, phase)]
         if chosen:
             return chosen
@@ -95,6 +95,38 @@ class BidsInput(SignalInput):
             names is None or entities.get(key) in [name.removeprefix(f"{key}-") for name in names]
             for key, names in wanted.items()
         )
+
+
+def recordings_of(folder: Path) -> list[Path]:
+    """All recordings of a participant.
+
+    Parameters
+    ----------
+    folder : Path
+        The participant's folder, ``sub-LABEL``.
+
+    Returns
+    -------
+    list of Path
+        Sorted.
+    """
+    return [path for path in sorted(folder.rglob(f"{folder.name}_*")) if _is_recording(path)]
+
+
+def task_of(file: Path) -> str:
+    """The task that a recording is of.
+
+    Parameters
+    ----------
+    file : Path
+        The recording.
+
+    Returns
+    -------
+    str
+        Empty if its name has none.
+    """
+    return _entities(file).get("task", "")
 
 
 def _is_recording(path: Path) -> bool:

@@ -21,6 +21,7 @@ __all__ = ["Found", "find_events", "labels_of"]
 COLUMNS = ("trial_type", "value")
 NOTHING = ("", "n/a")
 COMBINED = ("STI101", "STI 014")  # channels of Neuromag with the codes of all others
+NO_EVENTS = re.compile(r"(?i)bad|edge")  # what names begin with that MNE takes for no events
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,9 @@ def _matching(ids: dict[str, int], wanted: dict[str, int]) -> list[tuple[str, in
 def _of_annotations(raw: Any, settings: SignalInput, file: Path, participant: str) -> Found | None:
     import mne
 
-    if not len(raw.annotations):
-        return None
     seen = Counter(map(str, raw.annotations.description))
+    if all(NO_EVENTS.match(name) for name in seen):
+        return None
     ids = {name: number for number, name in enumerate(sorted(seen), start=1)}
     events, ids = mne.events_from_annotations(raw, event_id=ids)
     return Found("annotations", events, ids, seen)

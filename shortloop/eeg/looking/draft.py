@@ -1,0 +1,278 @@
+"""The study file of recordings that were looked at, with comments."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from shortloop.eeg.looking.folder import BIDS
+from shortloop.eeg.looking.looked import Looked
+from shortloop.eeg.looking.windows import epochs_of, window_of
+from shortloop.errors import InputError
+from shortloop.text import one_line
+
+__all__ = ["draft", "questions"]
+
+WIDTH = 100
+CLASSES = "classes = []"
+TRAIN = '# train = ""'
+FAR = 3  # folders upwards, from where on a path is written from the root
+MOST_COMMENTED = 20
+UNBALANCED = 2.0  # from this ratio of trials on, a score that forgives it is chosen
+
+
+def draft(looked: Looked, name: str, project: Path) -> str:
+    """Write a study file.
+
+    Parameters
+    ----------
+    looked : Looked
+        What was found.
+    name : str
+        Name of the study.
+    project : Path
+        Folder that the file will be in.
+
+    Returns
+    -------
+    str
+        TOML. What nobody can tell from the recordings is empty, with the choices beside it.
+    """
+    parts = [
+        _head(looked, name),
+        _phases(looked),
+        _input(looked, project),
+        _features(looked),
+        _decoding(looked),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def questions(looked: Looked, text: str) -> list[str]:
+    """What the recordings do not say.
+
+    Parameters
+    ----------
+    looked : Looked
+        What was found.
+    text : str
+        What `draft` wrote.
+
+    Returns
+    -------
+    list of str
+        Each with the line to fill in, its number and the choices.
+    """
+    found = []
+    if not looked.train:
+        choices = ", ".join(map(_quoted, looked.patterns))
+        first = next(iter(looked.patterns))
+        found.append(
+            f"Which phase trains the classifiers, and which is decoded? Found: {choices}.\n"
+            f"  Line {_line(text, TRAIN)} of the study file, for example: train = {_quoted(first)}"
+        )
+    if not looked.classes.certain:
+        counts = _counted(looked.classes.counts)
+        example = ", ".join(map(_quoted, list(looked.classes.events)[:2])) or '"face", "house"'
+        found.append(
+            f"Which events are the classes? Found: {counts or 'none that are in all recordings'}.\n"
+            f"  Line {_line(text, CLASSES)} of the study file, for example: classes = [{example}]"
+        )
+    return found
+
+
+def _line(text: str, start: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if line.startswith(start))
+
+
+def _head(looked: Looked, name: str) -> str:
+    lines = [
+        "# Written by `shortloop init --data` from what is in the recordings. Change what you like:",
+        "# `shortloop study` lists all fields, `shortloop study study.toml` opens the recordings and says",
+        "# whether they fit.",
+        f"name = {_quoted(name)}",
+        *_array("participants", looked.trials or looked.recorded),
+    ]
+    if looked.out:
+        lines += [f"# left out: {one_line(who)}: {one_line(why)}" for who, why in looked.out.items()][
+            :MOST_COMMENTED
+        ]
+    classes = looked.classes
+    if classes.certain:
+        lines.append(f"classes = {_list(classes.events)}")
+        lines.append(f"# trials: {_counted(classes.counts)}")
+        if classes.others:
+            lines.append(f"# other events: {_counted(classes.others)}")
+    else:
+        lines.append(f"{CLASSES}  # fill in two or more")
+        lines += [f"# events: {_quoted(each)} {count}" for each, count in classes.counts.items()]
+        lines += [f"# other events: {_counted(classes.others)}"] * bool(classes.others)
+    return "\n".join(lines)
+
+
+def _phases(looked: Looked) -> str:
+    choices = ", ".join(map(_quoted, looked.patterns))
+    if not looked.train:
+        train = f"{TRAIN}  # fill in the phase that trains, and remove the first #: {choices}"
+        return f'\n[phases]\n{train}\n# decode = ""  # the same for the one that is decoded, if it is another'
+    lines = ["", "[phases]", f"train = {_quoted(looked.train)}"]
+    if looked.decode:
+        lines.append(f"decode = {_quoted(looked.decode)}  # without this line, {looked.train} is, in folds")
+    others = [phase for phase in looked.patterns if phase not in (looked.train, looked.decode)]
+    lines += [f"# not used: {', '.join(map(_quoted, others))}"] * bool(others)
+    return "\n".join(lines)
+
+
+def _input(looked: Looked, project: Path) -> str:
+    lines = [
+        "",
+        "[input]",
+        f"format = {_quoted(looked.format)}",
+        f"folder = {_quoted(_path(looked.folder.root, project))}",
+    ]
+    for phase, patterns in looked.patterns.items():
+        if looked.format != BIDS:
+            lines += _array(f"files.{_key(phase)}", patterns)
+        elif patterns != [phase]:
+            lines.append(f"tasks.{_key(phase)} = {_quoted(patterns[0])}")
+    lines += [
+        f"{option} = {_quoted(value) if isinstance(value, str) else value}"
+        for option, value in looked.folder.options.get(looked.format, {}).items()
+    ]
+    events = looked.classes.events
+    if any(of != (name,) for name, of in events.items()):
+        lines += [f"events.{_key(name)} = {_list(of)}" for name, of in events.items()]
+    every = looked.all_recorded(looked.trials or None)
+    spans = {(each.start, each.stop) for each in every if each.seconds is None}
+    if any(each.seconds is not None for each in every):
+        start, stop = _span(looked)
+        lines += [f"tmin = {start:g}  # s, relative to the events", f"tmax = {stop:g}"]
+    elif len(spans) > 1:
+        start, stop = _span(looked)
+        lines += [f"tmin = {start:.6g}  # s; what all recordings have", f"tmax = {stop:.6g}"]
+    shared = looked.shared_channels()
+    drop = looked.channels_to_drop()
+    if any(set(each.channels) != set(shared) for each in every):
+        kept = [name for name in shared if name not in drop]
+        lines += ["# channels differ between recordings: these are in all", *_array("picks", kept)]
+    elif drop:
+        lines += [f"drop = {_list(drop)}  # no EEG, by their names"]
+    if looked.format == "npz":
+        return "\n".join(line for line in lines if not line.startswith("picks"))
+    return "\n".join([*lines, "", *_preprocessing(looked)])
+
+
+def _preprocessing(looked: Looked) -> list[str]:
+    rates = {each.rate for each in looked.all_recorded(looked.trials or None)}
+    lines = ["[input.preprocessing]  # nothing is done that is not asked for"]
+    if len(rates) > 1:
+        lines.append(
+            f"resample = {min(rates):g}  # Hz; recordings have {_few(f'{rate:g}' for rate in sorted(rates))}"
+        )
+    return [
+        *lines,
+        "# highpass = 0.1          # Hz",
+        "# notch = 50              # Hz",
+        '# reference = "average"',
+        "# reject.eeg = 150e-6     # V, peak to peak",
+    ]
+
+
+def _features(looked: Looked) -> str:
+    start, stop = _span(looked)
+    rate = min(each.rate for each in looked.all_recorded(looked.trials or None) if each.rate)
+    window = window_of(start, stop, rate)
+    amplitude = window.amplitude
+    baseline = (
+        "false" if amplitude.baseline is None else f"[{amplitude.baseline[0]}, {amplitude.baseline[1]}]"
+    )
+    lines = [
+        "",
+        "[features.amplitude]",
+        f"baseline = {baseline}{'' if amplitude.baseline is None else '  # s'}",
+        f"lowpass = {'false' if amplitude.lowpass is None else amplitude.lowpass}",
+        f"start = {amplitude.start}",
+        f"bins = {amplitude.bins}  # to {window.stop:.3g} s",
+        f"bin_samples = {amplitude.bin_samples}  # {window.milliseconds:.3g} ms",
+        f"step = {amplitude.step}"
+        + (f"  # {rate / amplitude.step:g} Hz are enough" if amplitude.step > 1 else ""),
+    ]
+    return "\n".join(lines)
+
+
+def _decoding(looked: Looked) -> str:
+    counts = looked.classes.counts
+    lines = ["", "[decoding]"]
+    folds = looked.folds or 10
+    lines.append(
+        f"folds = {folds}" + ("  # the fewest trials of a participant allow no more" if folds < 10 else "")
+    )
+    if looked.classes.certain and max(counts.values()) >= UNBALANCED * min(counts.values()):
+        lines.append('score = "auc"  # classes differ in size, which hides effects from accuracy')
+    lines += ["", "[permutations]", "count = 1000"]
+    if len(looked.trials) == 1:
+        lines.append('# null = "training-labels"  # takes longer; one participant needs it')
+    return "\n".join(lines)
+
+
+def _span(looked: Looked) -> tuple[float, float]:
+    """Epochs that all recordings give."""
+    every = [each for each in looked.all_recorded(looked.trials or None) if each.rate]
+    if any(each.seconds is not None for each in every):
+        return epochs_of(sorted({each.rate for each in every}))
+    start, stop = max(each.start for each in every), min(each.stop for each in every)
+    if stop <= start:
+        raise InputError(
+            "the epochs of the recordings have no time in common",
+            found=f"from {start:g} s at the latest, to {stop:g} s at the earliest",
+            hint="look at their phases apart: give --data the folder, or a folder with links, of one of them",
+        )
+    return start, stop
+
+
+def _path(folder: Path, project: Path) -> str:
+    near = os.path.relpath(folder, project)
+    far = near.count("..") > FAR or "${" in near
+    return str(folder.absolute()) if far else near
+
+
+def _array(key: str, values: Iterable[str]) -> list[str]:
+    """A line, or one for each so many."""
+    values = [_quoted(each) for each in values]
+    line = f"{key} = [{', '.join(values)}]"
+    if len(line) <= WIDTH:
+        return [line]
+    lines = [f"{key} = ["]
+    row = "   "
+    for value in values:
+        if len(row) + len(value) > WIDTH and row.strip():
+            lines.append(row)
+            row = "   "
+        row += f" {value},"
+    return [*lines, row, "]"]
+
+
+def _list(values: Iterable[str]) -> str:
+    return f"[{', '.join(map(_quoted, values))}]"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return _few(f"{one_line(name)} {count:,}" for name, count in counts.items())
+
+
+def _few(texts: Iterable[str]) -> str:
+    texts = list(texts)
+    return ", ".join(texts[:MOST_COMMENTED]) + (
+        f", and {len(texts) - MOST_COMMENTED} more" if len(texts) > MOST_COMMENTED else ""
+    )

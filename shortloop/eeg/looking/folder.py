@@ -1,0 +1,211 @@
+"""Which files of a folder are recordings, and of which format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.recognised import recognised
+from shortloop.eeg.looking.at_once import Tell
+from shortloop.eeg.looking.table import table_settings
+from shortloop.errors import InputError
+
+__all__ = ["BIDS", "Folder", "look_through", "settings_of"]
+
+BIDS = "bids"
+PACKED_FIF = ".fif.gz"
+TABLES = (".csv", ".tsv", ".txt")
+BIDS_SIGN = "dataset_description.json"
+
+
+@dataclass
+class Folder:
+    """What is in a folder.
+
+    Parameters
+    ----------
+    root : Path
+        The folder; of BIDS the one that has the participants.
+    recordings : dict of str to list of Path
+        By format, sorted; without the files that belong to another one.
+    options : dict of str to dict
+        What has to be said of a format for its files to be read.
+    others : list of Path
+        Files that are no recordings.
+    named : dict of Path to str
+        Files that are something known which is not read, and what.
+    problems : dict of Path to InputError
+        Files that cannot be read.
+    """
+
+    root: Path
+    recordings: dict[str, list[Path]] = field(default_factory=dict)
+    options: dict[str, dict[str, object]] = field(default_factory=dict)
+    others: list[Path] = field(default_factory=list)
+    named: dict[Path, str] = field(default_factory=dict)
+    problems: dict[Path, InputError] = field(default_factory=dict)
+
+
+def look_through(folder: Path, tell: Tell) -> Folder:
+    """Find the recordings in a folder and those below it.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder. If it, or the only folder in it, is of BIDS, its participants' folders count alone.
+    tell : callable
+        Is told how many files of how many were looked at.
+
+    Returns
+    -------
+    Folder
+
+    Raises
+    ------
+    InputError
+        If there is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError(
+            "there is no such folder",
+            file=folder,
+            found="a file" if folder.is_file() else "nothing",
+            hint="name the folder that has the recordings",
+        )
+    root = _root_of_bids(folder)
+    if root is not None:
+        return _of_bids(root)
+    found = Folder(folder)
+    files = [path for path in _files_below(folder) if not path.name.startswith(".")]
+    for done, path in enumerate(files):
+        tell(done, len(files))
+        _sort(path, found)
+    tell(len(files), len(files))
+    _without_those_beside(found)
+    _refuse_misnamed(found)
+    return found
+
+
+def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
+    """How recordings of a format are read, as far as it is known before anything is read.
+
+    Parameters
+    ----------
+    format : str
+        Its name.
+    options : dict
+        What has to be said of it.
+
+    Returns
+    -------
+    RecordedInput
+    """
+    settings = InputSettings.to_read({"format": format, **options})
+    assert isinstance(settings, RecordedInput)
+    return settings
+
+
+def _files_below(folder: Path) -> list[Path]:
+    found = []
+    for above, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        found += [Path(above) / name for name in names]
+    return sorted(found)
+
+
+def _sort(path: Path, found: Folder) -> None:
+    """Put a file where it belongs."""
+    ending = path.suffix.lower()
+    try:
+        if not path.stat().st_size:
+            found.problems[path] = InputError("the file is empty", file=path)
+            return
+        kind = recognised(path)
+    except InputError as error:
+        found.problems[path] = error
+        return
+    except Exception as error:
+        if ending in (".mat", ".set"):
+            found.problems[path] = InputError(
+                "the file cannot be read",
+                file=path,
+                found=f"{type(error).__name__}: {' '.join(str(error).split())[:200]}",
+            )
+        else:
+            found.others.append(path)
+        return
+    format = "fif" if path.name.lower().endswith(PACKED_FIF) else "" if kind is None else kind.format
+    if kind is None and ending in TABLES:
+        options = table_settings(path)
+        if options is not None and options == found.options.setdefault("csv", options):
+            format = "csv"
+    if format in NOT_HERE:
+        format = ""
+    if format:
+        found.recordings.setdefault(format, []).append(path)
+    elif kind is not None and not (kind.format or kind.name.startswith("BrainVision markers")):
+        found.named[path] = kind.name + (f": {kind.hint}" if kind.hint else "")
+    elif kind is not None and kind.format:
+        found.named[path] = f"{kind.name}: `shortloop study` says how a study reads them"
+    else:
+        found.others.append(path)
+
+
+NOT_HERE = ("thesis",)  # features, not recordings
+
+
+def _without_those_beside(found: Folder) -> None:
+    """Leave out files that are a part of another recording, as further parts of one that is split."""
+    for format, files in found.recordings.items():
+        together: Callable[[Path], list[tuple[str, Path]]] = settings_of(
+            format, found.options.get(format, {})
+        ).together
+        beside: set[Path] = set()
+        for path in sorted(files, key=lambda path: (len(path.name), path)):
+            if path not in beside:
+                try:
+                    beside |= {other for _, other in together(path)} - {path}
+                except (OSError, ValueError):  # reading it says more
+                    continue
+        found.recordings[format] = [path for path in files if path not in beside]
+        found.others = [path for path in found.others if path not in beside]
+        for path in beside:
+            found.named.pop(path, None)
+
+
+def _refuse_misnamed(found: Folder) -> None:
+    """Files that end as recordings do and are none are damaged; .mat files may hold anything."""
+    endings = {path.suffix.lower() for files in found.recordings.values() for path in files}
+    endings -= {".mat", *TABLES}
+    for path in [*found.others, *found.named]:
+        if path.suffix.lower() in endings:
+            found.problems[path] = InputError(
+                "the file is not what its name says", file=path, found=found.named.pop(path, None)
+            )
+    found.others = [path for path in found.others if path not in found.problems]
+
+
+def _root_of_bids(folder: Path) -> Path | None:
+    inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for root in (folder, *inside[:1] * (len(inside) == 1)):
+        participants = [path for path in root.glob("sub-*") if path.is_dir()]
+        sign = (root / BIDS_SIGN).is_file()
+        if participants and (sign or any(_recordings_of_bids(each) for each in participants[:3])):
+            return root
+    return None
+
+
+def _of_bids(root: Path) -> Folder:
+    found = Folder(root)
+    folders = sorted(path for path in root.glob("sub-*") if path.is_dir())
+    found.recordings[BIDS] = [path for folder in folders for path in _recordings_of_bids(folder)]
+    return found
+
+
+def _recordings_of_bids(folder: Path) -> list[Path]:
+    from shortloop.eeg.formats.bids import recordings_of
+
+    return recordings_of(folder)

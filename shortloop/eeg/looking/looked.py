@@ -1,0 +1,245 @@
+"""All that was found in a folder of recordings, and what a study of it is made of."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.formats.base import Named, RecordedInput
+from shortloop.eeg.looking.at_once import Tell, at_once
+from shortloop.eeg.looking.classes import Classes, find_classes
+from shortloop.eeg.looking.folder import BIDS, Folder, settings_of
+from shortloop.eeg.looking.names import read_names
+from shortloop.eeg.looking.options import options_of
+from shortloop.eeg.looking.recorded import Recorded, look_at
+from shortloop.eeg.looking.warm import warm_up
+from shortloop.eeg.looking.windows import folds_for
+from shortloop.eeg.looking.words import DECODED, TRAINING, as_name
+from shortloop.errors import InputError
+
+__all__ = ["Looked", "look_into"]
+
+NO_SIGNAL = re.compile(r"(?i)[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux)")
+"""What names of channels begin with that are no EEG, whatever a file says."""
+
+
+@dataclass
+class Looked:
+    """What was found.
+
+    Parameters
+    ----------
+    folder : Folder
+        The folder.
+    format : str
+        Format of the study.
+    patterns : dict of str to list of str
+        Files of each phase, as a study has them; of BIDS its task.
+    recorded : dict of str to dict of str to list of Recorded
+        Of each participant and phase.
+    train, decode : str or None
+        Phases that train and are decoded; no `train`: nobody can tell.
+    classes : Classes
+        Events.
+    trials : dict of str to dict of str to int
+        Of each participant who is in the study, those of each class in the phase that trains.
+    folds : int
+        How many they have trials for.
+    out : dict of str to str
+        Participants who are not in the study, and why.
+    files_out : dict of Path to str
+        Files that are not, and why.
+    other_formats : dict of str to int
+        Recordings of formats that are not the study's.
+    """
+
+    folder: Folder
+    format: str
+    patterns: dict[str, list[str]]
+    recorded: dict[str, dict[str, list[Recorded]]]
+    train: str | None = None
+    decode: str | None = None
+    classes: Classes = field(default_factory=lambda: Classes({}, {}, False, {}))
+    trials: dict[str, dict[str, int]] = field(default_factory=dict)
+    folds: int = 0
+    out: dict[str, str] = field(default_factory=dict)
+    files_out: dict[Path, str] = field(default_factory=dict)
+    other_formats: dict[str, int] = field(default_factory=dict)
+
+    def all_recorded(self, participants: Mapping[str, object] | None = None) -> list[Recorded]:
+        """Recordings with events of participants, default all, in the phases of the study."""
+        used = {self.train, self.decode} - {None} or {*self.patterns}
+        return [
+            each
+            for who, phases in self.recorded.items()
+            if participants is None or who in participants
+            for phase, every in phases.items()
+            if phase in used
+            for each in every
+            if each.rate
+        ]
+
+    def order(self, phase: str) -> int:
+        """Where a phase stands among the others: the one that trains comes first."""
+        return [self.train, self.decode, phase].index(phase)
+
+    def channels_to_drop(self) -> list[str]:
+        """Channels that all recordings have and that are no EEG by their names."""
+        shared = self.shared_channels()
+        return [name for name in shared if NO_SIGNAL.match(name)]
+
+    def shared_channels(self) -> list[str]:
+        """Channels that all recordings of the study have."""
+        every = self.all_recorded(self.trials or None)
+        return [name for name in every[0].channels if all(name in each.channels for each in every)]
+
+
+def look_into(folder: Folder, tell: Tell) -> Looked:
+    """Read all recordings of a folder, and see what a study of them could be.
+
+    Parameters
+    ----------
+    folder : Folder
+        What `look_through` found; at least one recording.
+    tell : callable
+        Is told how many of the recordings were read.
+
+    Returns
+    -------
+    Looked
+    """
+    counts = {format: len(files) for format, files in folder.recordings.items()}
+    format = max(counts, key=lambda each: counts[each])
+    looked = Looked(folder, format, {}, {}, other_formats={k: v for k, v in counts.items() if k != format})
+    files = _of_bids(looked) if format == BIDS else _by_names(looked)
+    _read(looked, files, tell)
+    _choose_phases(looked)
+    looked.patterns = {phase: looked.patterns[phase] for phase in sorted(looked.patterns, key=looked.order)}
+    _choose_classes(looked)
+    return looked
+
+
+def _by_names(looked: Looked) -> dict[str, dict[str, list[Path]]]:
+    named = read_names(looked.folder.root, looked.folder.recordings[looked.format])
+    looked.patterns, looked.files_out = named.patterns, named.left_out
+    return named.files
+
+
+def _of_bids(looked: Looked) -> dict[str, dict[str, list[Path]]]:
+    from shortloop.eeg.formats.bids import task_of
+
+    files: dict[str, dict[str, list[Path]]] = {}
+    for path in looked.folder.recordings[BIDS]:
+        who = path.relative_to(looked.folder.root).parts[0].removeprefix("sub-")
+        task = task_of(path)
+        if as_name(task) != task or not task:
+            looked.files_out[path] = "its name has no task"
+            continue
+        looked.patterns[task] = [task]
+        files.setdefault(who, {}).setdefault(task, []).append(path)
+    return files
+
+
+def _read(looked: Looked, files: dict[str, dict[str, list[Path]]], tell: Tell) -> None:
+    """Read what is in each recording, on all cores; those that cannot be read are problems of the folder."""
+    first = next(path for phases in files.values() for every in phases.values() for path in every)
+    options = looked.folder.options.setdefault(looked.format, {})
+    options |= options_of(looked.format, first)
+    settings = settings_of(looked.format, options)
+    warm_up(settings)
+    asked = [
+        (who, phase, path)
+        for who, phases in files.items()
+        for phase, every in phases.items()
+        for path in every
+    ]
+    found = at_once(partial(_look_at, settings), [(who, path) for who, _, path in asked], tell)
+    broken: dict[str, Path] = {}
+    for (who, phase, path), one in zip(asked, found, strict=True):
+        if isinstance(one, Recorded):
+            looked.recorded.setdefault(who, {}).setdefault(phase, []).append(one)
+        else:
+            looked.folder.problems[path] = one
+            broken[who] = path
+    for who, path in broken.items():
+        looked.out[who] = f"{path.name}: {looked.folder.problems[path].problem}"
+
+
+def _look_at(settings: RecordedInput, asked: tuple[str, Path]) -> Recorded | InputError:
+    who, path = asked
+    try:
+        named: Named = settings.together(path)
+    except OSError as error:
+        return InputError("the file cannot be read", participant=who, file=path, found=error.strerror)
+    found = look_at(settings, named, who)
+    if isinstance(found, InputError) and found.field == "input.event_source":
+        return Recorded(0.0, (), 0, None, 0.0, 0.0, "", {})
+    return found
+
+
+def _choose_phases(looked: Looked) -> None:
+    """Which phase trains and which is decoded, as far as their names or their events say it."""
+    with_events = {
+        phase
+        for phases in looked.recorded.values()
+        for phase, every in phases.items()
+        if any(each.events for each in every)
+    }
+    phases = [phase for phase in looked.patterns if phase in with_events] or list(looked.patterns)
+    if len(phases) == 1:
+        looked.train = phases[0]
+        return
+    trains = [phase for phase in phases if not TRAINING.isdisjoint(re.split(r"[-\d]+", phase.casefold()))]
+    decoded = [phase for phase in phases if not DECODED.isdisjoint(re.split(r"[-\d]+", phase.casefold()))]
+    if len(trains) == 1 and (len(decoded) == 1 or len(phases) == 2):
+        looked.train = trains[0]
+        looked.decode = next(phase for phase in decoded or phases if phase != looked.train)
+    elif len(decoded) == 1 and len(phases) == 2:
+        looked.decode = decoded[0]
+        looked.train = next(phase for phase in phases if phase != looked.decode)
+
+
+def _choose_classes(looked: Looked) -> None:
+    """Classes, and participants who have enough trials of them."""
+    used = [phase for phase in (looked.train, looked.decode) if phase] or list(looked.patterns)
+    complete = {who: phases for who, phases in looked.recorded.items() if who not in looked.out}
+    for who, phases in complete.items():
+        missing = [phase for phase in used if phase not in phases]
+        if missing and looked.train:
+            looked.out[who] = f"nothing of {' and '.join(missing)}"
+    seen = {who: _events(phases) for who, phases in looked.recorded.items() if who not in looked.out}
+    if not seen:
+        return
+    of_phase = [{who: events[phase] for who, events in seen.items() if phase in events} for phase in used]
+    looked.classes = find_classes([each for each in of_phase if each])
+    if not (looked.train and looked.classes.certain):
+        looked.trials = {who: {} for who in seen}
+        return
+    trials = {
+        who: {name: _count(events[looked.train], of) for name, of in looked.classes.events.items()}
+        for who, events in seen.items()
+    }
+    looked.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
+    for who, events in seen.items():
+        for name, of in looked.classes.events.items():
+            if looked.decode and not _count(events[looked.decode], of):
+                lacking.setdefault(who, f"none of {name} in {looked.decode}")
+    looked.trials = {who: counts for who, counts in trials.items() if who not in lacking}
+    looked.out |= {who: f"too few trials: {said}" for who, said in lacking.items()}
+
+
+def _events(phases: Mapping[str, list[Recorded]]) -> dict[str, Counter[str]]:
+    return {
+        phase: sum((Counter(each.events) for each in every), Counter()) for phase, every in phases.items()
+    }
+
+
+def _count(seen: Mapping[str, int], events: tuple[str, ...]) -> int:
+    return sum(
+        count for name, count in seen.items() if any(e == name or e in name.split("/") for e in events)
+    )

@@ -1,0 +1,234 @@
+"""`shortloop init --data` says what is in a folder of recordings, and writes a study that they fit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import mne
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import ROOT, assert_one_message, shortloop
+from eeg_folders import CHANNELS, FOLDERS, exported, recording
+
+from shortloop.cli.analyses import Look
+from shortloop.eeg.looking.look import look
+from shortloop.eeg.looking.opened import open_all
+from shortloop.eeg.study.load import read_study
+from shortloop.errors import InputError
+
+Shown = Callable[[Path], Look]
+
+
+def silent(done: int, total: int) -> None:
+    """Progress that nobody sees."""
+
+
+@pytest.fixture
+def looked(tmp_path: Path) -> Shown:
+    """What is made of a folder; the study is written beside it."""
+
+    def one(folder: Path) -> Look:
+        found = look(folder, tmp_path / "my-study", silent)
+        assert found is not None
+        (tmp_path / "my-study").mkdir(exist_ok=True)
+        (tmp_path / "my-study/study.toml").write_text(found.settings, encoding="utf-8")
+        return found
+
+    return one
+
+
+def assert_it_runs(tmp_path: Path, **expected: object) -> None:
+    """The study is as expected, and its recordings pass all that a run checks."""
+    file = tmp_path / "my-study/study.toml"
+    study = read_study(file)
+    found = study.model_dump()
+    for name, value in expected.items():
+        assert found[name] == value, name
+    opened = open_all(file, silent)
+    assert opened.problems == ()
+
+
+@pytest.mark.parametrize("format", FOLDERS)
+def test_a_study_of_each_format(tmp_path: Path, looked: Shown, format: str) -> None:
+    FOLDERS[format](tmp_path / "data")
+    found = looked(tmp_path / "data")
+    assert found.questions == ()
+    study = read_study(tmp_path / "my-study/study.toml")
+    assert len(study.participants) == 3
+    assert study.name == "my-study"
+    names = {"brainvision": ("S1", "S2"), "fieldtrip": ("11", "12")}
+    assert study.classes == names.get(format, ("face", "house"))
+    two = {"eeglab": ("study", "test"), "bids": ("encoding", "retrieval")}
+    assert study.phases.names == two.get(format, study.phases.names[:1])
+    assert_it_runs(tmp_path)
+
+
+def test_text_with_times_and_markers(tmp_path: Path, looked: Shown) -> None:
+    (tmp_path / "data").mkdir()
+    for who in ("P3", "P4"):
+        for phase in ("train", "test"):
+            write_text(recording(who, phase), tmp_path / f"data/{who}_{phase}.csv", scale=1e3)
+    found = looked(tmp_path / "data")
+    assert found.questions == ()
+    assert_it_runs(
+        tmp_path,
+        participants=("P3", "P4"),
+        classes=("1", "2"),
+        phases={"train": "train", "decode": "test"},
+    )
+    given = read_study(tmp_path / "my-study/study.toml").input.model_dump()
+    assert (given["time"], given["time_unit"], given["marker"]) == ("time", "ms", "Marker0")
+
+
+def write_text(raw: mne.io.RawArray, file: Path, scale: float) -> None:
+    table = pd.DataFrame(raw.get_data().T * 1e6, columns=list(CHANNELS))
+    markers = np.full(len(table), "", dtype=object)
+    for each in raw.annotations:
+        if each["description"] != "response":
+            markers[round(each["onset"] * raw.info["sfreq"])] = {"face": 1, "house": 2}[each["description"]]
+    table.insert(0, "time", scale * np.arange(len(table)) / raw.info["sfreq"])
+    table["Marker0"] = markers
+    table.to_csv(file, index=False, sep=";")
+
+
+def test_arrays(tmp_path: Path, looked: Shown) -> None:
+    (tmp_path / "data").mkdir()
+    rng = np.random.default_rng(0)
+    for who in ("s01", "s02"):
+        np.savez(
+            tmp_path / f"data/{who}.npz",
+            X=rng.standard_normal((40, 3, 90)) * 10,
+            y=np.arange(40) % 2,
+            t=np.arange(-10, 80) / 100,
+            ch=np.array(["Fz", "Cz", "Pz"]),
+        )
+    np.save(tmp_path / "data/alone.npy", np.zeros(3))
+    found = looked(tmp_path / "data")
+    assert "alone.npy: one array of NumPy" in "\n".join(found.lines)
+    assert_it_runs(tmp_path, classes=("0", "1"), participants=("s01", "s02"))
+    assert read_study(tmp_path / "my-study/study.toml").input.model_dump()["unit"] == "µV"
+
+
+def test_broken_files_and_others_among_good_ones(tmp_path: Path, looked: Shown) -> None:
+    data = tmp_path / "data"
+    for who in ("P1", "P2", "P3", "P4", "P5"):
+        exported(recording(who), data / f"{who}_study.edf")
+    whole = (data / "P2_study.edf").read_bytes()
+    (data / "P2_study.edf").write_bytes(whole[:-700])
+    (data / "P3_study.edf").write_bytes(b"nothing of the kind")
+    (data / "P4_study.edf").write_bytes(b"")
+    exported(recording("P1"), data / "other/P1_study.set")
+    for name in ("README.md", ".DS_Store", "photo.PNG", "notes.txt", "stats.mat"):
+        (data / name).write_bytes(b"MATLAB 5.0 MAT-file, but no more")
+    said = "\n".join(looked(data).lines)
+    assert "cannot be read: P2_study.edf: the file is truncated" in said
+    assert "cannot be read: P3_study.edf: the file is not what its name says" in said
+    assert "cannot be read: P4_study.edf: the file is empty" in said
+    assert "cannot be read: stats.mat" in said
+    assert "left out: 1 recording of eeglab; a study has one format" in said
+    (others,) = (line for line in said.splitlines() if line.startswith("no recordings: "))
+    assert {*others.removeprefix("no recordings: ").split(", ")} == {"1 × .md", "1 × .txt", "1 × .png"}
+    assert_it_runs(tmp_path, participants=("P1", "P5"))
+    assert "# left out: P2: P2_study.edf: the file is truncated" in (
+        tmp_path / "my-study/study.toml"
+    ).read_text(encoding="utf-8")
+
+
+def test_recordings_that_differ(tmp_path: Path, looked: Shown) -> None:
+    exported(recording("P1"), tmp_path / "data/P1.edf")
+    exported(recording("P2", rate=256.0), tmp_path / "data/P2.edf")
+    exported(recording("P3").drop_channels(["Oz"]), tmp_path / "data/P3.edf")
+    looked(tmp_path / "data")
+    assert_it_runs(tmp_path, participants=("P1", "P2", "P3"))
+    given = read_study(tmp_path / "my-study/study.toml").input.model_dump()
+    assert given["picks"] == ("Fz", "Cz", "Pz", "C3", "C4", "P3", "P4")
+    assert given["preprocessing"]["resample"] == 128
+
+
+def test_who_lacks_trials_or_a_phase_is_left_out(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2", "P3"):
+        exported(recording(who, "study", trials=24), tmp_path / f"data/{who}_study.edf")
+        exported(recording(who, "test"), tmp_path / f"data/{who}_test.edf")
+    (tmp_path / "data/P2_test.edf").unlink()
+    exported(recording("P3", "study", trials=3), tmp_path / "data/P3_study.edf")
+    said = "\n".join(looked(tmp_path / "data").lines)
+    assert "left out: P2: nothing of test" in said
+    assert "left out: P3: too few trials" in said
+    assert_it_runs(tmp_path, participants=("P1",))
+
+
+def test_classes_of_unlike_size(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2"):
+        names = ("standard", "standard", "standard", "target")
+        exported(recording(who, names=names), tmp_path / f"data/{who}.edf")
+    looked(tmp_path / "data")
+    assert_it_runs(tmp_path, classes=("standard", "target"))
+    assert read_study(tmp_path / "my-study/study.toml").decoding.score == "auc"
+
+
+def test_what_nobody_can_tell_is_asked_and_runs_when_it_is_filled_in(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2"):
+        for phase in ("animals", "tools"):
+            names = ("T0", "T1", "T0", "T2")
+            exported(recording(who, phase, names=names), tmp_path / f"data/{who}_{phase}.edf")
+    found = looked(tmp_path / "data")
+    assert len(found.questions) == 2
+    which, classes = found.questions
+    assert 'Found: "animals", "tools"' in which
+    assert "Found: T0 48, T1 24, T2 24" in classes
+    file = tmp_path / "my-study/study.toml"
+    with pytest.raises(InputError):
+        read_study(file)
+    lines = found.settings.splitlines()
+    for question, answer in ((which, 'train = "tools"'), (classes, 'classes = ["T1", "T2"]')):
+        number = int(question.split("Line ")[1].split()[0])
+        lines[number - 1] = answer
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert_it_runs(tmp_path, classes=("T1", "T2"), phases={"train": "tools", "decode": None})
+
+
+def test_recordings_without_events(tmp_path: Path, looked: Shown) -> None:
+    exported(recording("P1").set_annotations(None), tmp_path / "data/P1.edf")
+    with pytest.raises(InputError, match="no recording has events") as refused:
+        looked(tmp_path / "data")
+    assert "NAME_events.tsv" in refused.value.message
+
+
+def test_the_command(tmp_path: Path) -> None:
+    FOLDERS["edf"](tmp_path / "my data")
+    done = shortloop(tmp_path, "init", "my-study", "--data", "my data")
+    assert done.returncode == 0, done.stderr
+    assert "6 recordings of the format edf\n3 participants: P01, P02, P03\n" in done.stdout
+    assert "  shortloop study study.toml\n  shortloop run\n" in done.stdout
+    assert read_study(tmp_path / "my-study/study.toml").participants == ("P01", "P02", "P03")
+    assert (tmp_path / "my-study/build_scripts/build_pipeline.py").is_file()
+    passed = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "tests"],
+        cwd=tmp_path / "my-study",
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+
+
+def test_what_cannot_be_looked_at_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert_one_message(shortloop(tmp_path, "init", "new", "--data", "gone"), "there are no such data", "gone")
+    assert_one_message(shortloop(tmp_path, "init", "new", "--data", "empty"), "no data are found", "empty")
+    assert_one_message(shortloop(tmp_path, "init", "new", "--eeg", "--data", "empty"), "no data are found")
+    assert_one_message(shortloop(tmp_path, "init", "new", "--frames", "--data", "empty"), "--eeg, --panel")
+    exported(recording("P1"), tmp_path / "data/P1.edf")
+    one = shortloop(tmp_path, "init", "new", "--data", "data/P1.edf")
+    assert_one_message(one, "recordings are looked for in a folder", "name the folder")
+    assert not (tmp_path / "new").exists()
+    shutil.copytree(tmp_path / "empty", tmp_path / "taken")
+    (tmp_path / "taken/file").touch()
+    assert_one_message(shortloop(tmp_path, "init", "taken", "--data", "data"), "there is something already")

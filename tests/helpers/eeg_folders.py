@@ -1,0 +1,152 @@
+"""Folders of recordings as laboratories have them, by the writers of others, with an effect in them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import mne
+import numpy as np
+from scipy.io import savemat
+
+__all__ = ["CHANNELS", "FOLDERS", "exported", "recording", "write_fieldtrip"]
+
+CHANNELS = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4", "VEOG")
+RATE = 128.0
+CLASSES = ("face", "house")
+PARTICIPANTS = ("P01", "P02", "P03")
+
+
+def recording(
+    who: str,
+    phase: str = "study",
+    *,
+    trials: int = 48,
+    names: Sequence[str] = CLASSES,
+    latency: float = 0.2,
+    rate: float = RATE,
+    gap: float = 1.2,
+) -> mne.io.RawArray:
+    """Noise, and from `latency` for 0.2 s a pattern for each class; a key is pressed after each trial."""
+    rng = np.random.default_rng([*map(ord, who + phase)])
+    seconds = trials * gap + 3
+    data = rng.standard_normal((len(CHANNELS), int(seconds * rate))) * 4e-6
+    labels = rng.permutation(np.arange(trials) % len(names))
+    onsets = np.round((1.5 + gap * np.arange(trials)) * rate) / rate
+    patterns = np.random.default_rng(5).standard_normal((len(names), len(CHANNELS))) * 5e-6
+    patterns[:, -1] = 0  # the eyes see nothing
+    for onset, label in zip(onsets, labels, strict=True):
+        start = round((onset + latency) * rate)
+        data[:, start : start + round(0.2 * rate)] += patterns[label][:, np.newaxis]
+    info = mne.create_info(list(CHANNELS), rate, ["eeg"] * 8 + ["eog"])
+    raw = mne.io.RawArray(data, info, verbose="ERROR")
+    texts = [names[label] for label in labels]
+    raw.set_annotations(mne.Annotations([*onsets, *(onsets + 0.9)], 0.0, [*texts, *["response"] * trials]))
+    return raw
+
+
+def exported(raw: mne.io.RawArray, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mne.export.export_raw(file, raw, overwrite=True, verbose="ERROR")
+
+
+def eeglab(folder: Path) -> None:
+    """One file for each participant and phase, in a folder with spaces and umlauts."""
+    for who in PARTICIPANTS:
+        exported(recording(who, "study"), folder / f"Gedächtnis roh/{who}_study.set")
+        exported(recording(who, "test", latency=0.4), folder / f"Gedächtnis roh/{who}_test.set")
+
+
+def brainvision(folder: Path) -> None:
+    """A folder for each participant, and triggers as BrainVision has them."""
+    import pybv  # type: ignore[import-untyped]
+
+    for who in PARTICIPANTS:
+        raw = recording(who)
+        codes = {"face": 1, "house": 2, "response": 99}
+        events = [
+            {
+                "onset": round(each["onset"] * RATE),
+                "duration": 1,
+                "type": "Response" if each["description"] == "response" else "Stimulus",
+                "description": codes[each["description"]],
+                "channels": "all",
+            }
+            for each in raw.annotations
+        ]
+        pybv.write_brainvision(
+            data=raw.get_data(),
+            sfreq=RATE,
+            ch_names=list(CHANNELS),
+            fname_base=f"{who}_viewing",
+            folder_out=folder / who / "eeg raw",
+            events=events,
+        )
+
+
+def edf(folder: Path) -> None:
+    """Two runs for each participant, endings in upper case."""
+    for who in PARTICIPANTS:
+        for run in (1, 2):
+            file = folder / f"{who}R0{run}.edf"
+            exported(recording(f"{who}{run}", trials=32), file)
+            file.rename(file.with_suffix(".EDF"))
+
+
+def fif(folder: Path) -> None:
+    """Epochs that MNE saved."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for who in PARTICIPANTS:
+        raw = recording(who)
+        events, ids = mne.events_from_annotations(raw, verbose="ERROR")
+        wanted = {name: ids[name] for name in CLASSES}
+        epochs = mne.Epochs(raw, events, wanted, -0.2, 0.7, baseline=None, preload=True, verbose="ERROR")
+        epochs.save(folder / f"sub-{who[1:]}-epo.fif", overwrite=True, verbose="ERROR")
+
+
+def fieldtrip(folder: Path) -> None:
+    """Structs of ft_preprocessing, with codes in trialinfo."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for who in PARTICIPANTS:
+        write_fieldtrip(recording(who), folder / f"{who} clean.mat")
+
+
+def write_fieldtrip(raw: mne.io.RawArray, file: Path) -> None:
+    events, ids = mne.events_from_annotations(raw, verbose="ERROR")
+    kept = events[np.isin(events[:, 2], [ids[name] for name in CLASSES])]
+    epochs = mne.Epochs(raw, kept, None, -0.3, 0.7, baseline=None, preload=True, verbose="ERROR")
+    trials, times = np.empty(len(epochs), dtype=object), np.empty(len(epochs), dtype=object)
+    for number, trial in enumerate(epochs.get_data() * 1e6):
+        trials[number], times[number] = trial, epochs.times
+    label = np.empty(len(CHANNELS), dtype=object)
+    label[:] = CHANNELS
+    codes = np.where(kept[:, 2] == ids["face"], 11.0, 12.0)[:, np.newaxis]
+    struct = {"label": label, "trial": trials, "time": times, "fsample": RATE, "trialinfo": codes}
+    savemat(file, {"data": struct})
+
+
+def bids(folder: Path) -> None:
+    """Two tasks, by MNE-BIDS."""
+    import mne_bids
+
+    for number, who in enumerate(PARTICIPANTS, start=1):
+        for task, latency in (("encoding", 0.2), ("retrieval", 0.4)):
+            raw = recording(who, task, latency=latency)
+            raw.info["line_freq"] = 50
+            path = mne_bids.BIDSPath(subject=f"{number:02}", task=task, root=folder, datatype="eeg")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                mne_bids.write_raw_bids(raw, path, allow_preload=True, format="BrainVision", verbose="ERROR")
+
+
+FOLDERS: dict[str, Callable[[Path], None]] = {
+    "eeglab": eeglab,
+    "brainvision": brainvision,
+    "edf": edf,
+    "fif": fif,
+    "fieldtrip": fieldtrip,
+    "bids": bids,
+}

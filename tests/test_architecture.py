@@ -59,7 +59,7 @@ PANEL = (
     {"panel.frame"},
     {"panel.report", "panel.pipeline"},
     {"panel.stages", "panel.deliver"},
-    {"panel.findings"},
+    {"panel.findings", "panel.looking"},
     {"panel.analysis"},
 )
 FRAMES = (

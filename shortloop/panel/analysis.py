@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import Analysis, SettingsKind, Template, project_files
+from shortloop.cli.analyses import Analysis, Look, SettingsKind, Tell, Template, project_files
+from shortloop.extras import need
 
 if TYPE_CHECKING:
     from shortloop.plain import Plain
@@ -37,6 +38,29 @@ def findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     return panel_findings(summary)
 
 
+def look(data: Path, project: Path, tell: Tell) -> Look | None:
+    """A panel file for a table.
+
+    Parameters
+    ----------
+    data : Path
+        The table's file, or the folder with it.
+    project : Path
+        Folder of the project that the panel will be in.
+    tell : callable
+        Is told how far it is.
+
+    Returns
+    -------
+    Look or None
+        None if it is no table.
+    """
+    need(TEMPLATE.needs, TEMPLATE.libraries)
+    from shortloop.panel.looking import look as look_at_table
+
+    return look_at_table(data, project)
+
+
 TEMPLATE = Template(
     files=partial(project_files, "panel", OWN, {"panel.toml": Path(__file__).with_name("default.toml")}),
     packages=("shortloop.methods", "accelerator.standard_methods"),
@@ -48,4 +72,5 @@ ANALYSIS = Analysis(
     template=TEMPLATE,
     settings=SettingsKind("panel", "shortloop.panel.settings.Panel", "build_panel"),
     findings=findings,
+    look=look,
 )

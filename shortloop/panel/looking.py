@@ -42,16 +42,16 @@ def look(data: Path, project: Path) -> Look | None:
     Returns
     -------
     Look or None
-        None if it is no table, or a folder with several.
+        None if it is no table, or a folder with several, or with further folders.
 
     Raises
     ------
     InputError
         If it cannot be read.
     """
-    files = [data] if data.is_file() else sorted(each for each in data.iterdir() if each.is_file())
-    tables = [each for each in files if each.name.lower().endswith((*CSV, *PARQUET))]
-    if len(tables) != 1:
+    files = [data] if data.is_file() else [each for each in data.iterdir() if not each.match("[.]*")]
+    tables = [each for each in files if each.name.lower().endswith((*CSV, *PARQUET)) and each.is_file()]
+    if len(tables) != 1 or any(each.is_dir() for each in files):
         return None
     file, settings = tables[0], _settings_of(tables[0])
     table = settings.read(file)

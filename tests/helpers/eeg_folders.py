@@ -34,7 +34,7 @@ def recording(
     data = rng.standard_normal((len(CHANNELS), int(seconds * rate))) * 4e-6
     labels = rng.permutation(np.arange(trials) % len(names))
     onsets = np.round((1.5 + gap * np.arange(trials)) * rate) / rate
-    patterns = np.random.default_rng(5).standard_normal((len(names), len(CHANNELS))) * 5e-6
+    patterns = np.random.default_rng(5).standard_normal((len(names), len(CHANNELS))) * 2e-6
     patterns[:, -1] = 0  # the eyes see nothing
     for onset, label in zip(onsets, labels, strict=True):
         start = round((onset + latency) * rate)

@@ -57,6 +57,9 @@ def test_a_panel_file_that_lacks_the_formula_alone(tmp_path: Path, rows: pd.Data
 def test_what_is_no_single_table(tmp_path: Path, rows: pd.DataFrame) -> None:
     assert look(tmp_path, tmp_path / "new") is None
     rows.to_csv(tmp_path / "a.csv")
+    (tmp_path / "sub-01").mkdir()  # of something larger, such as participants.tsv
+    assert look(tmp_path, tmp_path / "new") is None
+    (tmp_path / "sub-01").rmdir()
     rows.to_csv(tmp_path / "b.csv")
     assert look(tmp_path, tmp_path / "new") is None
 

@@ -1,0 +1,83 @@
+"""From a folder of recordings to the report, of six formats, by `init --data` and `ax run build_pipeline`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from eeg_folders import FOLDERS
+from installed import Environment, built, sources
+
+pytestmark = [pytest.mark.live, pytest.mark.slow]
+EFFECT = (0.2, 0.4)  # s, of the phase that trains
+LATER = {"eeglab": (0.4, 0.6), "bids": (0.4, 0.6)}  # of the decoded one
+PATIENCE = 60.0  # s, until a server answers
+
+
+@pytest.fixture(scope="module")
+def above() -> Iterator[Path]:
+    """A short path: addresses of sockets have a limit."""
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def environment(above: Path) -> Environment:
+    (above / "for-wheel").mkdir()
+    made = Environment(above / "env", borrows=True)
+    made.install("--no-deps", "--no-index", str(built(sources(above / "for-wheel"), "wheel")))
+    return made
+
+
+@contextmanager
+def server(environment: Environment, project: Path) -> Iterator[None]:
+    kept = {name: each for name, each in os.environ.items() if name != "PYTHONPATH"}
+    process = subprocess.Popen(
+        [environment.python.with_name("ax"), "server"],
+        cwd=project,
+        env={**kept, "USER": "tester", "SHORTLOOP_SLICES": "2"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + PATIENCE
+        while not (project / ".socket.dir/server").exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("format", FOLDERS)
+def test_from_folder_to_report(above: Path, environment: Environment, format: str) -> None:
+    FOLDERS[format](above / f"data-{format}")
+    said = environment.works(above, "shortloop", "init", f"my-{format}", "--data", f"data-{format}")
+    assert "To be answered" not in said
+    project = above / f"my-{format}"
+    assert "is fine" in environment.works(project, "shortloop", "study", "study.toml")
+    with server(environment, project):
+        environment.works(project, "ax", "run", "build_pipeline")
+    results = project / f"results/my-{format}"
+    assert (results / "report.html").stat().st_size > 50_000
+    scores = json.loads((results / "summary.json").read_text(encoding="utf-8"))["scores"]
+    assert len(scores) == 3
+    times = np.array(scores[0]["train_times"])
+    curve = np.mean([each["curve"] for each in scores], axis=0)
+    during = (times > EFFECT[0]) & (times < EFFECT[1])
+    assert curve[during].mean() > 65
+    assert abs(curve[times < 0].mean() - 50) < 6
+    assert during[curve.argmax()]
+    if format in LATER:
+        plane = np.mean([each["generalization"] for each in scores], axis=0)  # test × train
+        tested, trained = np.unravel_index(plane.argmax(), plane.shape)
+        assert during[trained]
+        assert LATER[format][0] < times[tested] < LATER[format][1]

@@ -96,10 +96,10 @@ def _head(looked: Looked, name: str) -> str:
         f"name = {_quoted(name)}",
         *_array("participants", looked.trials or looked.recorded),
     ]
-    if looked.out:
-        lines += [f"# left out: {one_line(who)}: {one_line(why)}" for who, why in looked.out.items()][
-            :MOST_COMMENTED
-        ]
+    reasons = [
+        f"# left out: {_few(map(one_line, who))}: {one_line(why)}" for why, who in looked.reasons().items()
+    ]
+    lines += reasons[:MOST_COMMENTED]
     classes = looked.classes
     if classes.certain:
         lines.append(f"classes = {_list(classes.events)}")
@@ -212,6 +212,12 @@ def _decoding(looked: Looked) -> str:
     )
     if looked.classes.certain and max(counts.values()) >= UNBALANCED * min(counts.values()):
         lines.append('score = "auc"  # classes differ in size, which hides effects from accuracy')
+    if looked.estimator:
+        lines += [
+            "",
+            "[estimator]",
+            f"kind = {_quoted(looked.estimator)}  # few trials: none are left for inner folds",
+        ]
     lines += ["", "[permutations]", "count = 1000"]
     if len(looked.trials) == 1:
         lines.append('# null = "training-labels"  # takes longer; one participant needs it')

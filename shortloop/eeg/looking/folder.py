@@ -120,6 +120,12 @@ def _sort(path: Path, found: Folder) -> None:
     """Put a file where it belongs."""
     ending = path.suffix.lower()
     try:
+        if not str(path).isprintable() and not _is_text(str(path)):
+            found.problems[path] = InputError("its name is no text in UTF-8: rename it", file=path)
+            return
+        if not path.is_file():
+            found.others.append(path)
+            return
         if not path.stat().st_size:
             found.problems[path] = InputError("the file is empty", file=path)
             return
@@ -152,6 +158,13 @@ def _sort(path: Path, found: Folder) -> None:
         found.named[path] = f"{kind.name}: `shortloop study` says how a study reads them"
     else:
         found.others.append(path)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 NOT_HERE = ("thesis",)  # features, not recordings

@@ -67,6 +67,13 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
             if silent
             else "mend these, or name another folder",
         )
+    if not set(looked.recorded) - set(looked.out):
+        raise InputError(
+            "no participant has all that a study needs",
+            file=folder,
+            found="\n".join(shown(looked)),
+            hint="add what they lack, or look at a part of the folder alone",
+        )
     text = draft(looked, project.name, project)
     tomllib.loads(text)
     return Look(tuple(shown(looked)), text, tuple(questions(looked, text)))

@@ -26,6 +26,7 @@ __all__ = ["Looked", "look_into"]
 
 NO_SIGNAL = re.compile(r"(?i)[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux)")
 """What names of channels begin with that are no EEG, whatever a file says."""
+WITHOUT_INNER_FOLDS = "lda"
 
 
 @dataclass
@@ -50,6 +51,8 @@ class Looked:
         Of each participant who is in the study, those of each class in the phase that trains.
     folds : int
         How many they have trials for.
+    estimator : str
+        Kind of the estimator; empty: the default.
     out : dict of str to str
         Participants who are not in the study, and why.
     files_out : dict of Path to str
@@ -67,6 +70,7 @@ class Looked:
     classes: Classes = field(default_factory=lambda: Classes({}, {}, False, {}))
     trials: dict[str, dict[str, int]] = field(default_factory=dict)
     folds: int = 0
+    estimator: str = ""
     out: dict[str, str] = field(default_factory=dict)
     files_out: dict[Path, str] = field(default_factory=dict)
     other_formats: dict[str, int] = field(default_factory=dict)
@@ -83,6 +87,13 @@ class Looked:
             for each in every
             if each.rate
         ]
+
+    def reasons(self) -> dict[str, list[str]]:
+        """Participants who are not in the study, by the reason."""
+        found: dict[str, list[str]] = {}
+        for who, why in self.out.items():
+            found.setdefault(why, []).append(who)
+        return found
 
     def order(self, phase: str) -> int:
         """Where a phase stands among the others: the one that trains comes first."""
@@ -225,6 +236,9 @@ def _choose_classes(looked: Looked) -> None:
         for who, events in seen.items()
     }
     looked.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
+    if len(lacking) == len(trials):  # without inner folds, trials may do
+        looked.estimator = WITHOUT_INNER_FOLDS
+        looked.folds, lacking = folds_for(trials, None)
     for who, events in seen.items():
         for name, of in looked.classes.events.items():
             if looked.decode and not _count(events[looked.decode], of):

@@ -63,8 +63,9 @@ def left_out(folder: Folder, looked: Looked | None = None) -> list[str]:
         for path, why in looked.files_out.items():
             said.setdefault(why, []).append(_below(path, folder))
         lines += [f"left out: {_some(names)}: {one_line(why)}" for why, names in said.items()]
-        whole = {who: why for who, why in looked.out.items() if not _is_broken(why, folder)}
-        lines += [f"left out: {one_line(who)}: {one_line(why)}" for who, why in whole.items()]
+        for why, who in looked.reasons().items():
+            if not _is_broken(why, folder):
+                lines.append(f"left out: {_some(who)}: {one_line(why)}")
     for path, error in folder.problems.items():
         found = f" ({one_line(error.found)})" if error.found else ""
         lines.append(f"cannot be read: {_below(path, folder)}: {one_line(error.problem)}{found}")

@@ -139,7 +139,7 @@ def folds_for(trials: Mapping[str, Mapping[str, int]], inner_folds: int | None) 
     for who, counts in trials.items():
         said = [_lacks({who: counts}, folds, inner_folds) for folds in FOLDS]
         if all(said):  # fewer folds leave fewer trials for the inner ones
-            lacking[who] = said[-1]
+            lacking[who] = said[1]
     others = {who: counts for who, counts in trials.items() if who not in lacking}
     return next((folds for folds in FOLDS if not _lacks(others, folds, inner_folds)), FOLDS[-1]), lacking
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -139,6 +140,19 @@ def test_broken_files_and_others_among_good_ones(tmp_path: Path, looked: Shown) 
     ).read_text(encoding="utf-8")
 
 
+def test_what_else_lies_in_folders(tmp_path: Path, looked: Shown) -> None:
+    data = tmp_path / "data"
+    for who in ("P1", "P2"):
+        exported(recording(who), data / f"{who}.edf")
+    shutil.copy(data / "P1.edf", data / os.fsdecode(b"P3\xff.edf"))
+    (data / "loop").symlink_to(data)
+    (data / "dangling.edf").symlink_to(data / "nowhere")
+    os.mkfifo(data / "pipe.edf")
+    said = "\n".join(looked(data).lines)
+    assert r"cannot be read: P3\udcff.edf: its name is no text in UTF-8: rename it" in said
+    assert_it_runs(tmp_path, participants=("P1", "P2"))
+
+
 def test_recordings_that_differ(tmp_path: Path, looked: Shown) -> None:
     exported(recording("P1"), tmp_path / "data/P1.edf")
     exported(recording("P2", rate=256.0), tmp_path / "data/P2.edf")
@@ -160,6 +174,23 @@ def test_who_lacks_trials_or_a_phase_is_left_out(tmp_path: Path, looked: Shown) 
     assert "left out: P2: nothing of test" in said
     assert "left out: P3: too few trials" in said
     assert_it_runs(tmp_path, participants=("P1",))
+
+
+def test_few_trials_of_all(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2"):
+        exported(recording(who, trials=12), tmp_path / f"data/{who}.edf")
+    looked(tmp_path / "data")
+    assert_it_runs(tmp_path, participants=("P1", "P2"))
+    study = read_study(tmp_path / "my-study/study.toml")
+    assert (study.estimator.kind, study.decoding.folds) == ("lda", 5)
+
+
+def test_nobody_has_all_phases(tmp_path: Path, looked: Shown) -> None:
+    for who, phase in (("P1", "study"), ("P2", "test")):
+        exported(recording(who, phase), tmp_path / f"data/{who}_{phase}.edf")
+    with pytest.raises(InputError, match="no participant has all that a study needs") as refused:
+        looked(tmp_path / "data")
+    assert "left out: P1: nothing of test" in refused.value.message
 
 
 def test_classes_of_unlike_size(tmp_path: Path, looked: Shown) -> None:

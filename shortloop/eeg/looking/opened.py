@@ -70,26 +70,29 @@ def open_all(file: Path, tell: Tell) -> Opened:
     asked = _asked(study, file, problems)
     asked = _without_repeated(study, file, asked, problems)
     warm_up(study.input)
-    tasks = [task for each in asked.values() for one in each for task in one.of_phases()]
+    tasks = [one for each in asked.values() for one in each]
     imported: dict[str, list[Facts]] = defaultdict(list)
     notes: list[str] = []
-    for task, outcome in zip(tasks, at_once(_import, tasks, tell), strict=True):
-        if isinstance(outcome, InputError):
-            problems.append(outcome)
-        else:
-            imported[task.partition or ""] += outcome["recordings"]
-            notes += outcome.get("notes", [])
-    count = sum(map(len, imported.values()))
-    problems += _together(study, file, imported)
-    said = f"{count} of {len(tasks)} phases of participants could be read" if count < len(tasks) else ""
+    for task, (facts, wrong) in zip(tasks, at_once(_import, tasks, tell), strict=True):
+        problems += wrong
+        for each in facts:
+            imported[task.partition or ""] += each["recordings"]
+            notes += each.get("notes", [])
+    notes += _together(study, file, imported, problems)
+    more = [f"… and {len(notes) - NOTES} notes more"] * (len(notes) > NOTES)
+    return Opened(_said(imported), tuple(_joined(problems)), (*notes[:NOTES], *more))
+
+
+def _said(imported: Mapping[str, list[Facts]]) -> str:
     trials: Counter[str] = Counter()
     for every in imported.values():
         for each in every:
             trials.update(each["trials"])
     counted = ", ".join(f"{number:,} {name}" for name, number in trials.items())
-    said = said or f"all recordings of {len(imported)} participants were opened: {counted} trials"
-    more = [f"… and {len(notes) - NOTES} notes more"] * (len(notes) > NOTES)
-    return Opened(said, tuple(_joined(problems)), (*notes[:NOTES], *more))
+    people = f"{len(imported):,} participant{'' if len(imported) == 1 else 's'}"
+    return (
+        f"recordings of {people} were read, with trials: {counted}" if imported else "nothing could be read"
+    )
 
 
 @dataclass(frozen=True)
@@ -205,8 +208,22 @@ def _contents(paths: Sequence[Path]) -> dict[Path, str]:
     return dict(hash_files({path: size for path, size in sizes.items() if counts[size] > 1}))
 
 
-def _import(asked: _Asked) -> Facts | InputError:
-    """What the stage of an import would leave of one phase, without its arrays."""
+def _import(asked: _Asked) -> tuple[list[Facts], list[InputError]]:
+    """What an import would leave of the phases that are fine, without its arrays, and what is wrong."""
+    try:
+        return [_imported(asked)], []
+    except InputError as error:
+        first = error
+    facts, problems = [], []
+    for phase in asked.of_phases():
+        try:
+            facts.append(_imported(phase))
+        except InputError as error:
+            problems.append(error)
+    return facts, problems or [first]  # each is fine, but not all together
+
+
+def _imported(asked: _Asked) -> Facts:
     stage: Stage
     fields = dict(asked.fields)
     if asked.stage == "import_epochs":
@@ -214,10 +231,7 @@ def _import(asked: _Asked) -> Facts | InputError:
     else:
         stage = ImportFeatures()
         fields["settings"] = InputSettings.to_read(fields["settings"])
-    try:
-        return dict(_with(stage, fields, asked.partition).finish(_Nowhere({})).facts)
-    except InputError as error:
-        return error
+    return dict(_with(stage, fields, asked.partition).finish(_Nowhere({})).facts)
 
 
 def _with(stage: Stage, fields: Mapping[str, Any], partition: str | None = None) -> Stage:
@@ -227,21 +241,23 @@ def _with(stage: Stage, fields: Mapping[str, Any], partition: str | None = None)
     return stage
 
 
-def _together(study: Study, file: Path, imported: Mapping[str, list[Facts]]) -> list[InputError]:
-    """What only shows when recordings are compared: found again without those of which something was said."""
-    problems: list[InputError] = []
+def _together(
+    study: Study, file: Path, imported: Mapping[str, list[Facts]], problems: list[InputError]
+) -> list[str]:
+    """Find what only shows when recordings are compared, again without those of which something was said, and
+    what is odd about the others, but no problem."""
     left = dict(imported)
     while left:
         (asked,) = _ask(study, file, lambda run: pipeline.check_recordings(run, []), {})
         jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in left.values()]
         try:
-            _with(CheckRecordings(), {**asked.fields, "imported": jobs}).finish(_Nowhere({}))
-            break
+            facts = _with(CheckRecordings(), {**asked.fields, "imported": jobs}).finish(_Nowhere({})).facts
+            return list(cast("list[str]", facts.get("notes", [])))
         except InputError as error:
             problems.append(error)
             if left.pop(error.where.get("participant") or "", None) is None:
                 break
-    return problems
+    return []
 
 
 def _joined(problems: Sequence[InputError]) -> list[InputError]:

@@ -1,5 +1,6 @@
 # make run    set up, start the exax server if none answers, run the main pipeline
 # make test   set up, run all tests but the slow ones
+# make docs   set up, build the pages of docs/ in docs/_build; warnings are errors
 # make soak   kill processes, edit pipelines and damage recordings at random, for long (KILLS, EDITS, MUTANTS, SEED)
 # make bench  measure how fast it is on this machine (PARTICIPANTS, RUNS, PARTS, QUICK=1)
 PYTHON ?= python3
@@ -19,7 +20,7 @@ FIRST := tests/test_stages.py tests/eeg
 TESTERS ?= $(shell expr $$(nproc) + 1)
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-.PHONY: setup run test test-slow soak check bench clean
+.PHONY: setup run test test-slow docs soak check bench clean
 
 setup: $(READY)
 
@@ -51,6 +52,9 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
+docs: $(READY)
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . docs/_build
+
 soak: SEED := $(SEED)
 soak: $(READY)
 	@echo "SEED=$(SEED)"
@@ -63,4 +67,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick)
 
 clean:
-	rm -rf $(VENV) *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -94,7 +94,8 @@ def imported_at_once(file: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "group", ["install_requires", "report", "tables", "xarray", "eeg", "frames", "panel", *ENGINES, "dev"]
+    "group",
+    ["install_requires", "report", "tables", "xarray", "eeg", "frames", "panel", *ENGINES, "docs", "dev"],
 )
 def test_all_that_is_required_is_pinned(group: str) -> None:
     pins = requirements()

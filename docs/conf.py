@@ -1,0 +1,82 @@
+"""How `make docs` builds the pages: from the top of the repository, so that links between files hold."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # the docstrings of this copy, not of an installed one
+
+import shortloop  # noqa: E402
+
+project = "Shortloop"
+author = "The authors of Shortloop"
+copyright = ""
+version = release = shortloop.__version__
+language = "en"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+root_doc = "docs/index"
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "deploy/README.md", "docs/**.md"]
+exclude_patterns = [
+    ".*",
+    "*.egg-info",
+    "benchmarks",
+    "build",
+    "build_scripts",
+    "data",
+    "dev",
+    "docs/_build",
+    "methods",
+    "results",
+    "shortloop",
+    "studies",
+    "tests",
+    "workdirs",
+]
+
+myst_heading_anchors = 4
+autodoc_typehints = "none"  # numpydoc's sections say them in words
+autodoc_member_order = "bysource"
+autosummary_generate = False
+numpydoc_class_members_toctree = False
+numpydoc_show_inherited_class_members = False
+
+templates_path = ["_templates"]
+html_sidebars = {"**": ["contents.html"]}
+html_theme = "pydata_sphinx_theme"
+html_title = f"Shortloop {release}"
+html_static_path = ["_static"]
+html_css_files = ["shortloop.css"]
+html_extra_path = ["_extra"]  # leads from the top folder to the first page
+html_show_sourcelink = False
+html_show_copyright = False
+html_theme_options = {
+    "logo": {"text": "Shortloop"},
+    "navbar_center": [],
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["sphinx-version"],
+    "footer_end": [],
+    "show_prev_next": True,
+}
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-resolved", name_pages)
+
+
+def name_pages(app: Sphinx, tree: nodes.document, page: str) -> None:
+    """Show titles where links show files, which are the names of pages in a folder but not on a site."""
+    for link in tree.findall(nodes.reference):
+        if re.fullmatch(r"[\w./-]+\.md", link.astext()) and link.get("internal"):
+            file = posixpath.join(posixpath.dirname(page), link["refuri"].partition("#")[0])
+            title = app.env.titles.get(posixpath.normpath(file).removesuffix(".html"))
+            if title is not None:
+                link.children = [nodes.Text(title.astext())]

@@ -1,0 +1,35 @@
+"""The pages are built as `make docs` builds them: every link resolves, every docstring can be read."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from house import ROOT
+
+
+def test_pages_are_built_without_a_warning_and_without_a_network(tmp_path: Path) -> None:
+    (recipe,) = re.findall(r"^docs: .*\n\t(.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    command = recipe.replace("$(BIN)/python", sys.executable).replace("docs/_build", str(tmp_path / "built"))
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
+    done = subprocess.run(
+        [*command.split(), "--doctree-dir", str(tmp_path / "doctrees")],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **nowhere},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    built = tmp_path / "built"
+    for page in ROOT.glob("docs/*.md"):
+        assert (built / "docs" / f"{page.stem}.html").is_file()
+    assert "docs/index.html" in (built / "index.html").read_text(encoding="utf-8")
+    assert "group_statistics" in (built / "docs/api.html").read_text(encoding="utf-8")
+    for page in built.rglob("*.html"):
+        fetched = re.findall(
+            r'<(?:script|link)[^>]*(?:src|href)="(https?:[^"]+)"', page.read_text(encoding="utf-8")
+        )
+        assert fetched == [], page.name

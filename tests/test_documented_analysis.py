@@ -32,13 +32,3 @@ def test_the_code_is_that_of_a_new_project(file: str) -> None:
 def _said(text: str) -> str:
     """Without docstrings and comments; how rows are sorted is left out of the page."""
     return normalised(ast.parse(text)).replace(".sort_values(['firm', 'year'])", "")
-
-
-@pytest.mark.parametrize(
-    "command",
-    sorted(set(re.findall(r"`(?:shortloop )?(plan|why|show|runs|harmless|init|run|jobs|verify|gc)\b", PAGE))),
-)
-def test_the_commands_are_there(command: str) -> None:
-    from shortloop.cli.main import app
-
-    assert command in {each.callback.__name__ for each in app.registered_commands if each.callback}

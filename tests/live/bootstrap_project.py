@@ -1,9 +1,8 @@
-"""The example of CONTRIBUTING.md, two stages, as a project; and commands as the README has them."""
+"""The example of CONTRIBUTING.md, two stages, as a project."""
 
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,14 +16,6 @@ def documented_files() -> dict[str, str]:
     """Files that CONTRIBUTING.md gives in full, by their paths."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^`(\w+/\w+\.py)`:\n\n```python\n(.*?)^```$", text, re.M | re.S))
-
-
-def documented_commands(heading: str) -> list[list[str]]:
-    """Commands of `shortloop` in a section of the README, without its name."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    lines = re.findall(r"^\.venv/bin/shortloop (.*)$", section, re.M)
-    return [shlex.split(line, comments=True) for line in lines]
 
 
 class BootstrapProject(EmptyProject):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from bootstrap_project import BootstrapProject, documented_commands
+from bootstrap_project import BootstrapProject
 from live_project import served
 
 pytestmark = pytest.mark.live
@@ -19,19 +19,6 @@ def project() -> Iterator[BootstrapProject]:
     with served(BootstrapProject) as made:
         made.built()
         yield made
-
-
-@pytest.mark.slow
-def test_the_commands_of_the_readme(project: BootstrapProject) -> None:
-    project.edit("rng = np", "random = np")
-    project.edit("rng.choice", "random.choice")
-    (declare, *_), *others = commands = documented_commands("A change that is harmless")
-    assert declare == "harmless"
-    assert {each[0] for each in others} >= {"plan", "show", "why"}
-    (why,) = [word for word in commands[0] if " " in word]
-    for command in commands:
-        assert why in project.go(*command).stdout or command[0] == "harmless", command
-    assert project.built() == {}
 
 
 def test_it_is_said_wherever_one_asks(project: BootstrapProject) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from bootstrap_project import BootstrapProject, documented_commands
+from bootstrap_project import BootstrapProject
 from live_project import served
 
 pytestmark = pytest.mark.live
@@ -16,16 +16,6 @@ pytestmark = pytest.mark.live
 def project() -> Iterator[BootstrapProject]:
     with served(BootstrapProject) as made:
         yield made
-
-
-@pytest.mark.slow
-def test_the_commands_of_the_readme(project: BootstrapProject) -> None:
-    commands = documented_commands("A part of a pipeline")
-    assert len(commands) >= 4
-    said = {" ".join(command[1:]): project.go(*command).stdout for command in commands}
-    assert "1 jobs built, 0 reused" in said["bootstrap --until bootstrap --partition A"]
-    assert "2 × bootstrap" not in said["bootstrap --until bootstrap --partition A"]
-    assert "came out the same as main-" in said["bootstrap --force bootstrap"]
 
 
 @pytest.mark.slow

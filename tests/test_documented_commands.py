@@ -1,0 +1,159 @@
+"""What README.md and docs/ name is there: commands, options, files, messages, public names."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+import typer
+from documented import NOT_RUN, PAGES, RUN_IN, blocks, spoken
+from house import MODULES, ROOT, TEMPLATES, tree_of
+
+import shortloop
+
+COMMANDS = [(block, command) for page in PAGES for block in blocks(page) for command in block.commands]
+PLACES = [
+    ROOT,
+    ROOT / "shortloop",
+    ROOT / "shortloop/eeg/template",
+    TEMPLATES / "analysis",
+    TEMPLATES / "project",
+]
+RENAMES = ROOT / "docs" / "renames.md"
+MADE = ("results/", "workdirs/", ".venv/", "data/", ".shortloop/", "methods/a_NAME")
+
+
+def test_there_are_commands() -> None:
+    assert len(COMMANDS) > 60
+
+
+@pytest.mark.parametrize(
+    "page", sorted({block.page + "#" + block.section for block, _ in COMMANDS}), ids=lambda page: page
+)
+def test_every_command_is_run_or_named(page: str) -> None:
+    """By tests/live/test_live_commands.py, which takes all that have a project and are not named."""
+    for block, command in COMMANDS:
+        if f"{block.page}#{block.section}" == page:
+            assert command in NOT_RUN or block.run_in, f"{page}: {command!r}: add it to RUN_IN or to NOT_RUN"
+
+
+def test_nothing_is_named_that_is_not_there() -> None:
+    assert NOT_RUN.keys() <= {command for _, command in COMMANDS}
+    assert RUN_IN.keys() <= {f"{block.page}#{block.section}" for block, _ in COMMANDS} | {
+        block.page for block, _ in COMMANDS
+    }
+
+
+@cache
+def options() -> dict[str, set[str] | None]:
+    """Options of each command; None of one that takes others, such as the name of an analysis."""
+    from shortloop.cli import main
+
+    main._add_commands_of_analyses()
+    found: dict[str, set[str] | None] = {}
+    for name, command in typer.main.get_command(main.app).commands.items():  # type: ignore[attr-defined]
+        names = {each for option in command.params for each in (*option.opts, *option.secondary_opts)}
+        found[name] = None if command.context_settings.get("ignore_unknown_options") else {*names, "--help"}
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != RENAMES], ids=lambda page: page.name)
+def test_commands_and_their_options_are_there(page: Path) -> None:
+    """Those in blocks, and those that the text names."""
+    said = [*spoken(page), *(command for block in blocks(page) for command in block.commands)]
+    for each in said:
+        words = re.sub(r"^(\w+=\S+ )*(\.venv/bin/)?", "", each).replace("…", "")
+        if re.match(r"shortloop [a-z]", words):
+            _, command, *rest = shlex.split(words)
+            assert command in options(), each
+            known = options()[command]
+            given = {word.partition("=")[0] for word in rest if word.startswith("--")}
+            assert known is None or given <= known, each
+
+
+TARGETS = sorted(
+    {
+        word
+        for page in PAGES
+        for word in re.findall(
+            r"`?\bmake ((?:test|run|docs|bench|check|soak)[\w-]*)", page.read_text(encoding="utf-8")
+        )
+    }
+)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_make_can_do_it(target: str) -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_that_are_named_are_there() -> None:
+    missing = []
+    for page in PAGES:
+        for each in spoken(page):
+            if not re.fullmatch(r"(?:[\w-]+/)+[\w.-]+\.(?:py|toml|md|conf|yaml|sh|cff|txt)", each):
+                continue
+            if page == RENAMES or each.startswith(MADE):
+                continue
+            if not any((place / each).is_file() for place in PLACES):
+                missing.append(f"{page.name}: {each}")
+    assert missing == []
+
+
+@cache
+def texts() -> str:
+    """All texts in the code, with … where values are put in."""
+    found = []
+    for file in MODULES:
+        for node in ast.walk(tree_of(file)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                parts = [each.value if isinstance(each, ast.Constant) else "…" for each in node.values]
+                found.append("".join(map(str, parts)))
+    return "\n".join(found)
+
+
+TROUBLES = re.findall(
+    r"^\*\*([^*]+)\*\*$", (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8"), re.M
+)
+
+
+@pytest.mark.parametrize("message", TROUBLES)
+def test_messages_are_those_of_the_code(message: str) -> None:
+    assert len(TROUBLES) > 25
+    pieces = [piece.strip(" ()") for piece in message.split("…")]
+    assert all(piece in texts() for piece in pieces if piece), message
+
+
+def test_the_page_of_python_has_all_public_names() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\.\. auto(?:function|class|exception|data):: shortloop\.(\w+)$", page, re.M))
+    assert shown == {*vars(shortloop)["__all__"]}
+
+
+def test_versions_are_one() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", cited, re.M) == [shortloop.__version__]
+    assert f"version {shortloop.__version__}." in (ROOT / "docs/citing.md").read_text(encoding="utf-8")
+    assert f"\n## {shortloop.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_first_page_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_of_settings_can_be_read(page: Path) -> None:
+    for block in blocks(page):
+        if block.language == "toml":
+            assert tomllib.loads(block.text)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
 from house import ROOT
 
 
@@ -33,3 +34,12 @@ def test_pages_are_built_without_a_warning_and_without_a_network(tmp_path: Path)
             r'<(?:script|link)[^>]*(?:src|href)="(https?:[^"]+)"', page.read_text(encoding="utf-8")
         )
         assert fetched == [], page.name
+
+
+def test_public_ci_calls_make() -> None:
+    said = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    steps = {
+        name: [step["run"] for step in job["steps"] if "run" in step] for name, job in said["jobs"].items()
+    }
+    assert steps == {"test": ["make test PYTHON=python"], "docs": ["make docs PYTHON=python"]}
+    assert {"push", "pull_request"} == said[True].keys()  # YAML 1.1 reads `on` as true

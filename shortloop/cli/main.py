@@ -183,13 +183,12 @@ def run(
 ) -> None:
     """Run a build script, with a server of its own if none answers."""
     from shortloop.cli.run import run_script
-    from shortloop.jobs.build_scripts import chosen_script
     from shortloop.jobs.exax.forked import leave
     from shortloop.jobs.selection import Selection
 
     need_files(FEWEST_FILES)
     selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
-    leave(run_script(chosen_script(script), settings, selection, take_over))
+    leave(run_script(script, settings, selection, take_over))
 
 
 @with_settings.command(
@@ -261,7 +260,7 @@ def plan(
     if settings is not None:
         os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
     Selection(until or "", only or "", partition or "", tuple(force or ())).into(os.environ)
-    print_plan(chosen_script(script), every)
+    print_plan(script or chosen_script(None), every)
 
 
 @app.command()
@@ -282,7 +281,7 @@ def harmless(
     if settings is not None:
         os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
     Selection().into(os.environ)
-    print_harmless(chosen_script(script), stage, why)
+    print_harmless(script or chosen_script(None), stage, why)
 
 
 @app.command()

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.jobs.build_scripts import chosen_script
 from shortloop.jobs.exax.user import user
 from shortloop.jobs.settings_files import TAKE_OVER
 from shortloop.jobs.store.locks import only_run
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["run_script"]
 
 
-def run_script(script: str, settings: Path | None, selection: Selection, take_over: bool) -> int:
+def run_script(script: str | None, settings: Path | None, selection: Selection, take_over: bool) -> int:
     """Run a build script.
 
     Parameters
     ----------
-    script : str
-        Its name.
+    script : str or None
+        Its name; None: as of `shortloop.jobs.build_scripts.chosen_script`.
     settings : Path or None
         Settings file; None: the one that is used else.
     selection : Selection
@@ -42,6 +43,7 @@ def run_script(script: str, settings: Path | None, selection: Selection, take_ov
         Exit status.
     """
     need_room()
+    script = chosen_script(script)
     environ = {"USER": user()}  # exax signs its lists of jobs with it
     if settings is not None:
         environ[SETTINGS_VARIABLE] = str(settings.absolute())

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import NoReturn
 
 from shortloop.errors import InputError, place_of
-from shortloop.jobs.build_scripts import chosen_script
+from shortloop.jobs.build_scripts import chosen_script, import_from_project
 from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.lookup import Lookup
@@ -92,13 +92,16 @@ def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
         If there is no such script, or it does more than run pipelines.
     """
     from accelerator.build import find_automata
+    from accelerator.error import BuildError
 
     load_from_source()  # a script that was just edited is planned as it is
-    script = chosen_script(script)
+    import_from_project()
     settings = {"method_directories": configuration().method_directories}
     try:
         module = find_automata(SimpleNamespace(config=lambda: settings), script)
     except Exception as error:
+        if isinstance(error, BuildError):
+            chosen_script(script)  # it says which there are
         raise InputError(
             "the build script cannot be imported",
             file=place_of(error),

@@ -168,13 +168,14 @@ def _figure(base: str, grid: Grid, outcomes: Sequence[Outcome], folder: Path, st
     if not all(map(is_installed, REPORT_LIBRARIES)):
         print_lines("there is no figure: matplotlib is not installed; pip install 'shortloop[report]'")
         return []
+    from shortloop.report.files import FORMATS
     from shortloop.report.style import save
     from shortloop.sweep.figure import draw
 
     figure = draw(f"{base}: what changed", grid, outcomes)
     if figure is None:
-        for ending in (".png", ".pdf"):  # of a sweep before
-            (folder / f"{stem}{ending}").unlink(missing_ok=True)
+        for ending in FORMATS:  # of a sweep before
+            (folder / f"{stem}.{ending}").unlink(missing_ok=True)
         return []
     return save(figure, folder, stem)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from shortloop.jobs.pipeline import Built
 from shortloop.jobs.project import configuration, write_atomically
 from shortloop.plain import Plain
-from shortloop.report.files import FIGURES, REPORT
+from shortloop.report.files import FIGURES, REPORT, TABLES
 from shortloop.text import one_line
 
 __all__ = [
@@ -47,7 +47,7 @@ def results_folder(name: str) -> Path:
 
 
 def copy_report(report: Path, folder: Path) -> list[str]:
-    """Copy the page and the figures of a report, and drop figures that it does not have any more.
+    """Copy the page, figures and tables of a report, and drop those that it does not have any more.
 
     Parameters
     ----------
@@ -61,9 +61,13 @@ def copy_report(report: Path, folder: Path) -> list[str]:
     list of str
         Names of the files, from that folder.
     """
-    names = [REPORT, *(f"{FIGURES}/{file.name}" for file in sorted((report / FIGURES).iterdir()))]
+    names = [REPORT]
+    for part in (FIGURES, TABLES):
+        if (report / part).is_dir():
+            names += [f"{part}/{file.name}" for file in sorted((report / part).iterdir())]
     copy_files(report, names, folder)
-    drop_others(folder, FIGURES, names)
+    for part in (FIGURES, TABLES):
+        drop_others(folder, part, names)
     return names
 
 

@@ -44,7 +44,7 @@ class Drawing(Generic[T]):
     alt: str
 
     def save(self, folder: Path) -> list[Path]:
-        """Draw it, as PNG and PDF.
+        """Draw it, as PNG, PDF and SVG.
 
         Parameters
         ----------

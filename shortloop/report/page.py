@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from shortloop.extras import REPORT_LIBRARIES, need
 from shortloop.plain import Plain
-from shortloop.report.files import FIGURES, REPORT
+from shortloop.report.files import FIGURES, FORMATS, REPORT
 from shortloop.report.flat import flat
 from shortloop.report.provenance import ProvenanceRow
 from shortloop.report.style import DPI
@@ -29,7 +29,7 @@ class PageFigure:
     Parameters
     ----------
     name : str
-        Its file name without ending; a PNG and a PDF of it are in the folder of the figures.
+        Its file name without ending; it is in the folder of the figures in each of the formats.
     number : int
         Its number on the page.
     title, caption : str
@@ -79,6 +79,10 @@ class PageTable:
     columns : tuple of str
         Heads of the columns of numbers.
     rows : tuple of TableRow
+    file : str, default ""
+        Path of the same as text with commas, from the folder of the page; empty: there is none.
+    words : bool, default False
+        Whether the cells are words, and not numbers.
     """
 
     title: str
@@ -86,6 +90,8 @@ class PageTable:
     of: str
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
+    file: str = ""
+    words: bool = False
 
 
 class PageLink(NamedTuple):
@@ -119,6 +125,8 @@ class PageSection:
         Shown below the figures.
     links : tuple of PageLink
         Shown below the tables.
+    paragraphs : tuple of str
+        Text, shown first.
     """
 
     id: str
@@ -127,6 +135,7 @@ class PageSection:
     figures: tuple[PageFigure, ...]
     tables: tuple[PageTable, ...]
     links: tuple[PageLink, ...] = ()
+    paragraphs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,6 +201,7 @@ def write(page: Page, folder: Path) -> Path:
     html = environment.from_string(PAGE).render(
         page=page,
         images={name: _image(folder / FIGURES / f"{name}.png") for name in figures},
+        formats=FORMATS,
         settings=flat(page.settings),
         versions=sorted(page.versions.items()),
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.extras import REPORT_LIBRARIES, need
+from shortloop.report.files import FORMATS
 from shortloop.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ RC: dict[RcKeyType, object] = {
     "text.parse_math": False,  # a $ in a name is a $
     "pdf.fonttype": 42,  # TrueType: text stays text in a drawing program
     "pdf.compression": 6,
+    "svg.fonttype": "none",  # as in a PDF
+    "svg.hashsalt": "shortloop",  # ids are the same in any process
     "image.composite_image": False,  # maps stay images of their own
 }
 
@@ -117,7 +120,7 @@ def new_figure(height: float = 4.0, title: str = "", note: str = "", width: floa
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure as PNG (180 dpi) and PDF, the same bytes for the same figure.
+    """Write a figure as PNG (180 dpi), PDF and SVG, the same bytes for the same figure.
 
     Parameters
     ----------
@@ -130,25 +133,27 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     Returns
     -------
     list of Path
-        The PNG and the PDF.
+        The PNG, the PDF and the SVG.
 
     Notes
     -----
     The canvases are asked directly: ``Figure.savefig`` draws everything twice, once for the layout, which
-    is settled here once for both files.
+    is settled here once for all files.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    png, pdf = folder / f"{name}.png", folder / f"{name}.pdf"
+    png, pdf, svg = files = [folder / f"{name}.{ending}" for ending in FORMATS]
     with styled(), _fonts_without_layout():
         _settle(figure)
         FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
         metadata = {"CreationDate": None, "Creator": None, "Producer": None}
         FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)  # type: ignore[no-untyped-call]
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
         figure.dpi = DPI  # which is 72 in a PDF
         FigureCanvasAgg(figure)
-    return [png, pdf]
+    return files
 
 
 def _settle(figure: Figure) -> None:

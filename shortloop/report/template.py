@@ -100,6 +100,9 @@ PAGE = (
 {% for section in page.sections %}
 <section id="{{ section.id }}">
 <h2>{{ section.title }}</h2>
+{% for paragraph in section.paragraphs -%}
+<p>{{ paragraph | unbroken }}</p>
+{% endfor -%}
 {% for figure in section.figures %}
 {%- set image = images[figure.name] %}
 <figure id="{{ figure.name }}">
@@ -107,10 +110,12 @@ PAGE = (
  alt="{{ figure.alt }}">
 <figcaption><strong>Figure {{ figure.number }}. {{ figure.title }}.</strong> {{
  figure.caption | unbroken }}</figcaption>
+<p class="where">Beside this page, as {% for format in formats -%}
+<a href="figures/{{ figure.name }}.{{ format }}"
+ aria-label="Figure {{ figure.number }} as {{ format | upper }}">{{ format | upper }}</a>
+{%- if not loop.last %}, {% endif %}{% endfor %}</p>
 <details>
 <summary>Where this comes from</summary>
-<p class="where">Also saved as <code>figures/{{ figure.name }}.png</code> and
-<code>figures/{{ figure.name }}.pdf</code>.</p>
 <div class="wide"><table>
 <thead><tr><th scope="col">Stage</th><th scope="col">Jobs</th><th scope="col">Options</th>
 <th scope="col">Versions</th></tr></thead>
@@ -130,20 +135,22 @@ PAGE = (
 </table></div>
 </details>
 </figure>
-{% endfor %}{% for table in section.tables %}
+{% endfor %}{% for table in section.tables %}{% set sort = "word" if table.words else "number" %}
 <h3>{{ table.title }}</h3>
 <div class="wide"><table class="scores">
 <caption>{{ table.caption }}</caption>
 <thead><tr><th scope="col">{{ table.of }}</th>
-{% for head in table.columns %}<th scope="col" class="number">{{ head }}</th>{% endfor %}</tr></thead>
+{% for head in table.columns %}<th scope="col" class="{{ sort }}">{{ head }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for row in table.rows -%}
 <tr{% if row.total %} class="total"{% endif %}><th scope="row">{{ row.name }}</th>
-{%- for cell in row.cells %}<td class="number">{{ cell }}</td>{% endfor %}</tr>
+{%- for cell in row.cells %}<td class="{{ sort }}">{{ cell }}</td>{% endfor %}</tr>
 {% endfor -%}
 </tbody>
 </table></div>
-{% endfor %}{% for link in section.links -%}
+{% if table.file %}<p class="where">Beside this page, as
+<a href="{{ table.file }}" aria-label="{{ table.title }} as CSV">CSV</a></p>
+{% endif %}{% endfor %}{% for link in section.links -%}
 <p><a href="{{ link.path }}">{{ link.path }}</a>: {{ link.text }}</p>
 {% endfor %}</section>
 {% endfor %}

@@ -37,6 +37,17 @@ def test_files_are_copied_once_and_old_ones_go(report: Path) -> None:
     assert sorted(file.name for file in folder.rglob("*")) == ["a.png", "figures", "report.html"]
 
 
+def test_tables_are_copied_too_and_go_when_there_are_none(report: Path) -> None:
+    folder = results_folder("toy")
+    (report / "tables").mkdir()
+    (report / "tables/fits.csv").write_text("a,b\n", encoding="utf-8")
+    assert "tables/fits.csv" in copy_report(report, folder)
+    assert (folder / "tables/fits.csv").is_file()
+    (report / "tables/fits.csv").unlink()
+    assert "tables/fits.csv" not in copy_report(report, folder)
+    assert not (folder / "tables/fits.csv").exists()
+
+
 def test_the_summary_says_what_was_built(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = [
         Built("main-1", "fit", "A", fresh=True, seconds=1.23456),

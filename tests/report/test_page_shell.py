@@ -64,7 +64,7 @@ def test_the_page_needs_nothing_else(html: str) -> None:
     for _, attributes in page.attributes:
         for name in ("src", "href", "srcset", "action"):
             value = attributes.get(name) or ""
-            assert value == "" or value.startswith(("data:image/png;base64,", "#"))
+            assert value == "" or value.startswith(("data:image/png;base64,", "#", "figures/", "tables/"))
     assert not re.search(r"https?:|@import|url\(", re.sub(r"base64,[^\"]+", "", html))
     assert page.all("script") == page.all("link") == []
 
@@ -73,10 +73,23 @@ def test_links_lead_somewhere_and_ids_are_unique(html: str) -> None:
     page = Reader(html)
     ids = [attributes["id"] for _, attributes in page.attributes if "id" in attributes]
     assert len(ids) == len(set(ids))
-    assert {str(link["href"])[1:] for link in page.all("a")} == {
-        "first", "second", "limits", "settings", "versions"
-    }  # fmt: skip
-    assert {str(link["href"])[1:] for link in page.all("a")} <= set(ids)
+    within = {str(link["href"])[1:] for link in page.all("a") if str(link["href"]).startswith("#")}
+    assert within == {"first", "second", "limits", "settings", "versions"}
+    assert within <= set(ids)
+
+
+def test_files_beside_the_page_are_linked_and_there(tmp_path: Path) -> None:
+    part = section("first", 1)
+    table = replace(part.tables[0], file="tables/fits.csv", words=True)
+    part = replace(part, tables=(table, *part.tables), paragraphs=("It took 5 ms.", "<b>"))
+    html = written(replace(PAGE, sections=(part,)), tmp_path)
+    page = Reader(html)
+    beside = {str(link["href"]) for link in page.all("a") if not str(link["href"]).startswith("#")}
+    assert {path for path in beside if not (tmp_path / path).is_file()} == {"tables/fits.csv"}
+    assert "tables/fits.csv" in beside
+    assert html.count('<td class="number">') == 2  # of the table of numbers alone
+    assert "<p>It took 5\u00a0ms.</p>" in html
+    assert "<p>&lt;b&gt;</p>" in html
 
 
 def test_a_figure_has_words_files_and_provenance(html: str) -> None:
@@ -86,8 +99,12 @@ def test_a_figure_has_words_files_and_provenance(html: str) -> None:
     (image,) = page.all("img")
     assert image["alt"] == "A line, 2"
     assert int(str(image["width"])) == 838  # 180 mm
-    for said in ("Figure 2. Line 2.", "figures/first_2.pdf", "a: main-1", "C = 0.1, 1", "numpy 2.0"):
+    for said in ("Figure 2. Line 2.", "a: main-1", "C = 0.1, 1", "numpy 2.0"):
         assert said in page.text
+    links = [(link["href"], link["aria-label"]) for link in page.all("a")]
+    assert links == [
+        (f"figures/first_2.{end}", f"Figure 2 as {end.upper()}") for end in ("png", "pdf", "svg")
+    ]
 
 
 def test_no_line_ends_between_a_number_and_its_unit(html: str) -> None:

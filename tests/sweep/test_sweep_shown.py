@@ -102,7 +102,7 @@ def test_the_figure_shows_every_number_that_differs(texts: list[str], tmp_path: 
     wanted = sum(len(axis.points) for axis in grid.axes[1:]) if len(grid.axes) < 4 else 2 + 4
     assert len(legend) == (wanted if len(grid.axes) > 1 else 0)
     files = save(figure, tmp_path, "what")
-    assert [file.suffix for file in files] == [".png", ".pdf"]
+    assert [file.suffix for file in files] == [".png", ".pdf", ".svg"]
 
 
 def test_points_lie_where_the_numbers_of_the_axis_are() -> None:

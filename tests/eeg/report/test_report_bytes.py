@@ -32,4 +32,4 @@ def test_other_processes_write_the_same_bytes(tmp_path: Path) -> None:
         files = sorted(path for path in out.rglob("*") if path.is_file())
         digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
     assert digests[0] == digests[1]
-    assert len(digests[0]) == 1 + 2 * 4
+    assert len(digests[0]) == 1 + 3 * 4

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -180,7 +181,7 @@ def test_one_participant_is_named_and_the_note_is_shown() -> None:
 
 
 def test_files_open_and_have_their_size(tmp_path: Path) -> None:
-    png, pdf = save(decoding_over_time(kind_result()), tmp_path, "curve")
+    png, pdf, _ = save(decoding_over_time(kind_result()), tmp_path, "curve")
     with Image.open(png) as image:
         image.load()
         assert image.width == round(WIDTH * DPI)
@@ -192,9 +193,17 @@ def test_files_open_and_have_their_size(tmp_path: Path) -> None:
     assert b"/Type3" not in written
 
 
+def test_text_in_an_svg_is_text(tmp_path: Path) -> None:
+    *_, svg = save(decoding_over_time(kind_result()), tmp_path, "curve")
+    root = ElementTree.parse(svg).getroot()
+    words = " ".join("".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert "Amplitude: decoding over time, group of 8" in words
+    assert float(str(root.get("width")).removesuffix("pt")) == pytest.approx(72 * WIDTH, rel=1e-3)
+
+
 def test_fonts_in_a_pdf_are_letters_only(tmp_path: Path) -> None:
     load = subset.load_font
-    _, pdf = save(decoding_over_time(kind_result()), tmp_path, "curve")
+    _, pdf, _ = save(decoding_over_time(kind_result()), tmp_path, "curve")
     assert subset.load_font is load
     fonts = []
     for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL):

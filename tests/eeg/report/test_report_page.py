@@ -30,7 +30,7 @@ def test_all_files_are_written_and_listed(tmp_path: Path) -> None:
     written = write_report(report_content(kind_result(test_bins=None, participants=1)), tmp_path / "new")
     assert written[0] == tmp_path / "new" / "report.html"
     assert sorted(written) == sorted(path for path in (tmp_path / "new").rglob("*") if path.is_file())
-    assert {path.suffix for path in written} == {".html", ".png", ".pdf"}
+    assert {path.suffix for path in written} == {".html", ".png", ".pdf", ".svg"}
 
 
 def test_the_page_needs_nothing_else(html: str) -> None:
@@ -39,7 +39,7 @@ def test_the_page_needs_nothing_else(html: str) -> None:
     for _, attributes in page.attributes:
         for name in ("src", "href", "srcset", "action"):
             value = attributes.get(name) or ""
-            assert value == "" or value.startswith(("data:image/png;base64,", "#"))
+            assert value == "" or value.startswith(("data:image/png;base64,", "#", "figures/", "tables/"))
     assert not re.search(r"https?:|@import|url\(", re.sub(r"base64,[^\"]+", "", html))
     assert page.all("script") == page.all("link") == []
 
@@ -48,7 +48,15 @@ def test_links_lead_somewhere_and_ids_are_unique(html: str) -> None:
     page = Page(html)
     ids = [attributes["id"] for _, attributes in page.attributes if "id" in attributes]
     assert len(ids) == len(set(ids))
-    assert {str(link["href"])[1:] for link in page.all("a")} <= set(ids)
+    within = {str(link["href"])[1:] for link in page.all("a") if str(link["href"]).startswith("#")}
+    assert within
+    assert within <= set(ids)
+
+
+def test_files_beside_the_page_are_there(html: str, folder: Path) -> None:
+    beside = {str(link["href"]) for link in Page(html).all("a") if not str(link["href"]).startswith("#")}
+    assert {f"figures/power_participants.{ending}" for ending in ("png", "pdf", "svg")} <= beside
+    assert {path for path in beside if not (folder / path).is_file()} == set()
 
 
 def test_every_figure_has_words_and_provenance(html: str) -> None:

@@ -70,7 +70,9 @@ def test_a_new_section_needs_its_line_only(tmp_path: Path, monkeypatch: pytest.M
     never = Section("never", "Never", applies=lambda result: False, figure=figure, table=table)
     monkeypatch.setattr(page, "SECTIONS", (new, drawn, never))
     written = write_report(report_content(kind_result()), tmp_path)
-    assert [file.name for file in written[1:]] == ["amplitude_again.png", "amplitude_again.pdf"]
+    assert [file.name for file in written[1:]] == [
+        f"amplitude_again.{ending}" for ending in ("png", "pdf", "svg")
+    ]
     read = Page(written[0].read_text(encoding="utf-8"))
     for said in ("All are young.", "How old.", "23", "Figure 1. Once more, amplitude."):
         assert said in read.text

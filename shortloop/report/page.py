@@ -19,7 +19,17 @@ from shortloop.report.style import DPI
 from shortloop.report.template import PAGE
 from shortloop.text import printable
 
-__all__ = ["Page", "PageFigure", "PageLink", "PageSection", "PageTable", "TableRow", "slug", "write"]
+__all__ = [
+    "Page",
+    "PageFigure",
+    "PageLink",
+    "PageSection",
+    "PageTable",
+    "TableRow",
+    "files_beside",
+    "slug",
+    "write",
+]
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,9 @@ class PageTable:
         Heads of the columns of numbers.
     rows : tuple of TableRow
     file : str, default ""
-        Path of the same as text with commas, from the folder of the page; empty: there is none.
+        Path of the same as text, from the folder of the page; empty: there is none.
+    content : str, default ""
+        What is in that file.
     words : bool, default False
         Whether the cells are words, and not numbers.
     """
@@ -91,6 +103,7 @@ class PageTable:
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
     file: str = ""
+    content: str = ""
     words: bool = False
 
 
@@ -103,10 +116,13 @@ class PageLink(NamedTuple):
         From the folder of the page.
     text : str
         What it is.
+    content : str, default ""
+        What is in it, if that is not written elsewhere.
     """
 
     path: str
     text: str
+    content: str = ""
 
 
 @dataclass(frozen=True)
@@ -208,6 +224,23 @@ def write(page: Page, folder: Path) -> Path:
     path = folder / REPORT
     path.write_bytes(html.encode())
     return path
+
+
+def files_beside(page: Page) -> dict[str, str]:
+    """The files that a page links to and brings along: tables and texts, but not its figures.
+
+    Parameters
+    ----------
+    page : Page
+
+    Returns
+    -------
+    dict of str to str
+        Content of each, by its path from the folder of the page.
+    """
+    tables = [(table.file, table.content) for section in page.sections for table in section.tables]
+    links = [(link.path, link.content) for section in page.sections for link in section.links]
+    return {path: content for path, content in (*tables, *links) if path and content}
 
 
 def slug(text: str) -> str:

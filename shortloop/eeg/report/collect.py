@@ -41,6 +41,7 @@ def collect(groups: Sequence[Result], imported: Sequence[Result], settings: dict
         versions=dict(groups[0].record["versions"]),
         thread_note=thread_note(result for results in chains for result in results),
         notes=tuple(sorted(set(notes))),
+        recordings=tuple(each for result in imported for each in result.facts["recordings"]),
     )
 
 

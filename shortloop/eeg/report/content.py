@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +88,8 @@ class ReportContent:
         What was found of the number of threads where the work ran; may be empty.
     notes : tuple of str, default ()
         What was noticed of the recordings when they were imported.
+    recordings : tuple of mappings, default ()
+        What is known of each, as the import left it: plain data of `RecordingSummary`, and its `warnings`.
     """
 
     study: str
@@ -95,6 +98,7 @@ class ReportContent:
     versions: dict[str, str]
     thread_note: str
     notes: tuple[str, ...] = ()
+    recordings: tuple[Mapping[str, Any], ...] = ()
 
 
 def _check(name: str, stats: MapStatistics, participants: int, shape: tuple[int, ...]) -> None:

@@ -9,14 +9,15 @@ from typing import Any
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.limits import limits
 from shortloop.eeg.report.overview import overview
+from shortloop.eeg.report.recordings import recordings_table
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.report.files import FIGURES
-from shortloop.report.page import Page, PageFigure, PageSection, slug, write
+from shortloop.report.page import Page, PageFigure, PageSection, files_beside, slug, write
 from shortloop.report.provenance import provenance_rows
 from shortloop.report.style import save
 
-__all__ = ["Panel", "draw_panel", "findings", "panels", "write_page", "write_report"]
+__all__ = ["Panel", "draw_panel", "findings", "page_of", "panels", "write_page", "write_report"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def findings(result: KindResult) -> list[str]:
 
 
 def write_page(content: ReportContent, folder: Path) -> Path:
-    """Write the page, once all its figures are drawn.
+    """Write the page, and the tables beside it, once all its figures are drawn.
 
     Parameters
     ----------
@@ -115,21 +116,42 @@ def write_page(content: ReportContent, folder: Path) -> Path:
     Path
         ``report.html``. It needs none of the other files and no network.
     """
+    page = page_of(content)
+    for name, text in files_beside(page).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text.encode())
+    return write(page, folder)
+
+
+def page_of(content: ReportContent) -> Page:
+    """What is on the page.
+
+    Parameters
+    ----------
+    content : ReportContent
+
+    Returns
+    -------
+    Page
+    """
     drawn = panels(content)
-    page = Page(
+    first = (_recordings(content),) if content.recordings else ()
+    return Page(
         kind="Decoding report",
         title=content.study,
         overview=overview(content),
-        sections=tuple(
-            _section(result, [each for each in drawn if each.result is result], content.settings)
-            for result in content.kinds
+        sections=(
+            *first,
+            *(
+                _section(result, [each for each in drawn if each.result is result], content.settings)
+                for result in content.kinds
+            ),
         ),
         limits=tuple(limits(content)),
         settings=content.settings,
         versions=content.versions,
         thread_note=content.thread_note,
     )
-    return write(page, folder)
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
@@ -149,6 +171,10 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
     """
     files = [path for panel in panels(content) for path in draw_panel(panel, folder)]
     return [write_page(content, folder), *files]
+
+
+def _recordings(content: ReportContent) -> PageSection:
+    return PageSection("recordings", "Recordings", (), (), (recordings_table(content),))
 
 
 def _sections(result: KindResult) -> list[Section]:

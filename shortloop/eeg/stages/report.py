@@ -50,9 +50,11 @@ class Report(Stage):
         import json
         from pathlib import Path
 
-        from shortloop.eeg.report.page import write_page
+        from shortloop.eeg.report.page import page_of
         from shortloop.eeg.report.summary import group_findings, participant_scores, participant_table
+        from shortloop.report.page import files_beside, write
 
+        page = page_of(self._content)
         kinds = self._content.kinds
         findings = [
             {"kind": each.kind, "participants": participant_table(each), "group": group_findings(each)}
@@ -60,7 +62,8 @@ class Report(Stage):
         ]
         scores = [score for each in kinds for score in participant_scores(each)]
         files = {
-            "report.html": write_page(self._content, Path()).read_bytes(),
+            "report.html": write(page, Path()).read_bytes(),
+            **{name: text.encode() for name, text in files_beside(page).items()},
             "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
             "scores.json": (json.dumps(scores) + "\n").encode(),
         }

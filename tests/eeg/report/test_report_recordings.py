@@ -1,0 +1,111 @@
+"""The table of recordings says what became of each, as the import counted it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eeg_recordings import exported, make_raw, read
+from page_reader import Page
+from report_synthetic import kind_result, report_content
+
+from shortloop.eeg.formats.summary import summarize
+from shortloop.eeg.report.page import write_report
+from shortloop.eeg.report.recordings import dropped_trials, prepared, recordings_table
+
+STEPS: dict[str, Any] = {
+    "highpass": 0.5,
+    "lowpass": 40.0,
+    "notch": [25.0, 50.0],
+    "reference": "average",
+    "montage": "easycap-M1",
+    "bads": {"S1": ["C3"]},
+    "interpolate": True,
+    "reject": {"eeg": 50e-6},
+    "resample": 64.0,
+}
+
+
+def recording(folder: Path, **steps: Any) -> dict[str, Any]:
+    """A real recording of two files, imported."""
+    files = [exported(make_raw(seed), folder / f"S1_{seed}_raw.fif") for seed in (0, 1)]
+    epochs = read("fif", files, preprocessing=steps)
+    names = ", ".join(file.name for file in files)
+    return summarize(epochs, participant="S1", phase="run", file=names).to_dict()
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_it_says_what_was_left_out_and_done(tmp_path: Path) -> None:
+    known = recording(tmp_path, **STEPS)
+    settings = {"input": {"format": "fif", "preprocessing": STEPS}}
+    content = report_content(kind_result(), recordings=(known,), settings=settings)
+    table = recordings_table(content)
+    assert "Warnings" not in table.columns
+    (row,) = table.rows
+    cells = dict(zip(table.columns, row.cells, strict=True))
+    left = dropped_trials(known)
+    assert left["annotated as BAD_blink"] == 2  # one in each file
+    assert left["amplitude"] > 0
+    assert left.total() + sum(known["trials"].values()) == 28
+    assert f"{left['amplitude']} × amplitude" in cells["Left out"]
+    assert "2 × annotated as BAD_blink" in cells["Left out"]
+    faces, houses = known["trials"]["face"], known["trials"]["house"]
+    assert cells["Trials"] == f"{faces} face, {houses} house"
+    assert cells["Channels"] == "6, C3 interpolated"
+    assert cells["Rate (Hz)"] == "64, recorded at 128"
+    assert cells["Epoch (s)"] == "−0.25 to 0.484"
+    assert cells["Pass band (Hz)"] == "0.5 to 32"
+    assert table.caption == (
+        "Done to each recording, in this order: positions of channels of easycap-M1; 0.5 Hz highpass; "
+        "40 Hz lowpass; notch at 25 and 50 Hz; bad channels interpolated; average reference; trials rejected "
+        "above 5e-05 V (eeg); resampled to 64 Hz."
+    )
+    (line,) = csv.DictReader(io.StringIO(table.content))
+    assert (line["trials of face"], line["trials left out"]) == (str(faces), str(left.total()))
+    assert (line["bad channels"], line["interpolated channels"]) == ("C3", "C3")
+    assert (line["recorded rate (Hz)"], line["rate (Hz)"], line["samples"]) == ("128", "64.0", "48")
+    assert line["names of channels"].split() == known["channels"]
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_warnings_and_the_file_are_on_the_page(tmp_path: Path) -> None:
+    known = {**recording(tmp_path), "warnings": ["Cz is flat.", "A trial is there twice."]}
+    content = report_content(kind_result(test_bins=None), recordings=(known,))
+    write_report(content, tmp_path / "report")
+    page = Page((tmp_path / "report/report.html").read_text(encoding="utf-8"))
+    assert "Cz is flat. A trial is there twice." in page.text
+    assert "tables/recordings.csv" in [link.get("href") for link in page.all("a")]
+    (line,) = csv.DictReader((tmp_path / "report/tables/recordings.csv").open(newline="", encoding="utf-8"))
+    assert line["warnings"] == "Cz is flat. A trial is there twice."
+
+
+def test_what_was_not_done_is_not_said() -> None:
+    nothing = {"input": {"preprocessing": {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}}}
+    assert "filtered" in prepared(nothing)
+    assert "Hz" not in prepared(nothing)
+    assert prepared({}) == prepared({"input": {"format": "npz"}})
+    assert "as they are" in prepared({})
+
+
+def test_features_that_were_made_elsewhere_have_bins_and_no_channels() -> None:
+    known = {
+        "participant": "A",
+        "phase": "study",
+        "kind": "power",
+        "file": "A.mat",
+        "trials": {"x": 3},
+        "channels": [],
+        "sfreq": 0.0,
+        "tmin": 0.0,
+        "samples": 0,
+        "bins": 20,
+        "features": 6510,
+    }
+    table = recordings_table(report_content(kind_result(), recordings=(known,)))
+    assert table.columns == ("Phase", "Format", "Trials", "Left out", "Bins", "Features")
+    assert table.rows[0].cells[-2:] == ("20", "6510")
+    (line,) = csv.DictReader(io.StringIO(table.content))
+    assert (line["trials left out"], line["rate (Hz)"], line["features"]) == ("", "", "6510")

@@ -47,7 +47,7 @@ def results_folder(name: str) -> Path:
 
 
 def copy_report(report: Path, folder: Path) -> list[str]:
-    """Copy the page, figures and tables of a report, and drop those that it does not have any more.
+    """Copy the page, texts, figures and tables of a report, and drop what it does not have any more.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def copy_report(report: Path, folder: Path) -> list[str]:
     list of str
         Names of the files, from that folder.
     """
-    names = [REPORT]
+    names = [REPORT, *(file.name for file in sorted(report.glob("*.txt")))]
     for part in (FIGURES, TABLES):
         if (report / part).is_dir():
             names += [f"{part}/{file.name}" for file in sorted((report / part).iterdir())]

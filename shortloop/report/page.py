@@ -143,6 +143,8 @@ class PageSection:
         Shown below the tables.
     paragraphs : tuple of str
         Text, shown first.
+    references : tuple of str
+        What the text cites, shown below it.
     """
 
     id: str
@@ -152,6 +154,7 @@ class PageSection:
     tables: tuple[PageTable, ...]
     links: tuple[PageLink, ...] = ()
     paragraphs: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ code { font: .92em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
 td.values { overflow-wrap: anywhere; }
 .where { color: var(--soft); margin: .3rem 0; }
 .limits li { margin: .45rem 0; }
+.references { list-style: none; padding: 0; font-size: .9rem; }
+.references li { margin: .35rem 0; padding-left: 1.5rem; text-indent: -1.5rem; overflow-wrap: anywhere; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 @media (max-width: 40rem) {
   body { font-size: 16px; }
@@ -103,6 +105,13 @@ PAGE = (
 {% for paragraph in section.paragraphs -%}
 <p>{{ paragraph | unbroken }}</p>
 {% endfor -%}
+{% if section.references %}<h3>References</h3>
+<ul class="references">
+{% for reference in section.references -%}
+<li>{{ reference }}</li>
+{% endfor -%}
+</ul>
+{% endif -%}
 {% for figure in section.figures %}
 {%- set image = images[figure.name] %}
 <figure id="{{ figure.name }}">

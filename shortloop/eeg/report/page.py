@@ -8,12 +8,13 @@ from typing import Any
 
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.limits import limits
+from shortloop.eeg.report.methods.text import methods_file, methods_text
 from shortloop.eeg.report.overview import overview
 from shortloop.eeg.report.recordings import recordings_table
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.report.files import FIGURES
-from shortloop.report.page import Page, PageFigure, PageSection, files_beside, slug, write
+from shortloop.report.page import Page, PageFigure, PageLink, PageSection, files_beside, slug, write
 from shortloop.report.provenance import provenance_rows
 from shortloop.report.style import save
 
@@ -146,6 +147,7 @@ def page_of(content: ReportContent) -> Page:
                 _section(result, [each for each in drawn if each.result is result], content.settings)
                 for result in content.kinds
             ),
+            *_methods(content),
         ),
         limits=tuple(limits(content)),
         settings=content.settings,
@@ -175,6 +177,15 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
 
 def _recordings(content: ReportContent) -> PageSection:
     return PageSection("recordings", "Recordings", (), (), (recordings_table(content),))
+
+
+def _methods(content: ReportContent) -> tuple[PageSection, ...]:
+    paragraphs, references = methods_text(content)
+    if not paragraphs:
+        return ()
+    link = PageLink("methods.txt", "the same as text, to be pasted", methods_file(content))
+    section = PageSection("methods", "Methods", (), (), (), (link,), paragraphs, references)
+    return (section,)
 
 
 def _sections(result: KindResult) -> list[Section]:

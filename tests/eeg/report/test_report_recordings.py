@@ -83,7 +83,9 @@ def test_warnings_and_the_file_are_on_the_page(tmp_path: Path) -> None:
 
 
 def test_what_was_not_done_is_not_said() -> None:
-    nothing = {"input": {"preprocessing": {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}}}
+    nothing: dict[str, Any] = {
+        "input": {"preprocessing": {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}}
+    }
     assert "filtered" in prepared(nothing)
     assert "Hz" not in prepared(nothing)
     assert prepared({}) == prepared({"input": {"format": "npz"}})

@@ -1,0 +1,161 @@
+"""What a methods section says of decoding: folds, selection, scaling, classifier, generalization, score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shortloop.eeg.report.content import KindResult, ReportContent
+from shortloop.eeg.report.methods.words import counted, numbers
+from shortloop.eeg.report.sentences import listed
+
+__all__ = ["decoding"]
+
+Asked = Mapping[str, Any]
+
+
+def decoding(content: ReportContent) -> str:
+    """How classifiers were trained, applied and scored.
+
+    Parameters
+    ----------
+    content : ReportContent
+
+    Returns
+    -------
+    str
+        Sentences.
+    """
+    asked, classes = content.settings["decoding"], list(content.settings["classes"])
+    first = content.kinds[0]
+    kinds = listed([kind.kind for kind in content.kinds])
+    apart = ", separately for each kind of features" if len(content.kinds) > 1 else ""
+    said = [
+        f"Within each participant and time bin, trials of {first.train_phase} were classified as "
+        f"{_or(classes)} from the {kinds} features of that bin{apart}, by stratified, shuffled "
+        f"{asked['folds']}-fold cross-validation with the same folds for all bins.",
+        _selected(asked),
+        _classifier(content.settings["estimator"], len(classes)),
+    ]
+    said += [_generalized(content, asked)] if any(_plane(kind) for kind in content.kinds) else []
+    said.append(_score(first.curve.score, len(classes)))
+    lost = sum(kind.left_out for kind in content.kinds)
+    if lost:
+        said.append(
+            f"In {counted(lost, 'fold')} no feature was selected; their held-out trials counted as guessed."
+        )
+    return " ".join(said)
+
+
+def _plane(kind: KindResult) -> bool:
+    return kind.generalization is not None
+
+
+def _or(items: list[str]) -> str:
+    return listed(items).replace(" and ", " or ") if len(items) < 6 else f"one of {len(items)} classes"
+
+
+def _selected(asked: Asked) -> str:
+    alpha = asked["select_alpha"]
+    by = "by their own mean and standard deviation"
+    if asked["scaling"] == "training":
+        by = "by the mean and standard deviation of the training trials"
+    kept = "all features were used"
+    if alpha < 1:
+        kept = (
+            f"features with p < {alpha:g} in a one-way analysis of variance over the classes, computed on "
+            "the training trials alone, were kept"
+        )
+    return (
+        f"In each fold, {kept}; features of training trials were z-scored, and those of held-out trials were "
+        f"z-scored {by}."
+    )
+
+
+def _classifier(asked: Asked, classes: int) -> str:
+    return f"The classifier was {CLASSIFIERS[asked['kind']](asked, classes)}."
+
+
+def _rest(classes: int) -> str:
+    return "one-versus-rest " if classes > 2 else ""
+
+
+def _linear_svm(asked: Asked, classes: int) -> str:
+    grid = asked["C"]
+    chosen = f"C = {grid[0]:g}"
+    if len(grid) > 1:
+        chosen = (
+            f"C chosen out of {numbers(grid)} by the mean accuracy in {asked['inner_folds']} stratified "
+            "folds within the training trials"
+        )
+    return (
+        f"a {_rest(classes)}linear support vector machine with hinge loss and L2 penalty, intercept included "
+        f"(the formulation of LIBLINEAR; Fan et al., 2008), with {chosen}"
+    )
+
+
+def _matlab_svm(asked: Asked, classes: int) -> str:
+    scale = asked["kernel_scale"]
+    by = "the median distance between trials of different classes" if scale == "auto" else f"{scale:g}"
+    return (
+        f"a {_rest(classes)}linear support vector machine with hinge loss, L2 penalty and unpenalised "
+        f"intercept (LIBSVM by way of scikit-learn; Chang & Lin, 2011; Pedregosa et al., 2011), with box "
+        f"constraint C = {asked['C']:g} and features divided by {by}"
+    )
+
+
+def _lda(asked: Asked, classes: int) -> str:
+    return (
+        f"linear discriminant analysis whose covariance within classes was shrunk by {asked['shrinkage']:g} "
+        "towards its mean variance (Blankertz et al., 2011)"
+    )
+
+
+def _ridge(asked: Asked, classes: int) -> str:
+    return f"ridge regression on class labels with penalty α = {asked['alpha']:g} (Hoerl & Kennard, 1970)"
+
+
+def _sklearn(asked: Asked, classes: int) -> str:
+    given = listed([f"{name} = {value}" for name, value in asked["params"].items()])
+    rest = f"{given}, all else as by default" if given else "default parameters"
+    library = " of scikit-learn (Pedregosa et al., 2011)" if asked["path"].startswith("sklearn.") else ""
+    return f"{asked['path']}{library}, with {rest}"
+
+
+CLASSIFIERS: dict[str, Callable[[Asked, int], str]] = {
+    "linear-svm": _linear_svm,
+    "matlab-svm": _matlab_svm,
+    "lda": _lda,
+    "ridge": _ridge,
+    "sklearn": _sklearn,
+}
+
+
+def _generalized(content: ReportContent, asked: Asked) -> str:
+    kinds = [kind for kind in content.kinds if _plane(kind)]
+    of = "" if len(kinds) == len(content.kinds) else f" of {listed([kind.kind for kind in kinds])} features"
+    first = kinds[0]
+    if first.train_phase == first.test_phase:
+        return (
+            f"For temporal generalization (King & Dehaene, 2014), the classifiers{of} of each bin were also "
+            "applied to all other bins of the trials that their fold had held out."
+        )
+    scaled = " z-scored over its trials," if asked["scaling"] == "separate" else ""
+    return (
+        f"For temporal generalization (King & Dehaene, 2014), the classifiers{of} of each bin and fold were "
+        f"applied to each bin of {first.test_phase},{scaled} and scores were averaged over the "
+        f"{asked['folds']} classifiers of a bin."
+    )
+
+
+def _score(score: str, classes: int) -> str:
+    if score == "auc":
+        many = ", of each class against the rest and averaged over classes (Hand & Till, 2001)"
+        return (
+            "Scores are areas under the receiver operating characteristic curve"
+            f"{many if classes > 2 else ''}; in cross-validation they were computed within folds and "
+            "averaged (Forman & Scholz, 2010)."
+        )
+    if score == "accuracy":
+        return "Scores are the percentage of trials that were classified correctly."
+    return "Scores are balanced accuracies, the mean over classes of recall (Brodersen et al., 2010)."

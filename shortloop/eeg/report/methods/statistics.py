@@ -1,0 +1,110 @@
+"""What a methods section says of statistics: level of chance, null distribution, correction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shortloop.eeg.report.content import KindResult, ReportContent
+from shortloop.eeg.report.labels import chance_text
+from shortloop.eeg.report.methods.words import counted
+
+__all__ = ["statistics"]
+
+
+def statistics(content: ReportContent) -> str:
+    """How scores were tested.
+
+    Parameters
+    ----------
+    content : ReportContent
+
+    Returns
+    -------
+    str
+        Sentences.
+    """
+    first = content.kinds[0]
+    asked, group = content.settings["permutations"], content.settings["group"]
+    alone = first.curve.level == "participant"
+    return " ".join(
+        [
+            *_smoothed(group),
+            _alone(first) if alone else _tested(first),
+            _of_one(asked, first) if alone or group["null"] == "permutations" else _flipped(first),
+            _corrected(first, group),
+        ]
+    )
+
+
+def _smoothed(group: Mapping[str, Any]) -> list[str]:
+    if not group["smooth"]:
+        return []
+    reach = f"cut off at {group['truncate']:g} σ"
+    return [f"Scores were smoothed over bins with a Gaussian (σ = {group['smooth']:g} bin, {reach})."]
+
+
+def _chance(first: KindResult) -> str:
+    if first.curve.expected is None:
+        return f"chance ({chance_text(first.curve)})"
+    return (
+        "chance, which was the mean of each participant's own scores under permuted labels, as classes "
+        "differed in size (Combrisson & Jerbi, 2015)"
+    )
+
+
+def _tested(first: KindResult) -> str:
+    return (
+        f"In each bin they were compared over the {counted(len(first.participants), 'participant')} with "
+        f"{_chance(first)} by a two-sided one-sample t test."
+    )
+
+
+def _alone(first: KindResult) -> str:
+    return (
+        f"In each bin the participant's deviation from {_chance(first)} was divided by the standard "
+        "deviation of the scores under permuted labels (two-sided z)."
+    )
+
+
+def _of_one(asked: Mapping[str, Any], first: KindResult) -> str:
+    count = f"{len(first.curve.null_max):,}"
+    if asked["null"] == "training-labels":
+        return (
+            f"The null distribution is of {count} permutations of the training labels within folds, with all "
+            "classifiers trained again."
+        )
+    return (
+        f"The null distribution is of {count} permutations of the true labels of the classified trials, "
+        "within folds where these were cross-validated, with the predictions unchanged."
+    )
+
+
+def _flipped(first: KindResult) -> str:
+    patterns = len(first.curve.null_max)
+    which = f"all {patterns:,} ways" if _every_pattern(first) else f"{patterns:,} random ways"
+    return (
+        f"The null distribution is of {which} to flip the signs of the participants' deviations from chance "
+        "(Nichols & Holmes, 2002; Winkler et al., 2014)."
+    )
+
+
+def _corrected(first: KindResult, group: Mapping[str, Any]) -> str:
+    flips = group["null"] == "sign-flips" and first.curve.level == "group"
+    p = (
+        f"p = (1 + b) / (1 + m) for b of m {'sign patterns' if flips else 'permutations'} with at least as "
+        "large a statistic (Phipson & Smyth, 2010)"
+    )
+    if flips and _every_pattern(first):
+        p = "p is the share of sign patterns with at least as large a statistic"
+    return (
+        "p values were corrected for all bins by the distribution of the maximum statistic (Nichols & "
+        "Holmes, 2002) and by that of the maximum cluster mass (Maris & Oostenveld, 2007), of clusters of "
+        f"neighbouring bins with two-sided p < {group['cluster_alpha']:g}; {p}. The family-wise error rate "
+        f"is {group['alpha']:g}."
+    )
+
+
+def _every_pattern(first: KindResult) -> bool:
+    # Random patterns are fewer than all of them.
+    return len(first.curve.null_max) == 2 ** len(first.participants)

@@ -1,0 +1,74 @@
+"""Parts of sentences that the parts of a methods section share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shortloop.eeg.report.sentences import listed
+
+__all__ = ["counted", "numbers", "spread", "window"]
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things.
+
+    Parameters
+    ----------
+    count : int
+    what : str
+        One of them.
+
+    Returns
+    -------
+    str
+        E.g. ``"1 participant"``, ``"8 participants"``.
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def numbers(values: Sequence[float]) -> str:
+    """Numbers in a sentence.
+
+    Parameters
+    ----------
+    values : sequence of float
+
+    Returns
+    -------
+    str
+        E.g. ``"0.0001, 0.001 and 0.01"``.
+    """
+    return listed([f"{value:g}" for value in values])
+
+
+def spread(values: Sequence[float]) -> str:
+    """Values of several recordings.
+
+    Parameters
+    ----------
+    values : sequence of float
+        At least one.
+
+    Returns
+    -------
+    str
+        The value if all are the same, else e.g. ``"30 to 40"``.
+    """
+    low, high = min(values), max(values)
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def window(start: float, end: float) -> str:
+    """From one time to another.
+
+    Parameters
+    ----------
+    start, end : float
+        Seconds.
+
+    Returns
+    -------
+    str
+        E.g. ``"−200 to 0 ms"``.
+    """
+    return f"{1000 * start:.5g} to {1000 * end:.5g} ms".replace("-", "−")

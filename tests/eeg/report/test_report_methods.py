@@ -1,0 +1,274 @@
+"""The methods section says what was done, with its numbers, and nothing that was not."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from page_reader import Page
+from report_synthetic import kind_result, report_content
+
+from shortloop.eeg.report.content import KindResult, ReportContent
+from shortloop.eeg.report.methods.references import REFERENCES
+from shortloop.eeg.report.methods.text import methods_file, methods_text
+from shortloop.eeg.report.page import write_report
+from shortloop.eeg.study.load import DEFAULT_STUDY
+from shortloop.eeg.study.schema import Study
+
+FILES = {"format": "fif", "folder": "x", "files": {"study": ["{participant}.fif"]}}
+RECORDED = {"phases": {"train": "study"}, "input": FILES}
+
+
+def settings(**changed: Any) -> dict[str, Any]:
+    """The default study, changed, as the report is given it."""
+    import tomllib
+
+    study = {**tomllib.loads(DEFAULT_STUDY.read_text(encoding="utf-8")), **changed}
+    return Study.model_validate(study).model_dump(mode="json", exclude={"input": {"folder"}})
+
+
+def recording(name: str = "s01", phase: str = "study", **changed: Any) -> dict[str, Any]:
+    known = {
+        "participant": name,
+        "phase": phase,
+        "kind": "epochs",
+        "file": "x",
+        "channels": ["Fz", "Cz"],
+        "trials": {"face": 40, "house": 38},
+        "sfreq": 250.0,
+        "tmin": -0.5,
+        "samples": 501,
+        "bins": 0,
+        "features": 0,
+        "accounts": [],
+    }
+    return {**known, **changed}
+
+
+def text(*kinds: KindResult, recordings: tuple[dict[str, Any], ...] = (), **changed: Any) -> str:
+    content = report_content(*(kinds or [kind_result()]), settings=settings(**changed), recordings=recordings)
+    return " ".join(methods_text(content)[0])
+
+
+def null_of(result: KindResult, count: int) -> KindResult:
+    null = np.arange(count, dtype=float)
+    return dataclasses.replace(result, curve=dataclasses.replace(result.curve, null_max=null, null_mass=null))
+
+
+def test_the_default_study() -> None:
+    said = text(recordings=(recording(), recording(phase="test")))
+    for part in (
+        "Simulated EEG of 8 participants was analysed: 2 channels at 250 Hz, in epochs of −500 to 1500 ms",
+        "trials of each class and participant was 38 to 40 in study and 38 to 40 in test",
+        "the mean of −200 to 0 ms was subtracted",
+        "low-pass filtered at 30 Hz with a Butterworth filter of order 6, run forwards and backwards",
+        "25 bins of 10 samples (40 ms) from −200 ms on gave 20 features each",
+        "Morlet wavelets of 5 cycles (Tallon-Baudry et al., 1997) at 16 frequencies from 10 to 40 Hz",
+        "12 bins of 5 points, 16 ms apart, from −200 ms on gave 160 features each",
+        "classified as face, landmark or object",
+        "stratified, shuffled 10-fold cross-validation",
+        "p < 0.05 in a one-way analysis of variance",
+        "those of held-out trials were z-scored by their own mean",
+        "one-versus-rest linear support vector machine",
+        "C chosen out of 0.0001, 0.001 and 0.01 by the mean accuracy in 5 stratified folds",
+        "applied to each bin of test, z-scored over its trials, and scores were averaged over the 10",
+        "balanced accuracies, the mean over classes of recall (Brodersen et al., 2010)",
+        "smoothed over bins with a Gaussian (σ = 1 bin, cut off at 2 σ)",
+        "over the 8 participants with chance (33.3 %) by a two-sided one-sample t test",
+        "499 permutations of the true labels of the classified trials",
+        "p = (1 + b) / (1 + m) for b of m permutations",
+        "neighbouring bins with two-sided p < 0.05",
+        "The family-wise error rate is 0.05.",
+    ):
+        assert part in said
+    for part in ("Gramfort", "LIBSVM", "Scikit", "flip", "Combrisson", "rejected", "trained again", "None"):
+        assert part not in said
+
+
+# What is changed in the study, what is then said, and what is no longer said.
+BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
+    "one C": ({"estimator": {"kind": "linear-svm", "C": [0.1]}}, ("with C = 0.1.",), ("chosen out of",)),
+    "matlab": (
+        {"estimator": {"kind": "matlab-svm", "C": 2.0}},
+        ("box constraint C = 2", "median distance", "Chang & Lin, 2011"),
+        ("Fan et al.", "chosen out of"),
+    ),
+    "matlab, scaled": (
+        {"estimator": {"kind": "matlab-svm", "kernel_scale": 3.0}},
+        ("features divided by 3.",),
+        ("median distance",),
+    ),
+    "lda": ({"estimator": {"kind": "lda", "shrinkage": 0.3}}, ("shrunk by 0.3", "Blankertz"), ("vector",)),
+    "ridge": ({"estimator": {"kind": "ridge", "alpha": 5.0}}, ("α = 5 (Hoerl",), ("vector",)),
+    "sklearn": (
+        {"estimator": {"kind": "sklearn", "path": "sklearn.naive_bayes.GaussianNB"}},
+        ("sklearn.naive_bayes.GaussianNB of scikit-learn", "with default parameters"),
+        ("vector",),
+    ),
+    "parameters": (
+        {"estimator": {"kind": "sklearn", "path": "sklearn.svm.SVC", "params": {"kernel": "rbf", "C": 2}}},
+        ("with kernel = rbf and C = 2, all else as by default",),
+        ("default parameters",),
+    ),
+    "own": (
+        {"estimator": {"kind": "sklearn", "path": "mine.Nearest"}},
+        ("The classifier was mine.Nearest, with",),
+        ("scikit-learn",),
+    ),
+    "two classes": ({"classes": ["a", "b"]}, ("classified as a or b",), ("one-versus-rest",)),
+    "all features": ({"decoding": {"select_alpha": 1.0}}, ("all features were used",), ("analysis of var",)),
+    "scaling": (
+        {"decoding": {"scaling": "training", "folds": 5}},
+        ("by the mean and standard deviation of the training trials", "shuffled 5-fold"),
+        ("by their own", "z-scored over its trials"),
+    ),
+    "retrained": (
+        {"permutations": {"null": "training-labels"}},
+        ("permutations of the training labels within folds, with all classifiers trained again",),
+        ("true labels",),
+    ),
+    "not smoothed": ({"group": {"smooth": 0.0}}, ("compared over",), ("smoothed",)),
+    "levels": (
+        {"group": {"alpha": 0.01, "cluster_alpha": 0.001}},
+        ("two-sided p < 0.001", "error rate is 0.01."),
+        ("error rate is 0.05",),
+    ),
+    "random flips": (
+        {"group": {"null": "sign-flips"}},
+        (
+            "499 random ways to flip the signs",
+            "Winkler et al., 2014",
+            "(1 + b) / (1 + m) for b of m sign patt",
+        ),
+        ("true labels", "share of"),
+    ),
+    "no baseline": (
+        {"features": {"amplitude": {"baseline": False, "lowpass": False, "step": 3}}},
+        ("Amplitude features: 40 bins of 11 samples (132 ms, of which every third was kept)",),
+        ("subtracted", "Butterworth", "Power features", "Oostenveld et al., 2011"),
+    ),
+    "nothing prepared": (RECORDED, ("The EEG of 8",), ("Simulated", "Gramfort", "FIR")),
+}
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_each_setting_changes_the_text(branch: str) -> None:
+    changed, said, unsaid = BRANCHES[branch]
+    found = text(recordings=(recording(),), **changed)
+    for part in said:
+        assert part in found
+    for part in unsaid:
+        assert part not in found
+    assert not re.search(r"None|\{|\}|  |\.\.|\bnan\b|\bTrue\b|\bFalse\b", found)
+
+
+def test_preparation_is_told_in_its_order_with_what_was_left_out() -> None:
+    steps = {
+        "highpass": 0.1,
+        "lowpass": 40.0,
+        "notch": 50.0,
+        "reference": "average",
+        "baseline": [-0.2, 0.0],
+        "reject": {"eeg": 150e-6},
+        "flat": {"eeg": 1e-6},
+        "resample": 200.0,
+        "interpolate": True,
+    }
+    dropped = [
+        {"class": "face", "reason": "amplitude", "trials": 3},
+        {"class": "face", "reason": "annotated as BAD_x", "trials": 1},
+    ]
+    account = {"trials": 50, "dropped": dropped, "bads": ["Fz"], "interpolated": ["Fz"]}
+    known: tuple[dict[str, Any], ...]
+    known = recording(accounts=[account]), recording("s02", accounts=[{"trials": 40, "dropped": []}])
+    asked: dict[str, Any] = {**RECORDED, "input": {**FILES, "preprocessing": steps}}
+    said = text(recordings=known, **asked)
+    assert (
+        "Recordings were prepared with MNE-Python (Gramfort et al., 2013): they were high-pass filtered at "
+        "0.1 Hz and low-pass filtered at 40 Hz (zero-phase FIR filter, Hamming window), line noise was "
+        "removed at 50 Hz, bad channels (1 in 1 of 2 recordings) were interpolated by spherical splines "
+        "(Perrin et al., 1989), the EEG was referenced to the average of all EEG channels, the mean of −200 "
+        "to 0 ms was subtracted from each epoch, epochs with a peak-to-peak amplitude above 150 µV (eeg) "
+        "were rejected, epochs with a peak-to-peak amplitude below 1 µV (eeg) were rejected and epochs were "
+        "resampled to 200 Hz. Of 90 trials, 4 were left out (3 rejected by amplitude and 1 annotated as "
+        "BAD_x)."
+    ) in said
+    asked["input"]["preprocessing"] = {"reference": ["M1", "M2"]}
+    known = (recording(accounts=[{"trials": 50, "dropped": [], "bads": ["Fz", "Cz"]}]),)
+    said = text(recordings=known, **asked)
+    assert "bad channels (2 in 1 of 1 recording) were left out and the EEG was referenced to M1" in said
+    assert "Perrin" not in said
+    assert "of 50 trials" not in said.lower()
+
+
+def test_results_change_the_text_too() -> None:
+    alone = text(kind_result(participants=1))
+    assert "EEG of 1 participant was" in alone
+    assert "the participant's deviation from chance (33.3 %) was divided by" in alone
+    assert "t test" not in alone
+    assert "sign patterns" not in text(kind_result(participants=1), group={"null": "sign-flips"})
+
+    every = text(null_of(kind_result(participants=5), 32), group={"null": "sign-flips"})
+    assert "all 32 ways to flip the signs" in every
+    assert "p is the share of sign patterns" in every
+    assert "Phipson" not in every
+
+    within = text(kind_result(test_phase="study"))
+    assert "also applied to all other bins of the trials that their fold had held out" in within
+    assert "generalization" not in text(kind_result(test_bins=None))
+    both = text(kind_result(), kind_result("power", test_bins=None, left_out=1))
+    assert "from the amplitude and power features of that bin, separately for each kind" in both
+    assert "the classifiers of amplitude features of each bin and fold" in both
+    assert "In 1 fold no feature was selected" in both
+    unequal = kind_result()
+    stats = dataclasses.replace(unequal.curve, expected=np.full(12, 40.0), score="accuracy")
+    said = text(dataclasses.replace(unequal, curve=stats), decoding={"score": "accuracy"})
+    assert "own scores under permuted labels, as classes differed in size (Combrisson & Jerbi, 2015)" in said
+    assert "percentage of trials that were classified correctly" in said
+    stats = dataclasses.replace(unequal.curve, score="auc", chance=0.5)
+    said = text(dataclasses.replace(unequal, curve=stats), decoding={"score": "auc"})
+    assert "of each class against the rest and averaged over classes (Hand & Till, 2001)" in said
+    assert "chance (0.500)" in said
+
+
+def test_references_are_those_that_are_cited() -> None:
+    whole = report_content(kind_result(), settings=settings(), recordings=(recording(),))
+    paragraphs, references = methods_text(whole)
+    cited = re.findall(r"[(;] ?([A-Z][^();]*, \d{4})", " ".join(paragraphs))
+    assert {*cited} <= {*REFERENCES}
+    assert sorted({REFERENCES[each] for each in cited}) == sorted(references)
+    assert len(references) == 8
+    for short, full in REFERENCES.items():
+        author, year = re.match(r"([^\s,]+).*?(\d{4})", short).groups()  # type: ignore[union-attr]
+        assert full.startswith(author)
+        assert f"({year})" in full
+
+
+def test_what_is_not_known_is_not_told() -> None:
+    assert methods_text(report_content(kind_result(), settings={"classes": ["a"]})) == ((), ())
+
+
+def test_versions_are_those_of_the_jobs() -> None:
+    assert "NumPy 2.0.0." in text()
+    assert "scikit-learn" not in text()
+    content: ReportContent = report_content(kind_result(), settings=settings())
+    source = dataclasses.replace(content.kinds[0].sources[0], versions={"numpy": "2.1", "python": "3.12"})
+    other = dataclasses.replace(kind_result(), sources=(*kind_result().sources, source))
+    assert "on Python 3.12 and NumPy 2.0.0 and 2.1." in text(other)
+
+
+def test_it_is_on_the_page_and_beside_it(tmp_path: Path) -> None:
+    content = report_content(kind_result(test_bins=None), settings=settings())
+    write_report(content, tmp_path)
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    written = (tmp_path / "methods.txt").read_text(encoding="utf-8")
+    assert written == methods_file(content)
+    paragraphs, references = methods_text(content)
+    for part in (*paragraphs, *references):
+        assert part in page.text.replace("\u00a0", " ")
+        assert part in written
+    assert {"#methods", "methods.txt"} <= {link["href"] for link in page.all("a")}

@@ -21,6 +21,10 @@ from shortloop.jobs.pipeline import Built
 description = "EEG decoding: recordings to report, for the study that STUDY names"
 
 
+SHOWN = ("train", "apply", "individual", "patterns")
+"""Stages of whose jobs the report shows something, beside what came of them."""
+
+
 def main(urd: Urd) -> int:
     return run_study(urd, pipeline, deliver)
 
@@ -37,6 +41,9 @@ def decode(run: StudyRun) -> list[Built]:
         models = {who: train(run, who, kind, made) for who, made in features.items()}
         applied = {who: apply(run, who, kind, made, models[who]) for who, made in features.items()}
         permuted = [permute(run, who, kind, features[who], models[who], applied[who]) for who in features]
+        for who, made, job in zip(features, features.values(), permuted, strict=True):
+            individual(run, who, kind, models[who], applied[who], job)
+            patterns(run, who, kind, made, models[who])
         groups.append(group(run, kind, permuted))
     return groups
 
@@ -119,7 +126,44 @@ def group(run: StudyRun, kind: str, permuted: list[Built]) -> Built:
     return run.build("group", kind=kind, settings=study.group, seed=study.seed, permuted=permuted)
 
 
+def individual(
+    run: StudyRun, who: str, kind: str, models: Built, applied: Built | None, permuted: Built
+) -> Built:
+    return run.build(
+        "individual",
+        partition=who,
+        kind=kind,
+        settings=run.study.group,
+        seed=run.study.seed,
+        draws=2000,
+        level=0.95,
+        permuted=[permuted],
+        models=models,
+        applied=applied,
+    )
+
+
+def patterns(run: StudyRun, who: str, kind: str, features: Built, models: Built) -> Built:
+    return run.build("patterns", partition=who, kind=kind, features=features, models=models)
+
+
+def evoked(run: StudyRun) -> list[Built]:
+    amplitude, phases = run.study.features.amplitude, list(run.study.phases.names)
+    baseline = amplitude.baseline if amplitude else None
+    epochs = [job for job in run.jobs if job.stage == "import_epochs"]
+    return [
+        run.build("evoked", partition=job.partition, baseline=baseline, phases=phases, epochs=job)
+        for job in epochs
+    ]
+
+
 def report(run: StudyRun, groups: list[Built]) -> Built:
-    settings = run.study.model_dump(mode="json", exclude={"input": {"folder"}})
-    imported = [job for job in run.jobs if job.stage.startswith("import_")]
-    return run.build("report", study=settings, groups=groups, imported=imported)
+    made: dict[str, Any] = {stage: [job for job in run.jobs if job.stage == stage] for stage in SHOWN}
+    return run.build(
+        "report",
+        study=run.study.model_dump(mode="json", exclude={"input": {"folder"}}),
+        groups=groups,
+        imported=[job for job in run.jobs if job.stage.startswith("import_")],
+        evoked=evoked(run),
+        **made,
+    )

@@ -32,7 +32,15 @@ from scipy.io import savemat
 
 from build_scripts.build_frames import pipeline as of_frames
 from build_scripts.build_panel import pipeline as of_panel
-from build_scripts.build_pipeline import apply, make_features, permute, pipeline, train
+from build_scripts.build_pipeline import (
+    apply,
+    individual,
+    make_features,
+    patterns,
+    permute,
+    pipeline,
+    train,
+)
 from dev.build_ridge import pipeline as ridge
 from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
@@ -121,19 +129,27 @@ CASES = [
     ("simulated", "train", "amplitude"),
     ("simulated", "permute", "amplitude"),
     ("simulated", "group", "amplitude"),
+    ("simulated", "individual", "amplitude"),
+    ("simulated", "patterns", "amplitude"),
+    ("simulated", "evoked", ""),
     ("simulated", "report", ""),
     ("simulated", "ridge", "amplitude"),
     ("applied", "power", ""),
     ("applied", "apply", "power"),
     ("applied", "permute", "power"),
+    ("applied", "individual", "power"),
+    ("applied", "patterns", "power"),
     ("lda", "apply", "amplitude"),
     ("lda", "retrain", "amplitude"),
     ("svm", "train", "amplitude"),
     ("svm", "apply", "amplitude"),
     ("svm", "retrain", "amplitude"),
+    ("svm", "individual", "amplitude"),
+    ("svm", "patterns", "amplitude"),
     ("bayes", "train", "amplitude"),
     ("bayes", "apply", "amplitude"),
     ("bayes", "retrain", "amplitude"),
+    ("bayes", "patterns", "amplitude"),
     ("mat", "import_features", "power"),
     ("subsampled", "subsample", "amplitude"),
     ("subsampled", "train", "amplitude"),
@@ -181,7 +197,10 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
         else:
             for kind, made in make_features(study).items():
                 models = train(study, "A", kind, made["A"])
-                permute(study, "A", kind, made["A"], models, apply(study, "A", kind, made["A"], models))
+                applied = apply(study, "A", kind, made["A"], models)
+                permuted = permute(study, "A", kind, made["A"], models, applied)
+                individual(study, "A", kind, models, applied, permuted)
+                patterns(study, "A", kind, made["A"], models)
         _note(found, name, run)
     folder = tmp_path_factory.mktemp("panel")
     file = folder / "panel.toml"

@@ -115,9 +115,15 @@ def _read(module: ModuleType) -> Signature:
             None,
         )
     fields = fields_of(stage)
-    jobs = _of_fields(fields.jobs, fields.lists, fields.perhaps)
-    datasets = _of_fields(fields.datasets, fields.dataset_lists, fields.perhaps_datasets)
+    # A list that has a default need not be given.
+    jobs = _of_fields(fields.jobs, fields.lists, [*fields.perhaps, *_with_default(stage, fields.lists)])
+    sets = [*fields.perhaps_datasets, *_with_default(stage, fields.dataset_lists)]
+    datasets = _of_fields(fields.datasets, fields.dataset_lists, sets)
     return Signature(fields.options, jobs, datasets, stage.siblings, stage.grows, stage)
+
+
+def _with_default(stage: type[Stage], lists: list[str]) -> list[str]:
+    return [name for name in lists if hasattr(stage, name)]
 
 
 def _of_fields(single: list[str], lists: list[str], perhaps: list[str]) -> Inputs:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 __all__ = [
     "BLACK",
     "BLUE",
+    "COLOURS",
     "DARK",
     "DIVERGING",
     "DPI",
     "GREY",
+    "SEQUENTIAL",
     "VERMILION",
     "WIDTH",
     "new_figure",
@@ -34,6 +36,9 @@ __all__ = [
 # Okabe & Ito (2008), told apart with any colour vision.
 BLACK, BLUE, VERMILION = "#000000", "#0072B2", "#D55E00"
 GREY, DARK = "#8A8A8A", "#404040"
+COLOURS = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", BLACK)
+"""For lines of several sorts, in this order."""
+SEQUENTIAL = "Blues"
 
 # Moreland (2009): diverging, steps of equal perceived size (CIELAB), light in the middle.
 DIVERGING = "coolwarm"

@@ -156,7 +156,8 @@ class Outputs(Mapping[str, "np.ndarray"]):
 class Stage:
     """One step of an analysis, for one partition of its data.
 
-    A subclass says what it is given in annotated fields. Fields of type ``Job``, ``Job | None`` and
+    A subclass says what it is given in annotated fields. A list of jobs with a default need not be given, and
+    is empty then. Fields of type ``Job``, ``Job | None`` and
     ``list[Job]`` are jobs that it is made from; with `shortloop.worker.dataset.Dataset` in place of ``Job``,
     datasets of exax. All others are options, with or without a default; their types are checked when a job
     begins. Types may be imported below ``if TYPE_CHECKING:``, so that importing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from scipy import stats as scipy_stats
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult, ReportContent
+from shortloop.eeg.report.details import Alone, Confusion, Evoked, Interval, Patterns
 from shortloop.report.provenance import Source
 
 CHANCE = 100 / 3
+CHANNELS = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P7", "P8")
 
 
 def statistics(
@@ -85,6 +88,58 @@ def kind_result(
         "test_phase": "test",
     }
     return KindResult(**{**given, **fields})
+
+
+def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CHANNELS) -> KindResult:
+    """The same with all that is shown beside the statistics."""
+    rng = np.random.default_rng(5)
+    bins, people = len(result.train_times), len(result.participants)
+    names = tuple(f"class {number}" for number in range(classes))
+    shown = names[1:] if classes == 2 else names
+    plane = result.generalization
+    alone = []
+    for index, name in enumerate(result.participants):
+        one = replace(result.curve, scores=result.curve.scores[index : index + 1], level="participant")
+        scores = one.scores[0]
+        peak = None if plane is None else Interval(0, bins - 1, 40.0, 60.0)
+        alone.append(Alone(name, one, plane, scores - 5, scores + 5, peak, 0.95, 2000))
+    confusions = [
+        Confusion(rng.integers(1, 99, (classes, classes)) + 99.0 * np.eye(classes), bins // 2, None)
+    ]
+    if plane is not None:
+        confusions.append(Confusion(rng.random((classes, classes)), bins - 1, 0))
+    patterns = Patterns(
+        kept=rng.random((people, bins)),
+        features=10 * len(channels),
+        channels=channels,
+        kept_channels=rng.random((bins, len(channels))) if channels else None,
+        patterns=1e-6 * rng.standard_normal((bins, len(shown), len(channels))) if channels else None,
+        shown=shown,
+        unit="V",
+    )
+    return replace(result, classes=names, alone=tuple(alone), confusions=tuple(confusions), patterns=patterns)
+
+
+def evoked(participants: int = 8, channels: tuple[str, ...] = CHANNELS, classes: int = 3) -> Evoked:
+    """Noise, and at 250 ms a bump that is higher for the last class, most so in the last channel."""
+    times = np.arange(-50, 150) / 250
+    rng = np.random.default_rng(6)
+    bump = np.exp(-0.5 * ((times - 0.25) / 0.05) ** 2)
+    size = np.arange(1, classes + 1)[:, np.newaxis] * np.arange(1, len(channels) + 1)
+    means = 1e-6 * (size[..., np.newaxis] * bump + rng.normal(0, 0.3, (participants, *size.shape, 200)))
+    return Evoked(
+        phase="study",
+        participants=tuple(f"s{number:02d}" for number in range(1, participants + 1)),
+        classes=tuple(f"class {number}" for number in range(classes)),
+        channels=channels,
+        times=times,
+        means=means,
+        errors=np.full(means.shape, 2e-7),
+        unit="V",
+        trials=np.full((participants, classes), 40),
+        baseline=(-0.2, 0.0),
+        sources=sources("amplitude", ("s01",)),
+    )
 
 
 def sources(kind: str, names: tuple[str, ...]) -> tuple[Source, ...]:

@@ -39,6 +39,7 @@ class Fit(Stage):
     panel: Job
     others: list[Job]
     extra: Job | None
+    later: list[Job] = []
 
     @classmethod
     def modules(cls, options):
@@ -111,6 +112,12 @@ def test_lists_of_jobs_may_be_empty_or_tuples(methods: Path) -> None:
     assert asked(spec=SPEC, panel=PANEL, others=()).ids() == {"panel": "main-1", "others": []}
 
 
+def test_a_list_with_a_default_need_not_be_given(methods: Path) -> None:
+    """So that a stage can be given more, and build scripts of before still ask for it."""
+    assert "later" not in asked(spec=SPEC, **JOBS).ids()
+    assert asked(spec=SPEC, later=[OTHER], **JOBS).ids()["later"] == ["main-2"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
@@ -128,7 +135,7 @@ def test_arguments_that_are_unknown_or_missing_are_named(
     with pytest.raises(InputError, match="the stage fit takes other arguments") as caught:
         asked(**arguments)
     assert caught.value.found == found
-    assert caught.value.expected == "spec, kind, count, file, extra, others, panel"
+    assert caught.value.expected == "spec, kind, count, file, extra, later, others, panel"
 
 
 @pytest.mark.parametrize("wrong", ["main-1", [PANEL, "main-1"], 3, {"a": PANEL}, [PANEL], (), ["main-1"]])

@@ -1,21 +1,46 @@
-"""From the jobs of the group stage to the content of a report, with the provenance of all of it."""
+"""From the jobs of a study to the content of a report, with the provenance of all of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shortloop.eeg.report.content import KindResult, ReportContent
+from shortloop.eeg.report.details import Alone, Confusion, Evoked, Interval, Patterns
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
+from shortloop.types import FloatArray
 from shortloop.worker.results import Result
 
-__all__ = ["collect"]
+__all__ = ["Made", "collect"]
 
 
-def collect(groups: Sequence[Result], imported: Sequence[Result], settings: dict[str, Any]) -> ReportContent:
+class Made(NamedTuple):
+    """Jobs beside those of the group stage, by the names of their stages.
+
+    Parameters
+    ----------
+    evoked, train, apply, individual, patterns : sequence of Result
+        Of each participant, and but for the first of each kind of features; there may be none.
+    """
+
+    evoked: Sequence[Result] = ()
+    train: Sequence[Result] = ()
+    apply: Sequence[Result] = ()
+    individual: Sequence[Result] = ()
+    patterns: Sequence[Result] = ()
+
+    def of_kind(self, kind: str) -> Made:
+        """Those of one kind of features."""
+        every = ([job for job in jobs if job.facts["kind"] == kind] for jobs in self[1:])
+        return Made(self.evoked, *every)
+
+
+def collect(
+    groups: Sequence[Result], imported: Sequence[Result], settings: dict[str, Any], made: Made | None = None
+) -> ReportContent:
     """Gather what a report shows.
 
     Parameters
@@ -27,29 +52,35 @@ def collect(groups: Sequence[Result], imported: Sequence[Result], settings: dict
         recordings that gave the same numbers.
     settings : dict
         The study as plain data.
+    made : Made, optional
+        The other jobs; what is not there is not shown.
 
     Returns
     -------
     ReportContent
     """
+    made = made or Made()
     chains = [list(upstream(group)) for group in groups]
     notes = [note for result in imported for note in result.facts.get("notes", ())]
     return ReportContent(
         study=settings["name"],
         settings=settings,
-        kinds=tuple(_kind_result(results) for results in chains),
+        kinds=tuple(_kind_result(results, made) for results in chains),
         versions=dict(groups[0].record["versions"]),
         thread_note=thread_note(result for results in chains for result in results),
         notes=tuple(sorted(set(notes))),
         recordings=tuple(each for result in imported for each in result.facts["recordings"]),
+        evoked=_evoked(made.evoked),
     )
 
 
-def _kind_result(chain: list[Result]) -> KindResult:
+def _kind_result(chain: list[Result], every: Made) -> KindResult:
     group = chain[0]
     facts = group.facts
-    curve = load_statistics(group, "curve")
+    made = every.of_kind(facts["kind"])
+    curve, plane = load_statistics(group, "curve"), load_statistics(group, "plane")
     assert curve is not None  # every group job has one
+    more = [*made.individual, *made.patterns]
     return KindResult(
         kind=facts["kind"],
         participants=tuple(facts["participants"]),
@@ -57,11 +88,90 @@ def _kind_result(chain: list[Result]) -> KindResult:
         test_times=np.asarray(group.arrays["test_times"]) if "test_times" in group.arrays else None,
         time_unit=facts["time_unit"],
         curve=curve,
-        generalization=load_statistics(group, "plane"),
-        sources=tuple(_source(result, facts["kind"]) for result in chain),
+        generalization=plane,
+        sources=tuple(_source(result, facts["kind"]) for result in (*chain, *more)),
         left_out=facts["left_out"],
         train_phase=facts["train_phase"],
         test_phase=facts["test_phase"] or facts["train_phase"],
+        classes=tuple(facts["classes"]),
+        alone=tuple(map(_alone, made.individual)),
+        confusions=tuple(_confusions(made, curve.mean, None if plane is None else plane.mean)),
+        patterns=_patterns(made.patterns),
+    )
+
+
+def _alone(result: Result) -> Alone:
+    curve, facts = load_statistics(result, "curve"), result.facts
+    assert curve is not None
+    best = facts.get("plane_peak")
+    return Alone(
+        participant=result.partition or "",
+        curve=curve,
+        plane=load_statistics(result, "plane"),
+        low=np.asarray(result.arrays["curve_low"]),
+        high=np.asarray(result.arrays["curve_high"]),
+        peak=None if best is None else Interval(**best),
+        level=facts["interval"],
+        draws=facts["draws"],
+    )
+
+
+def _confusions(made: Made, curve: FloatArray, plane: FloatArray | None) -> list[Confusion]:
+    found = []
+    if made.train:
+        at = int(np.nanargmax(curve))
+        counts = sum(np.asarray(job.arrays["confusions"][at], dtype=float) for job in made.train)
+        found.append(Confusion(np.asarray(counts), at, None))
+    if made.apply and plane is not None:
+        test, train = (int(each) for each in np.unravel_index(int(np.nanargmax(plane)), plane.shape))
+        counts = sum(np.asarray(job.arrays["confusions"][test, train], dtype=float) for job in made.apply)
+        found.append(Confusion(np.asarray(counts), train, test))
+    return found
+
+
+def _patterns(jobs: Sequence[Result]) -> Patterns | None:
+    if not jobs:
+        return None
+    facts, arrays = jobs[0].facts, jobs[0].arrays
+    return Patterns(
+        kept=np.stack([job.arrays["kept"] for job in jobs]),
+        features=facts["features"],
+        channels=tuple(facts["channels"]),
+        kept_channels=_mean(jobs, "kept_channels") if "kept_channels" in arrays else None,
+        patterns=_mean(jobs, "patterns") if "patterns" in arrays else None,
+        shown=tuple(facts["shown"]),
+        unit=facts["unit"],
+    )
+
+
+def _mean(jobs: Sequence[Result], name: str) -> FloatArray:
+    every = np.stack([job.arrays[name] for job in jobs])
+    known = np.isfinite(every)
+    count = known.sum(axis=0)
+    # NaN only where nobody has a number.
+    total = np.where(known, every, 0.0).sum(axis=0)
+    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+
+
+def _evoked(jobs: Sequence[Result]) -> tuple[Evoked, ...]:
+    if not jobs:
+        return ()
+    facts = jobs[0].facts
+    return tuple(
+        Evoked(
+            phase=phase,
+            participants=tuple(job.partition or "" for job in jobs),
+            classes=tuple(facts["classes"]),
+            channels=tuple(facts["channels"]),
+            times=np.asarray(jobs[0].arrays[f"times_{phase}"]),
+            means=np.stack([job.arrays[f"mean_{phase}"] for job in jobs]),
+            errors=np.stack([job.arrays[f"error_{phase}"] for job in jobs]),
+            unit=facts["unit"],
+            trials=np.array([job.facts["trials"][phase] for job in jobs]),
+            baseline=None if facts["baseline"] is None else (facts["baseline"][0], facts["baseline"][1]),
+            sources=tuple(source_of(result) for job in jobs for result in upstream(job)),
+        )
+        for phase in facts["phases"]
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.report.provenance import Source
 from shortloop.types import FloatArray
 
@@ -39,6 +40,14 @@ class KindResult:
         Number of folds that kept no feature and gave no model, over all participants and bins.
     train_phase, test_phase : str
         Names of the phases.
+    classes : tuple of str, default ()
+        Names of the classes.
+    alone : tuple of Alone, default ()
+        Each participant, tested alone.
+    confusions : tuple of Confusion, default ()
+        At the peak of the curve, and of the map if there is one.
+    patterns : Patterns, optional
+        What classifiers go by.
 
     Raises
     ------
@@ -57,6 +66,10 @@ class KindResult:
     left_out: int
     train_phase: str
     test_phase: str
+    classes: tuple[str, ...] = ()
+    alone: tuple[Alone, ...] = ()
+    confusions: tuple[Confusion, ...] = ()
+    patterns: Patterns | None = None
 
     def __post_init__(self) -> None:
         bins = (len(self.train_times),)
@@ -90,6 +103,8 @@ class ReportContent:
         What was noticed of the recordings when they were imported.
     recordings : tuple of mappings, default ()
         What is known of each, as the import left it: plain data of `RecordingSummary`, and its `warnings`.
+    evoked : tuple of Evoked, default ()
+        Event-related potentials, of each phase.
     """
 
     study: str
@@ -99,6 +114,7 @@ class ReportContent:
     thread_note: str
     notes: tuple[str, ...] = ()
     recordings: tuple[Mapping[str, Any], ...] = ()
+    evoked: tuple[Evoked, ...] = ()
 
 
 def _check(name: str, stats: MapStatistics, participants: int, shape: tuple[int, ...]) -> None:

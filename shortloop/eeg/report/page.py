@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shortloop.eeg.report.content import KindResult, ReportContent
+from shortloop.eeg.report.details import Evoked
 from shortloop.eeg.report.limits import limits
 from shortloop.eeg.report.methods.text import methods_file, methods_text
 from shortloop.eeg.report.overview import overview
+from shortloop.eeg.report.potentials import EVOKED, evoked_link
 from shortloop.eeg.report.recordings import recordings_table
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.report.files import FIGURES
 from shortloop.report.page import Page, PageFigure, PageLink, PageSection, files_beside, slug, write
-from shortloop.report.provenance import provenance_rows
+from shortloop.report.provenance import ProvenanceRow, Source, provenance_rows
 from shortloop.report.style import save
 
 __all__ = ["Panel", "draw_panel", "findings", "page_of", "panels", "write_page", "write_report"]
+
+
+APART = ("individual", "patterns")
+"""Stages that only some figures show something of."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +41,18 @@ class Panel:
     title : str
     figure : SectionFigure
         How it is drawn, and what is said of it.
-    result : KindResult
+    result : KindResult or Evoked
         What it shows.
+    stages : tuple of str
+        As of `Section`.
     """
 
     name: str
     number: int
     title: str
-    figure: SectionFigure
-    result: KindResult
+    figure: SectionFigure[Any]
+    result: KindResult | Evoked
+    stages: tuple[str, ...] = ()
 
     @property
     def cost(self) -> float:
@@ -62,11 +72,16 @@ def panels(content: ReportContent) -> list[Panel]:
     list of Panel
     """
     found: list[Panel] = []
+    for evoked in content.evoked:
+        name, title = f"evoked_{slug(evoked.phase)}", f"Event-related potentials, {evoked.phase}"
+        found.append(Panel(name, len(found) + 1, title, EVOKED, evoked))
     for result in content.kinds:
         for section in _sections(result):
             if section.figure is not None:
                 name = f"{slug(result.kind)}_{section.name}"
-                found.append(Panel(name, len(found) + 1, section.title, section.figure, result))
+                found.append(
+                    Panel(name, len(found) + 1, section.title, section.figure, result, section.stages)
+                )
     return found
 
 
@@ -136,7 +151,8 @@ def page_of(content: ReportContent) -> Page:
     Page
     """
     drawn = panels(content)
-    first = (_recordings(content),) if content.recordings else ()
+    evoked = [each for each in drawn if isinstance(each.result, Evoked)]
+    first = (_recordings(content, evoked),) if content.recordings else ()
     return Page(
         kind="Decoding report",
         title=content.study,
@@ -168,15 +184,29 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        ``report.html``, then ``figures/<kind>_<figure>.png`` and ``.pdf``. The same content gives the same
-        bytes.
+        ``report.html``, then ``figures/<kind>_<figure>`` in all formats, then tables and texts. The same
+        content gives the same bytes.
     """
     files = [path for panel in panels(content) for path in draw_panel(panel, folder)]
-    return [write_page(content, folder), *files]
+    page = write_page(content, folder)
+    return [page, *files, *(folder / name for name in files_beside(page_of(content)))]
 
 
-def _recordings(content: ReportContent) -> PageSection:
-    return PageSection("recordings", "Recordings", (), (), (recordings_table(content),))
+def _recordings(content: ReportContent, drawn: list[Panel]) -> PageSection:
+    figures = tuple(_figure(panel, panel.title, content.settings) for panel in drawn)
+    links = tuple(evoked_link(each) for each in content.evoked)
+    return PageSection("recordings", "Recordings", (), figures, (recordings_table(content),), links)
+
+
+def _figure(panel: Panel, title: str, settings: dict[str, Any]) -> PageFigure:
+    return PageFigure(
+        name=panel.name,
+        number=panel.number,
+        title=title,
+        caption=panel.figure.caption(panel.result, settings),
+        alt=f"{title}. {panel.figure.alt(panel.result)}".rstrip(),
+        provenance=_provenance(panel.result.sources, panel.stages),
+    )
 
 
 def _methods(content: ReportContent) -> tuple[PageSection, ...]:
@@ -192,19 +222,12 @@ def _sections(result: KindResult) -> list[Section]:
     return [section for section in SECTIONS if section.applies(result)]
 
 
+def _provenance(sources: Sequence[Source], stages: tuple[str, ...]) -> tuple[ProvenanceRow, ...]:
+    return provenance_rows(each for each in sources if each.stage not in APART or each.stage in stages)
+
+
 def _section(result: KindResult, drawn: list[Panel], settings: dict[str, Any]) -> PageSection:
-    provenance = provenance_rows(result.sources)
-    figures = [
-        PageFigure(
-            name=panel.name,
-            number=panel.number,
-            title=f"{panel.title}, {result.kind}",
-            caption=panel.figure.caption(result, settings),
-            alt=f"{panel.title}, {result.kind}. {panel.figure.alt(result)}".rstrip(),
-            provenance=provenance,
-        )
-        for panel in drawn
-    ]
+    figures = [_figure(panel, f"{panel.title}, {result.kind}", settings) for panel in drawn]
     tables = [section.table(result) for section in _sections(result) if section.table is not None]
     return PageSection(
         id=f"kind-{slug(result.kind)}",

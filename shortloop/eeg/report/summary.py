@@ -8,6 +8,7 @@ import numpy as np
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.effects import effect_at
 from shortloop.types import FloatArray
 
 __all__ = ["group_findings", "participant_scores", "participant_table"]
@@ -25,7 +26,10 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
     list of dict
         For each participant: ``participant``; ``peak`` of the curve, ``peak_time`` and ``chance``;
         with a generalization map also ``generalization_peak``, ``generalization_train_time`` and
-        ``generalization_test_time``. Times in ``result.time_unit``. None where no score is a number.
+        ``generalization_test_time``. Where participants were tested alone also ``low`` and ``high``, ends of
+        the peak's interval over trials, and ``p``, the smallest one corrected by the maximum statistic, and
+        with a map the same with ``generalization_`` in front. Times in ``result.time_unit``. None where no
+        score is a number.
     """
     rows = []
     for index, participant in enumerate(result.participants):
@@ -41,8 +45,20 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
             row["generalization_peak"] = peak
             row["generalization_train_time"] = _time(result.train_times, at, 1)
             row["generalization_test_time"] = _time(result.test_times, at, 0)
-        rows.append(row)
+        rows.append({**row, **_alone(result, participant, index)})
     return rows
+
+
+def _alone(result: KindResult, participant: str, index: int) -> dict[str, Any]:
+    found = next((each for each in result.alone if each.participant == participant), None)
+    _, at = _peak(result.curve.scores[index])
+    if found is None or at is None:
+        return {}
+    row = {"low": float(found.low[at]), "high": float(found.high[at]), "p": _smallest(found.curve.p_max)}
+    if found.plane is not None and found.peak is not None:
+        row["generalization_low"], row["generalization_high"] = found.peak.low, found.peak.high
+        row["generalization_p"] = _smallest(found.plane.p_max)
+    return row
 
 
 def participant_scores(result: KindResult) -> list[dict[str, Any]]:
@@ -91,11 +107,13 @@ def group_findings(result: KindResult) -> dict[str, Any]:
 
         - ``significant``: whether any cell is;
         - ``p`` and ``p_max``: smallest p corrected by clusters and by the maximum statistic;
-        - ``peak``: largest mean score, smoothed as the statistics are;
+        - ``peak``: largest mean score, smoothed as the statistics are, and its ``effect``: Cohen's ``d``
+          and the ends of its 95 % interval, ``low`` and ``high``; None for one participant;
         - of the curve ``peak_time``, ``windows`` as ``[start, end]`` and ``clusters`` with ``start``,
-          ``end``, ``direction`` (``"above"`` or ``"below"`` chance) and ``p``;
+          ``end``, ``direction`` (``"above"`` or ``"below"`` chance), ``p``, and the score that lies farthest
+          from chance that way: ``peak``, ``effect`` and ``peak_time``;
         - of the map ``peak_train_time``, ``peak_test_time`` and ``regions`` with ``train`` and ``test`` as
-          ``[start, end]``, ``cells``, ``direction`` and ``p``.
+          ``[start, end]``, ``cells``, ``direction``, ``p``, ``peak``, ``effect`` and both times of the peak.
 
         Starts and ends are centres of bins, in ``time_unit``. ``left_out`` is the number of folds without
         a model.
@@ -117,13 +135,17 @@ def group_findings(result: KindResult) -> dict[str, Any]:
 def _curve_findings(result: KindResult) -> dict[str, Any]:
     stats, times = result.curve, result.train_times
     peak, at = _peak(stats.mean)
-    clusters = [
-        {"start": float(times[first]), "end": float(times[last]), **_cluster(stats, np.s_[first : last + 1])}
-        for first, last in _runs(stats)
-    ]
+    clusters = []
+    for first, last in _runs(stats):
+        cells = np.zeros(len(times), dtype=bool)
+        cells[first : last + 1] = True
+        found, where = _cluster(stats, cells)
+        start, end = float(times[first]), float(times[last])
+        clusters.append({"start": start, "end": end, **found, "peak_time": _time(times, where, 0)})
     return {
         **_overall(stats),
         "peak": peak,
+        "effect": _effect(stats, at),
         "peak_time": _time(times, at, 0),
         "windows": [[cluster["start"], cluster["end"]] for cluster in clusters],
         "clusters": clusters,
@@ -139,17 +161,21 @@ def _map_findings(result: KindResult) -> dict[str, Any] | None:
     for number in np.unique(stats.clusters[stats.significant]):
         cells = stats.significant & (stats.clusters == number)
         test, train = np.nonzero(cells)
+        found, where = _cluster(stats, cells)
         regions.append(
             {
                 "train": _range(result.train_times, train),
                 "test": _range(result.test_times, test),
                 "cells": int(cells.sum()),
-                **_cluster(stats, cells),
+                **found,
+                "peak_train_time": _time(result.train_times, where, 1),
+                "peak_test_time": _time(result.test_times, where, 0),
             }
         )
     return {
         **_overall(stats),
         "peak": peak,
+        "effect": _effect(stats, at),
         "peak_train_time": _time(result.train_times, at, 1),
         "peak_test_time": _time(result.test_times, at, 0),
         "regions": sorted(regions, key=lambda region: (region["p"], -region["cells"])),
@@ -164,9 +190,22 @@ def _overall(stats: MapStatistics) -> dict[str, Any]:
     }
 
 
-def _cluster(stats: MapStatistics, cells: Any) -> dict[str, Any]:
+def _cluster(stats: MapStatistics, cells: np.ndarray) -> tuple[dict[str, Any], tuple[int, ...] | None]:
     above = float(np.nansum(stats.t[cells])) >= 0
-    return {"direction": "above" if above else "below", "p": _smallest(stats.p_cluster[cells])}
+    beyond = stats.mean - stats.level_of_chance
+    _, at = _peak(np.where(cells, beyond if above else -beyond, np.nan))
+    found = {
+        "direction": "above" if above else "below",
+        "p": _smallest(stats.p_cluster[cells]),
+        "peak": None if at is None else float(stats.mean[at]),
+        "effect": _effect(stats, at),
+    }
+    return found, at
+
+
+def _effect(stats: MapStatistics, at: tuple[int, ...] | None) -> dict[str, Any] | None:
+    effect = None if at is None else effect_at(stats, at)
+    return None if effect is None else effect._asdict()
 
 
 def _runs(stats: MapStatistics) -> list[tuple[int, int]]:

@@ -18,16 +18,27 @@ class Report(Stage):
     study: dict[str, object]  # the settings, as the page shows them
     groups: list[Job]
     imported: list[Job]
+    # Build scripts of earlier versions do not give these; what they hold is not shown then.
+    evoked: list[Job] = []  # noqa: RUF012
+    train: list[Job] = []  # noqa: RUF012
+    apply: list[Job] = []  # noqa: RUF012
+    individual: list[Job] = []  # noqa: RUF012
+    patterns: list[Job] = []  # noqa: RUF012
 
     def open(self) -> None:
         """Gather what the figures show."""
         import matplotlib.backends.backend_agg
         import matplotlib.backends.backend_pdf  # noqa: F401  imported once, shared by forks
 
-        from shortloop.eeg.report.collect import collect
+        from shortloop.eeg.report.collect import Made, collect
         from shortloop.eeg.report.page import panels
 
-        self._content = collect(self.groups, self.imported, self.study)
+        self._content = collect(
+            self.groups,
+            self.imported,
+            self.study,
+            Made(self.evoked, self.train, self.apply, self.individual, self.patterns),
+        )
         self._panels = panels(self._content)
 
     def units(self) -> list[float]:

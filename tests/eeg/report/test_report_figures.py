@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from figure_texts import check_texts, texts
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from PIL import Image
@@ -24,7 +25,7 @@ from shortloop.eeg.report.sections.decoding_over_time import decoding_over_time
 from shortloop.eeg.report.sections.generalization import generalization_map
 from shortloop.eeg.report.sections.null_distribution import null_distribution
 from shortloop.eeg.report.sections.participants import participant_maps
-from shortloop.report.style import DPI, WIDTH, save, styled
+from shortloop.report.style import DPI, WIDTH, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,24 +52,6 @@ DRAW: tuple[Callable[[KindResult], Figure], ...] = (
 )
 
 
-def texts(figure: Figure) -> list[Any]:
-    """All texts that are really drawn: not the labels of ticks beyond the limits."""
-    from matplotlib.text import Text
-
-    drawn: list[Any] = []
-    draw = Text.draw
-
-    def record(text: Text, *args: Any) -> None:
-        if text.get_visible() and text.get_text().strip():
-            drawn.append(text)
-        draw(text, *args)
-
-    with styled(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Text, "draw", record)
-        figure.draw_without_rendering()
-    return drawn
-
-
 @pytest.mark.parametrize("draw", DRAW, ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize("case", CASES)
 def test_text_is_legible_inside_and_apart(case: str, draw: Callable[[KindResult], Figure]) -> None:
@@ -79,15 +62,8 @@ def test_text_is_legible_inside_and_apart(case: str, draw: Callable[[KindResult]
         return
     figure = draw(result)
     drawn = texts(figure)
-    boxes = [(text.get_text(), text.get_window_extent()) for text in drawn]
-    assert len(boxes) > 8
-    assert min(text.get_fontsize() for text in drawn) >= 9
-    page = figure.bbox
-    for index, (words, box) in enumerate(boxes):
-        inside = box.x0 >= page.x0 and box.x1 <= page.x1 and box.y0 >= page.y0 and box.y1 <= page.y1
-        assert inside, words
-        crossed = [other for other, place in boxes[:index] if box.overlaps(place)]
-        assert crossed == [], words
+    assert len(drawn) > 8
+    check_texts(figure, drawn)
 
 
 def test_the_mean_chance_and_bars_are_where_they_are() -> None:

@@ -30,7 +30,7 @@ def test_all_files_are_written_and_listed(tmp_path: Path) -> None:
     written = write_report(report_content(kind_result(test_bins=None, participants=1)), tmp_path / "new")
     assert written[0] == tmp_path / "new" / "report.html"
     assert sorted(written) == sorted(path for path in (tmp_path / "new").rglob("*") if path.is_file())
-    assert {path.suffix for path in written} == {".html", ".png", ".pdf", ".svg"}
+    assert {path.suffix for path in written} == {".html", ".png", ".pdf", ".svg", ".csv"}
 
 
 def test_the_page_needs_nothing_else(html: str) -> None:

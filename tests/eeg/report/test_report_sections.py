@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_reader import Page
-from report_synthetic import kind_result, report_content
+from report_synthetic import details, evoked, kind_result, report_content
 
 from shortloop.eeg.report import page
 from shortloop.eeg.report.content import KindResult
@@ -22,6 +23,9 @@ RESULTS = {
     "one participant": kind_result(participants=1),
     "no generalization": kind_result(test_bins=None),
     "bins": kind_result(unit="bin"),
+    "details": details(kind_result()),
+    "details of one": details(kind_result(participants=1, test_bins=None), classes=2),
+    "no channels": details(kind_result(unit="bin"), channels=()),
 }
 
 
@@ -36,7 +40,13 @@ def test_every_module_of_a_section_is_in_the_table() -> None:
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 def test_a_section_has_words_for_what_it_shows(section: Section, result: KindResult) -> None:
     if not section.applies(result):
-        assert result.generalization is None
+        needs: dict[str, Any] = {
+            "generalization": result.generalization,
+            "confusion": result.confusions or None,
+        }
+        known = result.patterns
+        needs |= {"selected_features": known, "patterns": None if known is None else known.patterns}
+        assert needs[section.name] is None or needs[section.name].size == 0
         return
     assert section.title
     assert (section.figure is None) != (section.table is None)
@@ -50,9 +60,18 @@ def test_a_section_has_words_for_what_it_shows(section: Section, result: KindRes
 
 
 def test_figures_are_numbered_as_they_are_shown() -> None:
-    found = panels(report_content(kind_result(), kind_result("power", test_bins=None)))
-    assert [each.number for each in found] == list(range(1, 8))
-    assert [each.name for each in found if each.result.kind == "power"] == [
+    whole = details(kind_result())
+    found = panels(report_content(whole, kind_result("power", test_bins=None), evoked=(evoked(),)))
+    assert [each.number for each in found] == list(range(1, 12))
+    assert [each.name for each in found] == [
+        "evoked_study",
+        "amplitude_decoding_over_time",
+        "amplitude_generalization",
+        "amplitude_participants",
+        "amplitude_confusion",
+        "amplitude_patterns",
+        "amplitude_selected_features",
+        "amplitude_null_distribution",
         "power_decoding_over_time",
         "power_participants",
         "power_null_distribution",

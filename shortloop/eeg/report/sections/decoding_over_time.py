@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.effects import effect_text
 from shortloop.eeg.report.labels import chance_text, edges_of, score_name, score_text, short, title_of
 from shortloop.eeg.report.panels import confidence_half_width
 from shortloop.eeg.report.sections.section import Section, SectionFigure
@@ -48,7 +49,12 @@ def finding(result: KindResult) -> str:
     if curve["peak"] is None:
         return sentence
     at, peak = scale.point(curve["peak_time"]), score_text(result.curve.score, curve["peak"])
-    return f"{sentence} The {mean_score(result)} was highest at {at}, {peak}."
+    sentence += f" The {mean_score(result)} was highest at {at}, {peak}{effect_text(curve['effect'])}."
+    for cluster in curve["clusters"]:
+        if cluster["direction"] == "below":
+            at, low = scale.point(cluster["peak_time"]), score_text(result.curve.score, cluster["peak"])
+            sentence += f" Below chance it was lowest at {at}, {low}{effect_text(cluster['effect'])}."
+    return sentence
 
 
 def decoding_over_time(result: KindResult) -> Figure:

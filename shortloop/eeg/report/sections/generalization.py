@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.effects import effect_text
 from shortloop.eeg.report.labels import generalization_of, plane_of, score_label, score_text, short, title_of
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_map, map_shape
 from shortloop.eeg.report.sections.section import Section, SectionFigure
@@ -46,11 +47,19 @@ def finding(result: KindResult) -> str:
     sentence = significance(start, regions, plane["p"])
     if plane["peak"] is None:
         return sentence
-    return (
-        f"{sentence} The {mean_score(result)} was highest for training at "
+    sentence += (
+        f" The {mean_score(result)} was highest for training at "
         f"{scale.point(plane['peak_train_time'])} and testing at {scale.point(plane['peak_test_time'])}, "
-        f"{score_text(result.curve.score, plane['peak'])}."
+        f"{score_text(result.curve.score, plane['peak'])}{effect_text(plane['effect'])}."
     )
+    for region in plane["regions"]:
+        if region["direction"] == "below":
+            sentence += (
+                f" Below chance it was lowest for training at {scale.point(region['peak_train_time'])} and "
+                f"testing at {scale.point(region['peak_test_time'])}, "
+                f"{score_text(result.curve.score, region['peak'])}{effect_text(region['effect'])}."
+            )
+    return sentence
 
 
 def generalization_map(result: KindResult) -> Figure:

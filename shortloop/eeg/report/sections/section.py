@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.report.page import PageTable
@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 __all__ = ["Section", "SectionFigure"]
 
 
+T = TypeVar("T")
+
+
 def _all(result: KindResult) -> bool:
     return True
 
 
-def _nothing(result: KindResult) -> str:
+def _nothing(result: object) -> str:
     return ""
 
 
-def _as_long_as_any(result: KindResult) -> float:
+def _as_long_as_any(result: object) -> float:
     return 4.0
 
 
 @dataclass(frozen=True)
-class SectionFigure:
-    """The figure of a section.
+class SectionFigure(Generic[T]):
+    """The figure of a section, or another that shows records of some type.
 
     Parameters
     ----------
@@ -44,10 +47,10 @@ class SectionFigure:
         Rough time that drawing it takes, relative to the other figures.
     """
 
-    draw: Callable[[KindResult], Figure]
-    caption: Callable[[KindResult, dict[str, Any]], str]
-    alt: Callable[[KindResult], str] = _nothing
-    cost: Callable[[KindResult], float] = _as_long_as_any
+    draw: Callable[[T], Figure]
+    caption: Callable[[T, dict[str, Any]], str]
+    alt: Callable[[T], str] = _nothing
+    cost: Callable[[T], float] = _as_long_as_any
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,14 @@ class Section:
     figure : SectionFigure, optional
     table : callable, optional
         Gives a table, which is shown below all figures.
+    stages : tuple of str, optional
+        Stages that it shows something of, beside those that the group's statistics were made from.
     """
 
     name: str
     title: str
     applies: Callable[[KindResult], bool] = _all
     finding: Callable[[KindResult], str] = _nothing
-    figure: SectionFigure | None = None
+    figure: SectionFigure[KindResult] | None = None
     table: Callable[[KindResult], PageTable] | None = None
+    stages: tuple[str, ...] = ()

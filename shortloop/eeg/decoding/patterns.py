@@ -1,0 +1,73 @@
+"""Activation patterns: what in the signal goes along with what a linear classifier says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shortloop.types import FloatArray, IntArray
+
+__all__ = ["activation_patterns"]
+
+
+def activation_patterns(
+    x: FloatArray,
+    folds: IntArray,
+    weights: FloatArray,
+    kept: np.ndarray,
+    *,
+    standardized: bool,
+) -> FloatArray:
+    """Activation patterns of the classifiers of one bin, mean over their folds.
+
+    Parameters
+    ----------
+    x : array of float, shape (trials, features)
+        Features of the bin, as the classifiers were given them.
+    folds : array of int, shape (trials,)
+        Fold that holds out each trial.
+    weights : array of float, shape (folds, classes, features)
+        Weights of each fold's classifier; 0 where a feature is not kept.
+    kept : array of bool, shape (folds, features)
+        Features that each fold kept.
+    standardized : bool
+        Whether weights are of features that are z-scored over the fold's training trials.
+
+    Returns
+    -------
+    array of float64, shape (classes, features)
+        In the unit of the features: by how much a feature rises, over the training trials, as the decision
+        for a class rises by one of its standard deviations. NaN if no fold kept a feature.
+
+    Notes
+    -----
+    Of each classifier of a class against the rest, A = cov(x) w / cov(s), where s = x w is what it says of
+    each trial [1]_; features that it does not use have a pattern, too. Decisions s are scaled to a standard
+    deviation of 1, as those of different folds are on scales of their own.
+
+    References
+    ----------
+    .. [1] Haufe, Meinecke, Görgen, Dähne, Haynes, Blankertz & Bießmann (2014). On the interpretation of
+       weight vectors of linear models in multivariate neuroimaging. NeuroImage 87, 96-110.
+    """
+    used = np.flatnonzero(kept.any(axis=1))
+    n_classes, n_features = weights.shape[1:]
+    if not len(used):
+        return np.full((n_classes, n_features), np.nan)
+    centred = np.asarray(x, dtype=np.float64)
+    centred = centred - centred.mean(axis=0)  # so that squares lose nothing
+    member = (np.asarray(folds) != used[:, np.newaxis]).astype(np.float64)  # training trials of each fold
+    count = member.sum(axis=1, keepdims=True)
+    w = np.asarray(weights[used], dtype=np.float64)
+    if standardized:
+        mean = member @ centred / count
+        spread = np.sqrt(np.maximum(member @ centred**2 / count - mean**2, 0.0))
+        # A feature that does not vary has a weight of 0.
+        w = np.divide(w, spread[:, np.newaxis], out=np.zeros_like(w), where=spread[:, np.newaxis] > 0)
+    # What every classifier says of every trial: (folds, classes, trials), its training trials alone.
+    said = np.einsum("fkp,tp->fkt", w, centred, optimize=True)
+    said -= (said * member[:, np.newaxis]).sum(axis=2, keepdims=True) / count[..., np.newaxis]
+    said *= member[:, np.newaxis]
+    deviation = np.sqrt((said**2).sum(axis=2, keepdims=True) / (count[..., np.newaxis] - 1))
+    said = np.divide(said, deviation, out=np.zeros_like(said), where=deviation > 0)
+    patterns = np.einsum("fkt,tp->fkp", said, centred, optimize=True) / (count[..., np.newaxis] - 1)
+    return np.asarray(patterns.mean(axis=0))

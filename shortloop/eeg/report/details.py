@@ -1,0 +1,145 @@
+"""What a report shows beside statistics of the group: participants alone, classifiers, the signal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortloop.eeg.group.result import MapStatistics
+from shortloop.report.provenance import Source
+from shortloop.types import FloatArray
+
+__all__ = ["Alone", "Confusion", "Evoked", "Interval", "Patterns"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The best cell of a participant's generalization map.
+
+    Parameters
+    ----------
+    test_bin, train_bin : int
+        Where it is.
+    low, high : float
+        Interval of its score over trials.
+    """
+
+    test_bin: int
+    train_bin: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One participant, tested alone against its own permutations.
+
+    Parameters
+    ----------
+    participant : str
+    curve : MapStatistics, map of shape (bins,)
+    plane : MapStatistics, map of shape (test bins, bins), or None
+    low, high : array of float, shape (bins,)
+        Interval of the curve's scores, not smoothed, over trials.
+    peak : Interval or None
+        Of the generalization map.
+    level : float
+        Coverage of the intervals.
+    draws : int
+        How often trials were drawn for them.
+    """
+
+    participant: str
+    curve: MapStatistics
+    plane: MapStatistics | None
+    low: FloatArray
+    high: FloatArray
+    peak: Interval | None
+    level: float
+    draws: int
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Confusions at one cell, summed over participants.
+
+    Parameters
+    ----------
+    counts : array of float, shape (classes, classes)
+        Trials; rows are the true class.
+    train_bin : int
+    test_bin : int or None
+        None: of the cross-validated curve.
+    """
+
+    counts: FloatArray
+    train_bin: int
+    test_bin: int | None
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """What classifiers go by.
+
+    Parameters
+    ----------
+    kept : array of float, shape (participants, bins)
+        Share of the features that folds kept.
+    features : int
+        Features of a bin.
+    channels : tuple of str
+        Empty where features are of no channels.
+    kept_channels : array of float, shape (bins, channels), or None
+        The share of each channel's features, mean over participants.
+    patterns : array of float, shape (bins, shown classes, channels), or None
+        Activation patterns, mean over participants; None where classifiers are not linear.
+    shown : tuple of str
+        Classes whose patterns are shown: of two, the second.
+    unit : str
+        Unit of the features, and so of the patterns.
+    """
+
+    kept: FloatArray
+    features: int
+    channels: tuple[str, ...]
+    kept_channels: FloatArray | None
+    patterns: FloatArray | None
+    shown: tuple[str, ...]
+    unit: str
+
+
+@dataclass(frozen=True)
+class Evoked:
+    """Event-related potentials of all participants in one phase.
+
+    Parameters
+    ----------
+    phase : str
+    participants, classes, channels : tuple of str
+    times : array of float, shape (samples,)
+        Seconds.
+    means : array of float, shape (participants, classes, channels, samples)
+        Mean over trials, in `unit`.
+    errors : array of float, same shape
+        Its standard error over trials.
+    unit : str
+    trials : array of int, shape (participants, classes)
+        How many trials there were.
+    baseline : tuple of float or None
+        What was subtracted, s.
+    sources : tuple of Source
+        Where the numbers come from.
+    """
+
+    phase: str
+    participants: tuple[str, ...]
+    classes: tuple[str, ...]
+    channels: tuple[str, ...]
+    times: FloatArray
+    means: FloatArray
+    errors: FloatArray
+    unit: str
+    trials: np.ndarray
+    baseline: tuple[float, float] | None
+    sources: tuple[Source, ...]

@@ -1,0 +1,97 @@
+"""How large effects are: standardized, with their intervals, and in which direction."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from shortloop.eeg.group.result import MapStatistics
+
+__all__ = ["Effect", "cohens_d", "effect_at", "effect_text"]
+
+LEVEL = 0.95
+
+
+class Effect(NamedTuple):
+    """A standardized difference from chance.
+
+    Parameters
+    ----------
+    d : float
+        Cohen's d: mean over participants of score − chance, divided by its standard deviation.
+    low, high : float or None
+        Ends of its 95 % interval.
+    """
+
+    d: float
+    low: float | None
+    high: float | None
+
+
+def cohens_d(t: float, participants: int) -> Effect:
+    """Cohen's d of a one-sample t, with its interval.
+
+    Parameters
+    ----------
+    t : float
+        One-sample t over participants.
+    participants : int
+        Their number, two or more.
+
+    Returns
+    -------
+    Effect
+        The interval is exact for normal scores: of the noncentrality of the t distribution.
+
+    References
+    ----------
+    Cumming & Finch 2001, A primer on the understanding, use, and calculation of confidence intervals that
+    are based on central and noncentral distributions, Educ Psychol Meas 61:532-574.
+    """
+    from scipy.special import nctdtrinc
+
+    root = math.sqrt(participants)
+    ends = [float(nctdtrinc(participants - 1, p, t)) / root for p in ((1 + LEVEL) / 2, (1 - LEVEL) / 2)]
+    low, high = (end if math.isfinite(end) else None for end in ends)
+    return Effect(t / root, low, high)
+
+
+def effect_at(stats: MapStatistics, at: tuple[int, ...]) -> Effect | None:
+    """Cohen's d in one cell of a map.
+
+    Parameters
+    ----------
+    stats : MapStatistics
+    at : tuple of int
+        The cell.
+
+    Returns
+    -------
+    Effect or None
+        None for one participant, and where t is not finite.
+    """
+    t = float(stats.t[at])
+    if stats.level != "group" or not math.isfinite(t):
+        return None
+    return cohens_d(t, len(stats.scores))
+
+
+def effect_text(effect: dict[str, Any] | None) -> str:
+    """Cohen's d at the end of a sentence.
+
+    Parameters
+    ----------
+    effect : dict or None
+        An `Effect` as plain data.
+
+    Returns
+    -------
+    str
+        E.g. ``" (Cohen's d = 1.20, 95 % CI 0.35 to 2.02)"``; empty for None.
+    """
+    if effect is None:
+        return ""
+    said = f" (Cohen's d = {effect['d']:.2f}"
+    if effect["low"] is not None and effect["high"] is not None:
+        said += f", 95 % CI {effect['low']:.2f} to {effect['high']:.2f}"
+    return f"{said})".replace("-", "−")

@@ -1,0 +1,228 @@
+"""Event-related potentials: the mean signal of each class, of channels and over all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shortloop.eeg.report.details import Evoked
+from shortloop.eeg.report.labels import short
+from shortloop.eeg.report.sections.section import SectionFigure
+from shortloop.eeg.report.sentences import listed
+from shortloop.eeg.report.units import readable
+from shortloop.report.files import TABLES
+from shortloop.report.layout import arrange
+from shortloop.report.page import PageLink, slug
+from shortloop.report.style import COLOURS, GREY, new_figure, styled
+from shortloop.report.tables import csv_text
+from shortloop.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["EVOKED", "Course", "courses", "evoked_figure", "evoked_link"]
+
+CHANNELS = 5
+LEVEL = 0.95
+POINTS = 1500  # of a line: more than a figure can show
+LINES = ("-", "--", "-.", ":")
+ACROSS = 4  # names in a row of the legend
+
+
+class Course(NamedTuple):
+    """The signal over time, of each class.
+
+    Parameters
+    ----------
+    name : str
+        Of the channel, or what is taken over all of them.
+    mean, low, high : array of float, shape (classes, samples)
+        With the ends of its 95 % interval; NaN where there is none. In the unit of the data.
+    """
+
+    name: str
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def courses(evoked: Evoked) -> list[Course]:
+    """What is shown: global field power, and the channels in which classes differ most.
+
+    Parameters
+    ----------
+    evoked : Evoked
+
+    Returns
+    -------
+    list of Course
+        Of several participants the mean of their means, with Student's t interval over participants; of one,
+        the mean over trials, with that over trials. Global field power is the standard deviation over
+        channels of each participant's mean; of one participant it has no interval.
+
+    References
+    ----------
+    Lehmann & Skrandies 1980, Reference-free identification of components of checkerboard-evoked multichannel
+    potential fields, Electroencephalogr Clin Neurophysiol 48:609-621.
+    """
+    found = []
+    if len(evoked.channels) > 1:
+        found.append(Course("Global field power", *_over_people(evoked.means.std(axis=2))))
+    apart = np.nan_to_num(np.ptp(_mean(evoked.means), axis=0)).max(axis=1)
+    for index in sorted(np.argsort(-apart, kind="stable")[:CHANNELS]):
+        each = evoked.means[:, :, index]
+        made = _over_people(each) if len(each) > 1 else _over_trials(evoked, index)
+        found.append(Course(evoked.channels[index], *made))
+    return found
+
+
+def evoked_figure(evoked: Evoked) -> Figure:
+    """The courses of each class, with their intervals.
+
+    Parameters
+    ----------
+    evoked : Evoked
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    shown = courses(evoked)
+    columns = min(2, len(shown))
+    whose = f"group of {len(evoked.participants)}"
+    if len(evoked.participants) == 1:
+        whose = f"participant {short(evoked.participants[0], 20)}"
+    with styled():
+        rows = -(-len(shown) // columns)
+        figure = new_figure(1.95 * rows + 0.6)  # about as high as it becomes, so that ticks stay
+        grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+        for extra in grid[len(shown) :]:
+            extra.remove()
+        panels = grid[: len(shown)]
+        for index, (axes, course) in enumerate(zip(panels, shown, strict=True)):
+            _draw(axes, evoked, course)
+            if index >= len(shown) - columns:
+                axes.set_xlabel("Time (ms)")
+        handles, labels = panels[0].get_legend_handles_labels()
+        title = f"{short(evoked.phase, 24)}: event-related potentials, {whose}"
+        below = 0.22 * -(-len(labels) // ACROSS) + 0.05
+        arrange(figure, panels, columns, title, height=1.45, left=0.1, below=below)
+        ncols = min(len(labels), ACROSS)
+        figure.legend(handles, labels, loc="lower center", ncols=ncols, borderaxespad=0.2)
+    return figure
+
+
+def evoked_link(evoked: Evoked) -> PageLink:
+    """The numbers of the figure, as a file beside the page.
+
+    Parameters
+    ----------
+    evoked : Evoked
+
+    Returns
+    -------
+    PageLink
+    """
+    factor, unit = readable(evoked.unit)
+    columns = ["channel", "class", "time (s)", f"mean ({unit})", f"low ({unit})", f"high ({unit})"]
+    rows: list[tuple[str | float, ...]] = [
+        (course.name, name, float(time), *_rounded(factor, course, label, index))
+        for course in courses(evoked)
+        for label, name in enumerate(evoked.classes)
+        for index, time in enumerate(evoked.times)
+    ]
+    path = f"{TABLES}/evoked_{slug(evoked.phase)}.csv"
+    return PageLink(path, f"event-related potentials of {evoked.phase}, as drawn", csv_text(columns, rows))
+
+
+def _rounded(factor: float, course: Course, label: int, index: int) -> list[float]:
+    return [float(f"{factor * each[label, index]:.6g}") for each in (course.mean, course.low, course.high)]
+
+
+def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
+    factor, unit = readable(evoked.unit)
+    step = -(-len(evoked.times) // POINTS)
+    times = 1000 * evoked.times[::step]
+    for label, name in enumerate(evoked.classes):
+        colour = COLOURS[label % len(COLOURS)]
+        three = course.mean, course.low, course.high
+        mean, low, high = (factor * each[label, ::step] for each in three)
+        if np.isfinite(low).any():
+            axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
+        line = LINES[label // len(COLOURS) % len(LINES)]
+        axes.plot(times, mean, label=short(name, 18), color=colour, linestyle=line)
+    axes.set_title(short(course.name, 30))
+    axes.set_xlim(times[0], times[-1])
+    axes.axhline(0.0, color=GREY, linewidth=0.7)
+    if times[0] < 0 < times[-1]:
+        axes.axvline(0.0, color=GREY, linestyle=":", linewidth=1.0)
+    axes.set_ylabel(unit)
+    axes.locator_params(axis="x", nbins=6)
+
+
+def _mean(values: FloatArray) -> FloatArray:
+    """Over participants, of those that have a number."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+
+
+def _over_people(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean and its interval of values of shape (participants, classes, samples)."""
+    from scipy.special import stdtrit
+
+    mean, count = _mean(values), np.isfinite(values).sum(axis=0)
+    square = np.where(np.isfinite(values), values - mean, 0.0) ** 2
+    more = np.maximum(count - 1, 1)
+    half = np.sqrt(square.sum(axis=0) / more / np.maximum(count, 1)) * stdtrit(more, (1 + LEVEL) / 2)
+    half = np.where(count > 1, half, np.nan)
+    return mean, mean - half, mean + half
+
+
+def _over_trials(evoked: Evoked, channel: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    from scipy.special import stdtrit
+
+    mean, trials = evoked.means[0, :, channel], evoked.trials[0][:, np.newaxis]
+    half = evoked.errors[0, :, channel] * stdtrit(np.maximum(trials - 1, 1), (1 + LEVEL) / 2)
+    return mean, mean - half, mean + half
+
+
+def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
+    alone = len(evoked.participants) == 1
+    over = "trials" if alone else "participants"
+    whose = "Mean over trials" if alone else "Mean over participants of their means over trials"
+    baseline = "not baseline-corrected"
+    if evoked.baseline is not None:
+        start, end = (f"{1000 * each:g}".replace("-", "−") for each in evoked.baseline)
+        baseline = f"the mean of {start} to {end} ms subtracted from each trial"
+    names = [course.name for course in courses(evoked) if course.name in evoked.channels]
+    most = (
+        "all channels" if len(names) == len(evoked.channels) else "the channels in which classes differ most"
+    )
+    power = ""
+    if len(evoked.channels) > 1:
+        power = " Global field power is the standard deviation over channels of each participant's mean."
+    return (
+        f"{whose} of each class in {evoked.phase}, of the epochs as they were imported, {baseline}; bands "
+        f"are 95 % confidence intervals over {over} (Student's t), not corrected for the number of times and "
+        f"channels.{power} Shown are {most}: {listed(names)}."
+    )
+
+
+def _alt(evoked: Evoked) -> str:
+    factor, unit = readable(evoked.unit)
+    course = courses(evoked)[0]
+    said = []
+    for name, mean in zip(evoked.classes, course.mean, strict=True):
+        if np.isfinite(mean).any():
+            at = int(np.nanargmax(np.abs(mean)))
+            said.append(
+                f"{short(name, 20)} {factor * mean[at]:.2g} {unit} at {1000 * evoked.times[at]:.0f} ms"
+            )
+    return f"Largest {course.name[:1].lower()}{course.name[1:]}: {listed(said)}."
+
+
+EVOKED: SectionFigure[Evoked] = SectionFigure(evoked_figure, _caption, _alt)

@@ -1,0 +1,131 @@
+"""Confusion matrices at the peaks: what trials of each class are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.details import Confusion
+from shortloop.eeg.report.labels import short, title_of
+from shortloop.eeg.report.panels import colour_bar
+from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.times import time_scale
+from shortloop.report.layout import arrange
+from shortloop.report.style import SEQUENTIAL, new_figure, styled
+from shortloop.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["SECTION", "confusion_matrices"]
+
+NUMBERED = 8  # classes: with more, cells are too small for their numbers
+NAMED = 16  # classes: with more, not each has its name at the axis
+
+
+def confusion_matrices(result: KindResult) -> Figure:
+    """What trials of each class are called at the best bin, and at the best cell of the map.
+
+    Parameters
+    ----------
+    result : KindResult
+        With confusions.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Each row adds up to 100 %.
+    """
+    shares = [_shares(each.counts) for each in result.confusions]
+    top = max(float(np.nanmax(each, initial=0.0)) for each in shares)
+    with styled():
+        figure = new_figure()
+        panels = list(figure.subplots(1, len(shares), squeeze=False).flat)
+        for axes, each, share in zip(panels, result.confusions, shares, strict=True):
+            image = axes.imshow(share, cmap=SEQUENTIAL, vmin=0.0, vmax=top, aspect="auto")
+            axes.set_title(_title(result, each))
+            axes.set_xlabel("Called")
+            _ticks(axes, result.classes)
+            _numbers(axes, share, top)
+        panels[0].set_ylabel("Is")
+        for axes in panels[1:]:
+            axes.tick_params(labelleft=False)
+        title = title_of(result, "confusions at the peaks")
+        area = arrange(figure, panels, max(2, len(panels)), title, height=2.6, shape=1.0, below=0.62)
+        high, frame = figure.get_figheight(), panels[0].get_position()
+        place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
+        colour_bar(image, place, (0.0, top, False), "Trials of the class (%)")
+    return figure
+
+
+def _shares(counts: FloatArray) -> FloatArray:
+    total = counts.sum(axis=1, keepdims=True)
+    return 100 * np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+
+
+def _title(result: KindResult, confusion: Confusion) -> str:
+    scale = time_scale(result)
+    at = scale.point(float(result.train_times[confusion.train_bin]))
+    if confusion.test_bin is None or result.test_times is None:
+        return f"{short(result.train_phase, 14)}, {at}"
+    tested = scale.point(float(result.test_times[confusion.test_bin]))
+    return f"{at} on {short(result.test_phase, 12)}, {tested}"
+
+
+def _ticks(axes: Axes, classes: tuple[str, ...]) -> None:
+    step = -(-len(classes) // NAMED)
+    at = range(0, len(classes), step)
+    names = [short(classes[index], 10) for index in at]
+    long = max(map(len, names)) * len(names) > 24
+    axes.set_xticks(list(at), names, rotation=90 if long else 0)
+    axes.set_yticks(list(at), names)
+    axes.tick_params(length=0)
+
+
+def _numbers(axes: Axes, shares: FloatArray, top: float) -> None:
+    if len(shares) > NUMBERED:
+        return
+    for row, column in np.ndindex(shares.shape):
+        if np.isfinite(shares[row, column]):
+            colour = "white" if shares[row, column] > 0.6 * top else "black"
+            text = f"{shares[row, column]:.0f}"
+            axes.text(column, row, text, ha="center", va="center_baseline", color=colour)
+
+
+def _applies(result: KindResult) -> bool:
+    return bool(result.confusions)
+
+
+def _caption(result: KindResult, settings: dict[str, Any]) -> str:
+    whose = "" if len(result.participants) == 1 else ", of all participants together"
+    said = f"Left: held-out trials of {result.train_phase} at the bin with the highest score{whose}."
+    if len(result.confusions) > 1:
+        said += (
+            f" Right: trials of {result.test_phase} at the best pair of training and testing time, mean over "
+            "the classifiers of the folds."
+        )
+    return (
+        f"{said} Rows are the true class, columns what trials are called; rows add up to 100 % unless folds "
+        "gave no model. The peaks are chosen by the score, so the diagonals tend to be too high."
+    )
+
+
+def _alt(result: KindResult) -> str:
+    said = []
+    for each in result.confusions:
+        right = np.diagonal(_shares(each.counts))
+        named = zip(result.classes, right, strict=True)
+        parts = [f"{short(name, 20)} {share:.0f} %" for name, share in named]
+        said.append(f"{_title(result, each)}: called right: {', '.join(parts[:12])}.")
+    return " ".join(said)
+
+
+SECTION = Section(
+    "confusion",
+    "Confusions at the peaks",
+    _applies,
+    figure=SectionFigure(confusion_matrices, _caption, _alt),
+)

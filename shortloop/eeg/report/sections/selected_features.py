@@ -1,0 +1,143 @@
+"""Selected features: how many of them folds kept, when, and of which channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.details import Patterns
+from shortloop.eeg.report.labels import edges_of, title_of
+from shortloop.eeg.report.panels import colour_bar
+from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.times import time_scale
+from shortloop.report.layout import arrange
+from shortloop.report.style import BLUE, GREY, SEQUENTIAL, new_figure, styled
+from shortloop.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["SECTION", "name_channels", "selected_features"]
+
+NAMES = 26  # channels that have a name at an axis
+
+
+def selected_features(result: KindResult) -> Figure:
+    """Share of the features that folds kept, over time, and that of each channel.
+
+    Parameters
+    ----------
+    result : KindResult
+        With patterns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    known, scale = _known(result), time_scale(result)
+    edges = edges_of(result.train_times, scale)
+    channels = known.kept_channels
+    with styled():
+        figure = new_figure()
+        panels = list(figure.subplots(1, 1 if channels is None else 2, squeeze=False).flat)
+        _curve(panels[0], known, result.train_times * scale.factor)
+        for axes in panels:
+            axes.set_xlabel(scale.label())
+            axes.set_xlim(edges[0], edges[-1])
+            axes.locator_params(axis="x", nbins=6, integer=scale.unit == "bin")
+        if edges[0] < 0 < edges[-1]:
+            panels[0].axvline(0, color=GREY, linestyle=":", linewidth=1.0)
+        title = title_of(result, "selected features")
+        if channels is None:
+            arrange(figure, panels, 1, title, height=2.4, below=0.3)
+        else:
+            share = 100 * channels.T
+            limits = 0.0, float(share.max()) or 1.0, False
+            image = panels[1].pcolormesh(
+                edges,
+                np.arange(len(share) + 1),
+                share,
+                cmap=SEQUENTIAL,
+                vmin=0.0,
+                vmax=limits[1],
+                rasterized=True,
+            )
+            panels[1].set_title("Of each channel")
+            name_channels(panels[1], known.channels)
+            area = arrange(figure, panels, 2, title, height=3.4, below=0.62)
+            high, frame = figure.get_figheight(), panels[1].get_position()
+            place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
+            colour_bar(image, place, limits, "Features kept (%)")
+        handles, labels = panels[0].get_legend_handles_labels()
+        frame = panels[0].get_position()
+        anchor = frame.x0 + frame.width / 2, 0.01
+        figure.legend(handles, labels, loc="lower center", ncols=3, borderaxespad=0.2, bbox_to_anchor=anchor)
+    return figure
+
+
+def name_channels(axes: Axes, channels: tuple[str, ...]) -> None:
+    """Names of channels at the y axis of a map of channels, the first on top; not all where they are many.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    channels : tuple of str
+    """
+    step = -(-len(channels) // NAMES)
+    axes.set_yticks(np.arange(0, len(channels), step) + 0.5, [name[:10] for name in channels[::step]])
+    axes.set_ylim(len(channels), 0)
+    axes.tick_params(axis="y", length=0)
+
+
+def _known(result: KindResult) -> Patterns:
+    if result.patterns is None:
+        raise ValueError(f"{result.kind}: it is not known which features were kept")
+    return result.patterns
+
+
+def _curve(axes: Axes, known: Patterns, times: FloatArray) -> None:
+    marker = "o" if len(times) == 1 else None
+    share = 100 * known.kept
+    if len(share) > 1:
+        for index, each in enumerate(share):
+            label = "participants" if index == 0 else None
+            axes.plot(times, each, color=GREY, linewidth=0.7, alpha=0.7, marker=marker, label=label)
+    axes.plot(times, share.mean(axis=0), color=BLUE, linewidth=2.0, marker=marker, label="mean")
+    axes.set_ylim(bottom=0.0)
+    axes.set_ylabel("Features kept (%)")
+    axes.set_title(f"Of all {known.features:,}")
+
+
+def _applies(result: KindResult) -> bool:
+    return result.patterns is not None and bool((result.patterns.kept < 1).any())
+
+
+def _caption(result: KindResult, settings: dict[str, Any]) -> str:
+    alpha = settings.get("decoding", {}).get("select_alpha")
+    expected = "" if alpha is None else f" Where classes do not differ, about {100 * alpha:g} % are kept."
+    where = ""
+    if _known(result).channels:
+        where = " Right: the same of the features of each channel, mean over participants."
+    return (
+        f"Share of the {result.kind} features of each bin that the analysis of variance kept in the training "
+        f"trials of a fold, mean over folds.{expected} Left: each participant (grey) and their mean "
+        f"(blue).{where}"
+    )
+
+
+def _alt(result: KindResult) -> str:
+    share, scale = 100 * _known(result).kept.mean(axis=0), time_scale(result)
+    most = int(np.argmax(share))
+    return f"From {share.min():.0f} to {share.max():.0f} %, most at {scale.point(result.train_times[most])}."
+
+
+SECTION = Section(
+    "selected_features",
+    "Selected features",
+    _applies,
+    figure=SectionFigure(selected_features, _caption, _alt),
+    stages=("patterns",),
+)

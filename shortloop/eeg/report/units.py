@@ -1,0 +1,25 @@
+"""Units as they are read: microvolts rather than volts."""
+
+from __future__ import annotations
+
+__all__ = ["readable"]
+
+SCALES = {"V": (1e6, "µV"), "V²": (1e12, "µV²")}
+
+
+def readable(unit: str) -> tuple[float, str]:
+    """A unit in which a signal is easy to read.
+
+    Parameters
+    ----------
+    unit : str
+        Unit of the data.
+
+    Returns
+    -------
+    factor : float
+        What data are multiplied by.
+    unit : str
+        What they are in then.
+    """
+    return SCALES.get(unit, (1.0, unit or "arbitrary unit"))

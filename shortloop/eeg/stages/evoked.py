@@ -1,0 +1,88 @@
+"""Epochs of one participant to means over the trials of each class: event-related potentials."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Index, Job, Out, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+__all__ = ["Evoked"]
+
+AXES = "classes × channels × samples"
+
+
+class Evoked(Stage):
+    """Evoked: mean of the trials of each class, and its standard error."""
+
+    baseline: tuple[float, float] | None  # s
+    phases: list[str]
+    epochs: Job
+
+    def open(self) -> None:
+        """Map the epochs."""
+        from shortloop.eeg.stages.feature_files import load_epochs
+
+        self._epochs = [load_epochs(self.epochs, phase) for phase in self.phases]
+        self._classes = len(self._epochs[0].classes)
+
+    def units(self) -> int:
+        """Classes of each phase."""
+        return len(self.phases) * self._classes
+
+    def outputs(self) -> dict[str, Out]:
+        """Means and their errors."""
+        outs = {}
+        for phase, epochs in zip(self.phases, self._epochs, strict=True):
+            shape = self._classes, *epochs.data.shape[1:]
+            outs[f"mean_{phase}"] = Out(
+                shape, "f8", AXES, "mean over the trials of a class; NaN if it has none", epochs.unit
+            )
+            outs[f"error_{phase}"] = Out(
+                shape, "f8", AXES, "standard error of that mean; NaN below two trials", epochs.unit
+            )
+        return outs
+
+    def index(self, unit: int) -> Mapping[str, Index]:
+        """A class of the arrays of a phase."""
+        phase, label = divmod(unit, self._classes)
+        return {f"{name}_{self.phases[phase]}": label for name in ("mean", "error")}
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        """One class of one phase."""
+        from shortloop.eeg.features.bins import baseline_samples
+        from shortloop.eeg.features.evoked import mean_and_error
+
+        number, label = divmod(unit, self._classes)
+        phase, epochs = self.phases[number], self._epochs[number]
+        window = None if self.baseline is None else baseline_samples(epochs.times, self.baseline)
+        mean, error = mean_and_error(epochs, label, window)
+        return {f"mean_{phase}": mean, f"error_{phase}": error}
+
+    def finish(self, out: Outputs) -> Finished:
+        """Times, channels, and how many trials there were."""
+        import numpy as np
+
+        counts = {
+            phase: np.bincount(epochs.labels, minlength=self._classes).tolist()
+            for phase, epochs in zip(self.phases, self._epochs, strict=True)
+        }
+        first = self._epochs[0]
+        return Finished(
+            {
+                "classes": list(first.classes),
+                "channels": list(first.channels),
+                "unit": first.unit,
+                "phases": list(self.phases),
+                "trials": counts,
+                "baseline": None if self.baseline is None else list(self.baseline),
+            },
+            {
+                f"times_{phase}": Values(epochs.times, "samples", "time of each sample, 0 at the event", "s")
+                for phase, epochs in zip(self.phases, self._epochs, strict=True)
+            },
+        )

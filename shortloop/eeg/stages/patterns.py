@@ -1,0 +1,108 @@
+"""What the classifiers of one participant go by: activation patterns, and the features that they kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+__all__ = ["Patterns"]
+
+LITTLE = 2e7  # numbers among the features, of which the patterns take no longer than forking slices
+
+
+class Patterns(Stage):
+    """Patterns: activation patterns of linear classifiers, and the share of features that were kept."""
+
+    siblings = ("kind",)
+    kind: str  # of the features
+    features: Job
+    models: Job
+
+    def open(self) -> None:
+        """Map features and classifiers."""
+        from shortloop.eeg.features.names import channels_of
+        from shortloop.eeg.stages.feature_files import load_features
+
+        self._data = load_features(self.features, self.models.facts["phase"])
+        self._arrays = self.models.arrays
+        self._channels = channels_of(self._data.names)
+        self._linear = "weights" in self._arrays and bool(self._channels)
+        self._standardized = self.models.facts["decoding"]["scaling"] == "separate"
+        # Of two classes, the second says it all: the patterns of the first are the same, turned over.
+        self._shown = slice(1, 2) if len(self._data.classes) == 2 else slice(None)
+
+    def units(self) -> int:
+        """The bins."""
+        return len(self._data.times)
+
+    def is_small(self) -> bool:
+        """Whether this takes no longer than forking."""
+        return bool(self._data.data.size < LITTLE)
+
+    def outputs(self) -> dict[str, Out]:
+        """A pattern of each bin, and how much was kept."""
+        bins, channels = len(self._data.times), len(self._channels)
+        outs = {"kept": Out((bins,), "f8", "bins", "share of features that folds kept, mean over folds")}
+        if channels:
+            outs["kept_channels"] = Out(
+                (bins, channels), "f8", "bins × channels", "the same of the features of each channel"
+            )
+        if self._linear:
+            outs["patterns"] = Out(
+                (bins, len(self._data.classes[self._shown]), channels),
+                "f8",
+                "bins × shown classes × channels",
+                "activation pattern, mean over folds and over the features of a channel, of decisions whose "
+                "standard deviation is 1; NaN where no feature was kept",
+                self._data.unit,
+            )
+        return outs
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        """One bin."""
+        import numpy as np
+
+        from shortloop.eeg.decoding.patterns import activation_patterns
+
+        kept = np.asarray(self._arrays["kept"][unit])
+        found: dict[str, np.ndarray] = {"kept": np.float64(kept.mean())}  # type: ignore[dict-item]
+        channels = len(self._channels)
+        if channels:
+            found["kept_channels"] = kept.mean(axis=0).reshape(channels, -1).mean(axis=1)
+        if self._linear:
+            patterns = activation_patterns(
+                self._data.data[unit],
+                self._arrays["folds"],
+                self._arrays["weights"][unit][:, self._shown],
+                kept,
+                standardized=self._standardized,
+            )
+            found["patterns"] = patterns.reshape(len(patterns), channels, -1).mean(axis=2)
+        return found
+
+    def finish(self, out: Outputs) -> Finished:
+        """Names and times."""
+        facts = self.models.facts
+        return Finished(
+            {
+                "kind": facts["kind"],
+                "phase": facts["phase"],
+                "classes": list(self._data.classes),
+                "shown": list(self._data.classes[self._shown]),
+                "channels": list(self._channels),
+                "features": self._data.data.shape[2],
+                "unit": self._data.unit,
+                "time_unit": self._data.time_unit,
+            },
+            {
+                "times": Values(
+                    self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
+                )
+            },
+        )

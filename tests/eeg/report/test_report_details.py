@@ -1,0 +1,226 @@
+"""Figures and tables beside the statistics: legible in every size, and showing the numbers that there are."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from figure_texts import check_texts, texts
+from report_synthetic import CHANNELS, details, evoked, kind_result
+from scipy import stats as scipy_stats
+
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.effects import cohens_d, effect_text
+from shortloop.eeg.report.positions import known_names
+from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure, evoked_link
+from shortloop.eeg.report.sections.best_scores import best_scores
+from shortloop.eeg.report.sections.confusion import SECTION as CONFUSION
+from shortloop.eeg.report.sections.confusion import confusion_matrices
+from shortloop.eeg.report.sections.effects import effects
+from shortloop.eeg.report.sections.patterns import SECTION as PATTERNS
+from shortloop.eeg.report.sections.patterns import activation_patterns, shown_bins
+from shortloop.eeg.report.sections.selected_features import SECTION as SELECTED
+from shortloop.eeg.report.sections.selected_features import selected_features
+
+UNKNOWN = tuple(f"E{number}" for number in range(1, 65))
+CASES: dict[str, KindResult] = {
+    "group": details(kind_result()),
+    "one": details(kind_result(participants=1), classes=2),
+    "curves": details(kind_result(test_bins=None), classes=7),
+    "many classes": details(kind_result(), classes=30),
+    "unknown channels": details(kind_result(), channels=UNKNOWN),
+    "few channels": details(kind_result(unit="bin"), classes=2, channels=("TP9", "AF7", "AF8", "TP10")),
+    "one bin": details(kind_result(bins=1, test_bins=1)),
+}
+
+
+@pytest.mark.parametrize("draw", [confusion_matrices, activation_patterns, selected_features])
+@pytest.mark.parametrize("case", CASES)
+def test_text_is_legible_inside_and_apart(case: str, draw: Any) -> None:
+    figure = draw(CASES[case])
+    check_texts(figure, texts(figure))
+
+
+@pytest.mark.parametrize("people", [1, 8])
+@pytest.mark.parametrize("channels", [("Cz",), ("Cz", "Pz"), CHANNELS])
+@pytest.mark.parametrize("classes", [2, 9])
+def test_potentials_are_legible(people: int, channels: tuple[str, ...], classes: int) -> None:
+    shown = evoked(people, channels, classes)
+    figure = evoked_figure(shown)
+    check_texts(figure, texts(figure))
+    assert "nan" not in EVOKED.alt(shown)
+    assert EVOKED.caption(shown, {}).endswith(".")
+
+
+def test_features_without_channels_have_a_curve_alone() -> None:
+    result = details(kind_result(), channels=())
+    assert not PATTERNS.applies(result)
+    figure = selected_features(result)
+    check_texts(figure, texts(figure))
+    assert len(figure.axes) == 1
+
+
+def test_confusions_are_shares_of_each_true_class() -> None:
+    result = CASES["group"]
+    axes = confusion_matrices(result).axes
+    for panel, confusion in zip(axes, result.confusions):
+        (image,) = panel.images
+        expected = 100 * confusion.counts / confusion.counts.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(np.asarray(image.get_array()), expected)
+        assert [text.get_text() for text in panel.texts] == [f"{share:.0f}" for share in expected.flat]
+    assert "class 0" in CONFUSION.figure.alt(result)  # type: ignore[union-attr]
+    empty = replace(result.confusions[0], counts=np.array([[0.0, 0, 0], [1, 1, 0], [0, 0, 2]]))
+    figure = confusion_matrices(replace(result, confusions=(empty,)))
+    assert "nan" not in " ".join(text.get_text() for text in texts(figure))
+
+
+def test_topographies_are_of_the_bins_around_the_peak() -> None:
+    result = CASES["group"]
+    bins = shown_bins(result)
+    assert int(np.argmax(result.curve.mean)) in bins
+    assert {*bins} <= set(range(2, 9))  # the effect
+    assert (min(bins), max(bins)) == (2, 8)
+    nothing = replace(result.curve, significant=np.zeros(12, dtype=bool))
+    assert (min(shown_bins(replace(result, curve=nothing))), max(shown_bins(result))) == (0, 8)
+    titles = [axes.get_title() for axes in activation_patterns(result).axes if axes.get_title()]
+    assert titles == [f"{50 * index} ms" for index in bins]
+
+
+def test_patterns_without_positions_are_channels_by_time() -> None:
+    result = CASES["unknown channels"]
+    assert result.patterns is not None
+    figure = activation_patterns(result)
+    maps = [axes.collections[0] for axes in figure.axes[:3]]
+    for row, each in enumerate(maps):
+        expected = 1e6 * np.asarray(result.patterns.patterns)[:, row].T
+        np.testing.assert_allclose(np.asarray(each.get_array()).reshape(64, 12), expected)
+    said = PATTERNS.figure.caption(result, {})  # type: ignore[union-attr]
+    assert "Channels and times" in said
+    assert "10-05" not in said
+
+
+def test_positions_are_those_of_names_in_the_system() -> None:
+    assert known_names(("FZ", "cz", "Pz", "EEG Oz", "C3-REF", "C4.", "Fc5..")) == {
+        "FZ": "Fz",
+        "cz": "Cz",
+        "Pz": "Pz",
+        "EEG Oz": "Oz",
+        "C3-REF": "C3",
+        "C4.": "C4",
+        "Fc5..": "FC5",
+    }
+    assert known_names(UNKNOWN) == {}
+    assert known_names(tuple(f"A{number}" for number in range(1, 33))) == {}  # BioSemi, of which 2 are ears
+    assert known_names(("Cz", "Pz", "Oz")) == {}
+    assert known_names(("Cz", "CZ", "Pz", "Oz", "C3", "C4", "Fz")) == {}  # two at one place
+    some = (*CHANNELS, "X1", "X2")
+    assert [*known_names(some)] == [*CHANNELS]
+    said = PATTERNS.figure.caption(details(kind_result(), channels=some), {})  # type: ignore[union-attr]
+    assert "(none for X1 and X2)" in said
+
+
+def test_what_is_kept_is_drawn_in_percent() -> None:
+    result = CASES["group"]
+    axes = selected_features(result).axes[0]
+    thick = max(axes.lines, key=lambda line: line.get_linewidth())
+    assert result.patterns is not None
+    np.testing.assert_allclose(np.asarray(thick.get_ydata(), float), 100 * result.patterns.kept.mean(axis=0))
+    all_kept = replace(result.patterns, kept=np.ones_like(result.patterns.kept))
+    assert not SELECTED.applies(replace(result, patterns=all_kept))
+
+
+def test_potentials_have_intervals_over_participants_or_trials() -> None:
+    shown = evoked()
+    power, *channels = courses(shown)
+    assert power.name == "Global field power"
+    assert {each.name for each in channels} == {"Oz", "C3", "C4", "P7", "P8"}  # where the bump is largest
+    at = CHANNELS.index("P8")
+    for label in range(3):
+        values = shown.means[:, label, at]
+        low, high = scipy_stats.t.interval(0.95, 7, values.mean(axis=0), scipy_stats.sem(values, axis=0))
+        found = channels[-1]
+        np.testing.assert_allclose(found.mean[label], values.mean(axis=0))
+        np.testing.assert_allclose(found.low[label], low)
+        np.testing.assert_allclose(found.high[label], high)
+    np.testing.assert_allclose(power.mean, shown.means.std(axis=2).mean(axis=0))
+    alone = evoked(1)
+    power, *channels = courses(alone)
+    assert np.isnan(power.low).all()
+    half = 2e-7 * scipy_stats.t.ppf(0.975, 39)
+    np.testing.assert_allclose(channels[0].high - channels[0].mean, half)
+
+
+def test_a_class_without_trials_is_left_out() -> None:
+    shown = evoked()
+    shown.means[2:5, 1] = np.nan
+    low = courses(shown)[1].low
+    assert np.isfinite(low).all()
+    shown.means[:, 1] = np.nan
+    found = courses(shown)
+    assert np.isnan(found[0].mean[1]).all()
+    assert np.isfinite(found[0].mean[0]).all()
+    evoked_figure(shown)
+
+
+def test_the_numbers_of_potentials_are_in_a_file() -> None:
+    shown = evoked(channels=("Cz", "Pz"))
+    link = evoked_link(shown)
+    assert link.path == "tables/evoked_study.csv"
+    rows = list(csv.DictReader(io.StringIO(link.content)))
+    assert len(rows) == 3 * 3 * 200
+    last = rows[-1]
+    assert (last["channel"], last["class"]) == ("Pz", "class 2")
+    assert float(last["mean (µV)"]) == pytest.approx(1e6 * shown.means[:, 2, 1, -1].mean(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("t", "n"), [(0.5, 8), (2.0, 4), (5.0, 18), (-3.1, 18), (40.0, 8)])
+def test_effect_sizes_have_exact_intervals(t: float, n: int) -> None:
+    """The noncentrality at which t is as far out as the level says."""
+    effect = cohens_d(t, n)
+    assert effect.d == pytest.approx(t / np.sqrt(n))
+    assert effect.low is not None
+    assert effect.high is not None
+    assert scipy_stats.nct.cdf(t, n - 1, effect.low * np.sqrt(n)) == pytest.approx(0.975, abs=1e-4)
+    assert scipy_stats.nct.cdf(t, n - 1, effect.high * np.sqrt(n)) == pytest.approx(0.025, abs=1e-4)
+
+
+def test_effect_sizes_of_scores_are_those_of_participants() -> None:
+    result = kind_result()
+    row = next(row for row in effects(result).rows if row.name == "Decoding in study")
+    peak = int(np.argmax(result.curve.mean))
+    scores = result.curve.scores[:, peak] - result.curve.chance
+    assert row.cells[0] == "above"
+    assert row.cells[1] == "100 to 400 ms"
+    assert row.cells[5].startswith(f"{scores.mean() / scores.std(ddof=1):.2f} (")
+    below = effects(kind_result(effect=-9.0))
+    assert below.rows[0].cells[0] == "below"
+    lowest = kind_result(effect=-9.0).curve.mean.min()
+    assert below.rows[0].cells[3] == f"{lowest:.1f} %"
+    nothing = kind_result(bins=2, test_bins=2)
+    assert effects(nothing).rows[0].cells[0] == "not significant"
+    assert "Cohen" not in " ".join(effects(kind_result(participants=1)).columns)
+    assert effect_text({"d": -1.25, "low": None, "high": 2.0}) == " (Cohen's d = −1.25)"
+    lines = list(csv.DictReader(io.StringIO(effects(result).content)))
+    assert [line["scores"] for line in lines] == ["decoding", "generalization"]
+    assert float(lines[0]["d"]) == pytest.approx(scores.mean() / scores.std(ddof=1))
+
+
+def test_each_participant_has_an_interval_and_a_p() -> None:
+    result = details(kind_result())
+    table = best_scores(result)
+    assert table.columns == (
+        *("Decoding in study (%)", "95 % interval", "at (ms)", "p"),
+        *("Generalization to test (%)", "95 % interval", "trained at (ms)", "tested at (ms)", "p"),
+    )
+    best = result.curve.scores[0].max()
+    assert table.rows[0].cells[:2] == (f"{best:.1f}", f"{best - 5:.1f} to {best + 5:.1f}")
+    assert table.rows[0].cells[3] == "0.004"
+    assert table.rows[0].cells[5] == "40.0 to 60.0"
+    assert "2,000 samples of the trials" in table.caption
+    lines = list(csv.DictReader(io.StringIO(table.content)))
+    assert [line["participant"] for line in lines] == list(result.participants)
+    assert float(lines[0]["low"]) == pytest.approx(best - 5)

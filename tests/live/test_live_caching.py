@@ -25,7 +25,7 @@ globals().update(exax_method(Folded, __file__))
 """
 CHECK = {("check", None)}
 GROUP = {("group", None), ("report", None)}
-STAGES = ("import_epochs", "amplitude", "train", "apply", "permute")
+STAGES = ("import_epochs", "evoked", "amplitude", "train", "apply", "permute", "individual", "patterns")
 
 
 def jobs_of(*participants: str, stages: tuple[str, ...] = STAGES) -> set[tuple[str, str | None]]:
@@ -57,24 +57,25 @@ def test_nothing_is_built_again(unchanged: LiveProject) -> None:
     assert unchanged.run().keys() == set()
     summary = unchanged.summary()
     assert summary["built"] == 0
-    assert summary["reused"] == len(summary["jobs"]) == 13
+    assert summary["reused"] == len(summary["jobs"]) == 19
 
 
 @pytest.mark.slow
 def test_a_group_option_rebuilds_group_and_report(unchanged: LiveProject) -> None:
     unchanged.edit_study("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]")
-    assert unchanged.run().keys() == GROUP
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("individual",)) | GROUP
 
 
 @pytest.mark.slow
 def test_the_grid_rebuilds_train_and_what_is_below(unchanged: LiveProject) -> None:
     unchanged.edit_study("C = [0.001, 0.01]", "C = [0.001, 0.01, 0.1]")
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply", "permute")) | GROUP
+    below = ("train", "apply", "permute", "individual", "patterns")
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=below) | GROUP
 
 
 def test_the_number_of_permutations_rebuilds_permute_and_what_is_below(unchanged: LiveProject) -> None:
     unchanged.edit_study("count = 39", "count = 59")
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute",)) | GROUP
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute", "individual")) | GROUP
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ def with_count(project: LiveProject, stage: str, count: int) -> dict[str, np.nda
     kept = [line for line in text.splitlines() if not line.startswith("count = ")]
     project.write_study("\n".join([*kept, f"count = {count}"]) + "\n")
     built = project.run()
-    assert {stage for stage, _ in built} == {stage, "group", "report"}
+    assert {stage for stage, _ in built} == {stage, "individual", "group", "report"}
     return nulls(project, stage)
 
 

@@ -46,7 +46,7 @@ def array(folder: Path, name: str) -> np.ndarray:
 
 
 def test_accuracy_rebuilds_permute_and_what_is_below(built: LiveProject) -> None:
-    assert score_with(built, "accuracy") == jobs_of("permute") | GROUP
+    assert score_with(built, "accuracy") == jobs_of("permute", "individual") | GROUP
     for participant in "AB":
         trained, permuted = built.result("train", participant), built.result("permute", participant)
         said, truth = array(trained, "predicted"), array(trained, "labels")
@@ -64,7 +64,7 @@ def test_accuracy_rebuilds_permute_and_what_is_below(built: LiveProject) -> None
 def test_auc_is_scikit_learns_mean_over_folds(built: LiveProject) -> None:
     score_with(built, "balanced-accuracy")
     before = {name: array(built.result("train", name), "predicted") for name in "AB"}
-    below_features = jobs_of("train", "apply", "permute") | GROUP
+    below_features = jobs_of("train", "apply", "permute", "individual", "patterns") | GROUP
     assert score_with(built, "auc") == below_features
     for participant in "AB":
         trained, permuted = built.result("train", participant), built.result("permute", participant)

@@ -330,7 +330,7 @@ def test_a_sweep_of_a_study(project: Swept) -> None:
         *zip(scores, alphas, strict=True)
     ]
     built = [number for _, number, _ in counts(said)]
-    assert built[1] == 2  # the group and the report
+    assert built[1] == 4  # two participants alone, the group and the report
     peaks = [(row["amplitude over time: peak (%)"], row["amplitude over time: peak (AUC)"]) for row in rows]
     assert [bool(percent) for percent, _ in peaks] == [True, True, False]
     assert [bool(area) for _, area in peaks] == [False, False, True]

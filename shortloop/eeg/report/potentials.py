@@ -26,7 +26,7 @@ __all__ = ["EVOKED", "Course", "courses", "evoked_figure", "evoked_link"]
 
 CHANNELS = 5
 LEVEL = 0.95
-POINTS = 1500  # of a line: more than a figure can show
+POINTS = 400  # of a line: more than a figure can show
 LINES = ("-", "--", "-.", ":")
 ACROSS = 4  # names in a row of the legend
 

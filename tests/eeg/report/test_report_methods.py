@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from page_reader import Page
-from report_synthetic import kind_result, report_content
+from report_synthetic import details, evoked, kind_result, report_content
 
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.methods.references import REFERENCES
@@ -235,13 +235,40 @@ def test_results_change_the_text_too() -> None:
     assert "chance (0.500)" in said
 
 
+def test_what_is_shown_is_described_and_what_is_not_is_not() -> None:
+    assert "Cohen's d of the scores that were tested" in text()
+    for word in ("bootstrap", "patterns", "Event-related", "also tested alone"):
+        assert word not in text()
+    whole = details(kind_result())
+    said = text(whole)
+    assert (
+        "Intervals of each participant's scores (95 %) are percentile bootstrap intervals (Efron, 1979)"
+        in said
+    )
+    assert "over 2,000 samples of the trials of each class." in said
+    assert "Each participant was also tested alone" in said
+    assert "Activation patterns (Haufe et al., 2014)" in said
+    assert whole.patterns is not None
+    unknown = dataclasses.replace(whole, patterns=dataclasses.replace(whole.patterns, patterns=None))
+    assert "Haufe" not in text(unknown)
+    alone = text(details(kind_result(participants=1)))
+    assert "bootstrap" in alone
+    assert "also tested alone" not in alone
+    assert "Cohen" not in alone
+    area = dataclasses.replace(whole, curve=dataclasses.replace(whole.curve, score="auc"))
+    assert "of each class and fold." in text(area)
+    content = report_content(kind_result(), settings=settings(), evoked=(evoked(),))
+    found = " ".join(methods_text(content)[0])
+    assert "means over the trials of a class, after subtraction of the mean of −200 to 0 ms." in found
+
+
 def test_references_are_those_that_are_cited() -> None:
     whole = report_content(kind_result(), settings=settings(), recordings=(recording(),))
     paragraphs, references = methods_text(whole)
     cited = re.findall(r"[(;] ?([A-Z][^();]*, \d{4})", " ".join(paragraphs))
     assert {*cited} <= {*REFERENCES}
     assert sorted({REFERENCES[each] for each in cited}) == sorted(references)
-    assert len(references) == 8
+    assert len(references) == 9
     for short, full in REFERENCES.items():
         author, year = re.match(r"([^\s,]+).*?(\d{4})", short).groups()  # type: ignore[union-attr]
         assert full.startswith(author)

@@ -22,6 +22,15 @@ REFERENCES = {
         "chance levels in brain signal classification and statistical assessment of decoding accuracy. "
         "Journal of Neuroscience Methods, 250, 126–136."
     ),
+    "Cumming & Finch, 2001": (
+        "Cumming, G., & Finch, S. (2001). A primer on the understanding, use, and calculation of "
+        "confidence intervals that are based on central and noncentral distributions. Educational and "
+        "Psychological Measurement, 61(4), 532–574."
+    ),
+    "Efron, 1979": (
+        "Efron, B. (1979). Bootstrap methods: Another look at the jackknife. The Annals of Statistics, "
+        "7(1), 1–26."
+    ),
     "Fan et al., 2008": (
         "Fan, R.-E., Chang, K.-W., Hsieh, C.-J., Wang, X.-R., & Lin, C.-J. (2008). LIBLINEAR: A library for "
         "large linear classification. Journal of Machine Learning Research, 9, 1871–1874."
@@ -38,6 +47,11 @@ REFERENCES = {
     "Hand & Till, 2001": (
         "Hand, D. J., & Till, R. J. (2001). A simple generalisation of the area under the ROC curve for "
         "multiple class classification problems. Machine Learning, 45(2), 171–186."
+    ),
+    "Haufe et al., 2014": (
+        "Haufe, S., Meinecke, F., Görgen, K., Dähne, S., Haynes, J.-D., Blankertz, B., & Bießmann, F. "
+        "(2014). On the interpretation of weight vectors of linear models in multivariate neuroimaging. "
+        "NeuroImage, 87, 96–110."
     ),
     "Hoerl & Kennard, 1970": (
         "Hoerl, A. E., & Kennard, R. W. (1970). Ridge regression: Biased estimation for nonorthogonal "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shortloop.eeg.report.content import ReportContent
 from shortloop.eeg.report.methods.data import recorded
 from shortloop.eeg.report.methods.decoding import decoding
+from shortloop.eeg.report.methods.descriptions import descriptions
 from shortloop.eeg.report.methods.features import features
 from shortloop.eeg.report.methods.references import references_of
 from shortloop.eeg.report.methods.software import software
@@ -12,7 +13,7 @@ from shortloop.eeg.report.methods.statistics import statistics
 
 __all__ = ["methods_file", "methods_text"]
 
-PARTS = (recorded, features, decoding, statistics, software)
+PARTS = (recorded, features, decoding, statistics, descriptions, software)
 NEEDED = ("classes", "decoding", "estimator", "group", "permutations")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import chance_text, score_text
 from shortloop.eeg.report.sections.section import Section
@@ -92,12 +93,15 @@ def _sure(result: KindResult) -> str:
         return ""
     one = result.alone[0]
     shared = ""
-    if one.curve.note:
-        shared = f" {one.curve.note}"
+    if SHARED_TRAINING in one.curve.note:
+        shared = (
+            f" In {result.train_phase} these p are too small, as folds share their training trials, which "
+            'permutations of the test labels do not show; permutations.null = "training-labels" does.'
+        )
     return (
-        f" Intervals ({one.level:.0%}) are of {one.draws:,} samples of the trials with replacement, with the "
-        "predictions as they are: they say how sure the score of these classifiers is, not that it is the "
-        "largest of many. p, two-sided, is that of the participant's largest |z| against its own "
+        f" Intervals ({100 * one.level:g} %) are of {one.draws:,} samples of the trials with replacement, "
+        "with the predictions as they are: they say how sure the score of these classifiers is, not that it "
+        "is the largest of many. p, two-sided, is that of the participant's largest |z| against its own "
         f"{len(one.curve.null_max):,} permutations, smoothed and corrected for all bins: (1 + b) / (1 + m) "
         f"for b of m permutations that reach it.{shared}"
     )

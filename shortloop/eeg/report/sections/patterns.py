@@ -99,7 +99,7 @@ def _topographies(result: KindResult, names: dict[str, str]) -> Figure:
             each = values[bins[column], row]
             if np.isfinite(each).all():
                 image, _ = mne.viz.plot_topomap(
-                    each, info, axes=axes, show=False, cmap=DIVERGING, vlim=(low, high), contours=4
+                    each, info, axes=axes, show=False, cmap=DIVERGING, vlim=(low, high), contours=4, res=40
                 )
             else:
                 axes.set_axis_off()

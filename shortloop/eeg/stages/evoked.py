@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Evoked"]
 
-AXES = "classes × channels × samples"
-
 
 class Evoked(Stage):
     """Evoked: mean of the trials of each class, and its standard error."""
@@ -38,12 +36,12 @@ class Evoked(Stage):
         """Means and their errors."""
         outs = {}
         for phase, epochs in zip(self.phases, self._epochs, strict=True):
-            shape = self._classes, *epochs.data.shape[1:]
+            shape, axes = (self._classes, *epochs.data.shape[1:]), f"classes × channels × {_samples(phase)}"
             outs[f"mean_{phase}"] = Out(
-                shape, "f8", AXES, "mean over the trials of a class; NaN if it has none", epochs.unit
+                shape, "f8", axes, "mean over the trials of a class; NaN if it has none", epochs.unit
             )
             outs[f"error_{phase}"] = Out(
-                shape, "f8", AXES, "standard error of that mean; NaN below two trials", epochs.unit
+                shape, "f8", axes, "standard error of that mean; NaN below two trials", epochs.unit
             )
         return outs
 
@@ -82,7 +80,18 @@ class Evoked(Stage):
                 "baseline": None if self.baseline is None else list(self.baseline),
             },
             {
-                f"times_{phase}": Values(epochs.times, "samples", "time of each sample, 0 at the event", "s")
+                f"times_{phase}": Values(
+                    epochs.times, _samples(phase), "time of each sample, 0 at the event", "s"
+                )
                 for phase, epochs in zip(self.phases, self._epochs, strict=True)
             },
+            coordinates={
+                **{_samples(phase): f"times_{phase}" for phase in self.phases},
+                "classes": "classes",
+                "channels": "channels",
+            },
         )
+
+
+def _samples(phase: str) -> str:
+    return f"samples of {phase}"  # phases need not be of one length

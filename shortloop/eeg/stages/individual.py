@@ -25,19 +25,21 @@ class Individual(Group):
 
     def finish(self, out: Outputs) -> Finished:
         """What the group stage says of one, and how sure the scores are."""
+        from shortloop.eeg.stages.map_axes import MAP_AXES
+
         tested = super().finish(out)
         low, high = self._interval("curve", slice(None))
         scale = "" if self._score == "auc" else "%"
         said = f"{{}} end of the {self.level:.0%} bootstrap interval over trials, not smoothed"
         arrays = {
             **tested.arrays,
-            "curve_low": Values(low, "bins", said.format("lower"), scale),
-            "curve_high": Values(high, "bins", said.format("upper"), scale),
+            "curve_low": Values(low, MAP_AXES["curve"], said.format("lower"), scale),
+            "curve_high": Values(high, MAP_AXES["curve"], said.format("upper"), scale),
         }
         facts: dict[str, Plain] = {**tested.facts, "draws": self.draws, "interval": self.level}
         if self.applied is not None:
             facts["plane_peak"] = self._peak()
-        return Finished(facts, arrays)
+        return Finished(facts, arrays, coordinates=tested.coordinates)
 
     @property
     def _score(self) -> Any:

@@ -105,4 +105,11 @@ class Patterns(Stage):
                     self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
                 )
             },
+            coordinates=self._coordinates(),
         )
+
+    def _coordinates(self) -> dict[str, str]:
+        along = {"bins": "times"}
+        if self._channels:
+            along["channels"] = "channels"
+        return {**along, "shown classes": "shown"} if self._linear else along

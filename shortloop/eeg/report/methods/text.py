@@ -10,6 +10,7 @@ from shortloop.eeg.report.methods.features import features
 from shortloop.eeg.report.methods.references import references_of
 from shortloop.eeg.report.methods.software import software
 from shortloop.eeg.report.methods.statistics import statistics
+from shortloop.text import printable
 
 __all__ = ["methods_file", "methods_text"]
 
@@ -48,4 +49,4 @@ def methods_file(content: ReportContent) -> str:
     str
     """
     paragraphs, references = methods_text(content)
-    return "\n\n".join([*paragraphs, "References", *references]) + "\n"
+    return printable("\n\n".join([*paragraphs, "References", *references]) + "\n")

@@ -8,7 +8,7 @@ import numpy as np
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.details import Patterns
-from shortloop.eeg.report.labels import edges_of, title_of
+from shortloop.eeg.report.labels import edges_of, short, title_of
 from shortloop.eeg.report.panels import colour_bar
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
@@ -87,7 +87,7 @@ def name_channels(axes: Axes, channels: tuple[str, ...]) -> None:
     channels : tuple of str
     """
     step = -(-len(channels) // NAMES)
-    axes.set_yticks(np.arange(0, len(channels), step) + 0.5, [name[:10] for name in channels[::step]])
+    axes.set_yticks(np.arange(0, len(channels), step) + 0.5, [short(name, 10) for name in channels[::step]])
     axes.set_ylim(len(channels), 0)
     axes.tick_params(axis="y", length=0)
 

@@ -54,7 +54,7 @@ def recordings_table(content: ReportContent) -> PageTable:
         else:
             cells += [str(each["bins"]), str(each["features"])]
         if some:
-            cells.append(" ".join(each.get("warnings", ())) or "–")
+            cells.append("; ".join(each.get("warnings", ())) or "–")
         rows.append(TableRow(each["participant"], tuple(cells)))
     return PageTable(
         title="Recordings",
@@ -211,7 +211,7 @@ def _csv(content: ReportContent) -> str:
                 "; ".join(f"{high:g}" for _, high in edges),
                 None if epochs else each["bins"],
                 None if epochs else each["features"],
-                " ".join(each.get("warnings", ())),
+                "; ".join(each.get("warnings", ())),
             ]
         )
     return csv_text(columns, rows)

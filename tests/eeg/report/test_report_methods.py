@@ -85,7 +85,18 @@ def test_the_default_study() -> None:
         "The family-wise error rate is 0.05.",
     ):
         assert part in said
-    for part in ("Gramfort", "LIBSVM", "Scikit", "flip", "Combrisson", "rejected", "trained again", "None"):
+    for part in (
+        "Gramfort",
+        "LIBSVM",
+        "Scikit",
+        "flip",
+        "Combrisson",
+        "rejected",
+        "trained again",
+        "None",
+        "weighted",
+        "drawn at",
+    ):
         assert part not in said
 
 
@@ -125,6 +136,16 @@ BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
         {"decoding": {"scaling": "training", "folds": 5}},
         ("by the mean and standard deviation of the training trials", "shuffled 5-fold"),
         ("by their own", "z-scored over its trials"),
+    ),
+    "subsampled": (
+        {"decoding": {"subsample": True}},
+        ("trials were drawn at random so that each class had as many as the smallest",),
+        ("weighted",),
+    ),
+    "weighted": (
+        {"decoding": {"class_weight": "balanced"}},
+        ("Trials were weighted inversely to the number of training trials of their class.",),
+        ("drawn at random",),
     ),
     "retrained": (
         {"permutations": {"null": "training-labels"}},

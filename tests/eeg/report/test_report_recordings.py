@@ -72,14 +72,14 @@ def test_it_says_what_was_left_out_and_done(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:S1, ")
 def test_warnings_and_the_file_are_on_the_page(tmp_path: Path) -> None:
-    known = {**recording(tmp_path), "warnings": ["Cz is flat.", "A trial is there twice."]}
+    known = {**recording(tmp_path), "warnings": ["Cz is flat", "a trial is there twice"]}
     content = report_content(kind_result(test_bins=None), recordings=(known,))
     write_report(content, tmp_path / "report")
     page = Page((tmp_path / "report/report.html").read_text(encoding="utf-8"))
-    assert "Cz is flat. A trial is there twice." in page.text
+    assert "Cz is flat; a trial is there twice" in page.text
     assert "tables/recordings.csv" in [link.get("href") for link in page.all("a")]
     (line,) = csv.DictReader((tmp_path / "report/tables/recordings.csv").open(newline="", encoding="utf-8"))
-    assert line["warnings"] == "Cz is flat. A trial is there twice."
+    assert line["warnings"] == "Cz is flat; a trial is there twice"
 
 
 def test_what_was_not_done_is_not_said() -> None:

@@ -35,8 +35,14 @@ def decoding(content: ReportContent) -> str:
         f"{_or(classes)} from the {kinds} features of that bin{apart}, by stratified, shuffled "
         f"{asked['folds']}-fold cross-validation with the same folds for all bins.",
         _selected(asked),
-        _classifier(content.settings["estimator"], len(classes)),
+        _classifier(content.settings["estimator"], len(classes), asked.get("class_weight") is not None),
     ]
+    if asked.get("subsample"):
+        said.insert(
+            0,
+            "In each participant and phase, trials were drawn at random so that each class had as many as "
+            "the smallest.",
+        )
     said += [_generalized(content, asked)] if any(_plane(kind) for kind in content.kinds) else []
     said.append(_score(first.curve.score, len(classes)))
     lost = sum(kind.left_out for kind in content.kinds)
@@ -72,8 +78,11 @@ def _selected(asked: Asked) -> str:
     )
 
 
-def _classifier(asked: Asked, classes: int) -> str:
-    return f"The classifier was {CLASSIFIERS[asked['kind']](asked, classes)}."
+def _classifier(asked: Asked, classes: int, weighted: bool) -> str:
+    weights = ""
+    if weighted:
+        weights = " Trials were weighted inversely to the number of training trials of their class."
+    return f"The classifier was {CLASSIFIERS[asked['kind']](asked, classes)}.{weights}"
 
 
 def _rest(classes: int) -> str:

@@ -57,7 +57,7 @@ def recordings_table(content: ReportContent) -> PageTable:
             cells.append("; ".join(each.get("warnings", ())) or "–")
         rows.append(TableRow(each["participant"], tuple(cells)))
     return PageTable(
-        title="Recordings",
+        title="Trials, channels and preparation",
         caption=prepared(content.settings),
         of="Participant",
         columns=(*heads, "Warnings") if some else tuple(heads),
@@ -81,7 +81,10 @@ def prepared(settings: Mapping[str, Any]) -> str:
     str
         A sentence; that nothing was done if there was nothing.
     """
-    steps = settings.get("input", {}).get("preprocessing")
+    asked = settings.get("input", {})
+    steps = asked.get("preprocessing")
+    if asked.get("format") == "simulated":
+        return "They are simulated: nobody was recorded."
     if steps is None:
         return "Recordings are used as they are in the files."
     said = []

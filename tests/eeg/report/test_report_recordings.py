@@ -90,6 +90,7 @@ def test_what_was_not_done_is_not_said() -> None:
     assert "Hz" not in prepared(nothing)
     assert prepared({}) == prepared({"input": {"format": "npz"}})
     assert "as they are" in prepared({})
+    assert "simulated" in prepared({"input": {"format": "simulated"}})
 
 
 def test_features_that_were_made_elsewhere_have_bins_and_no_channels() -> None:

@@ -42,7 +42,8 @@ tr.total td, tr.total th { border-top: 1.5px solid var(--ink); border-bottom: 0;
 tbody th { font-weight: 500; }
 code { font: .92em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 td.values { overflow-wrap: anywhere; }
-.where { color: var(--soft); margin: .3rem 0; }
+.where { color: var(--soft); font-size: .85rem; margin: .3rem 0; }
+.scores td.number { white-space: nowrap; }
 .limits li { margin: .45rem 0; }
 .references { list-style: none; padding: 0; font-size: .9rem; }
 .references li { margin: .35rem 0; padding-left: 1.5rem; text-indent: -1.5rem; overflow-wrap: anywhere; }

@@ -152,7 +152,7 @@ def page_of(content: ReportContent) -> Page:
     """
     drawn = panels(content)
     evoked = [each for each in drawn if isinstance(each.result, Evoked)]
-    first = (_recordings(content, evoked),) if content.recordings else ()
+    first = (*_recordings(content), *_evoked(content, evoked))
     return Page(
         kind="Decoding report",
         title=content.study,
@@ -192,10 +192,18 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
     return [page, *files, *(folder / name for name in files_beside(page_of(content)))]
 
 
-def _recordings(content: ReportContent, drawn: list[Panel]) -> PageSection:
+def _recordings(content: ReportContent) -> tuple[PageSection, ...]:
+    if not content.recordings:
+        return ()
+    return (PageSection("recordings", "Recordings", (), (), (recordings_table(content),)),)
+
+
+def _evoked(content: ReportContent, drawn: list[Panel]) -> tuple[PageSection, ...]:
+    if not drawn:
+        return ()
     figures = tuple(_figure(panel, panel.title, content.settings) for panel in drawn)
     links = tuple(evoked_link(each) for each in content.evoked)
-    return PageSection("recordings", "Recordings", (), figures, (recordings_table(content),), links)
+    return (PageSection("evoked", "Event-related potentials", (), figures, (), links),)
 
 
 def _figure(panel: Panel, title: str, settings: dict[str, Any]) -> PageFigure:

@@ -103,9 +103,11 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     whose = "" if len(result.participants) == 1 else ", of all participants together"
     said = f"Left: held-out trials of {result.train_phase} at the bin with the highest score{whose}."
     if len(result.confusions) > 1:
+        whose_trials = "held-out trials" if result.train_phase == result.test_phase else "trials"
+        each = "" if result.train_phase == result.test_phase else ", mean over the classifiers of the folds"
         said += (
-            f" Right: trials of {result.test_phase} at the best pair of training and testing time, mean over "
-            "the classifiers of the folds."
+            f" Right: {whose_trials} of {result.test_phase} at the best pair of training and testing "
+            f"time{each}."
         )
     return (
         f"{said} Rows are the true class, columns what trials are called; rows add up to 100 % unless folds "

@@ -8,6 +8,7 @@ from typing import Any
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import chance_text, score_text
 from shortloop.eeg.report.sections.section import Section
+from shortloop.eeg.report.sentences import p_text
 from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.files import TABLES
@@ -64,7 +65,7 @@ def _row(name: str, found: dict[str, Any], scale: TimeScale, result: KindResult)
     cells = [
         found.get("direction", "not significant"),
         _when(found, scale),
-        "–" if found["p"] is None else f"{found['p']:.3g}",
+        p_text(found["p"]).removeprefix("p ").removeprefix("= "),
         score_text(result.curve.score, found["peak"]),
         _at(found, scale),
     ]

@@ -15,9 +15,9 @@ KILLS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
 # They come first, as they have most kernels compiled, which the others use too.
-FIRST := tests/test_stages.py tests/eeg
-# Tests wait for processes and disks for a third of their time.
-TESTERS ?= $(shell expr $$(nproc) + 1)
+FIRST := tests/test_stages.py tests/eeg tests/panel/test_panel_quantile.py tests/panel/test_panel_iterated.py
+# Tests wait for processes and disks for much of their time.
+TESTERS ?= $(shell expr $$(nproc) + 2)
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .PHONY: setup run test test-slow docs soak check bench clean

@@ -20,7 +20,11 @@ FEW_PARTICIPANTS = 6
 
 
 def limits_note(
-    participants: int, permutations: int, alpha: float, null: Literal["permutations", "sign-flips"]
+    participants: int,
+    permutations: int,
+    alpha: float,
+    null: Literal["permutations", "sign-flips"],
+    draws: int | None = None,
 ) -> str:
     """Say what these statistics cannot say.
 
@@ -32,6 +36,9 @@ def limits_note(
         Family-wise error rate.
     null : {'permutations', 'sign-flips'}
         The null distribution of the group.
+    draws : int, optional
+        Null maps that are drawn from each participant's true and permuted maps; see
+        `shortloop.eeg.group.statistics.group_statistics`.
 
     Returns
     -------
@@ -44,7 +51,7 @@ def limits_note(
             "There is one participant: the map is compared with maps of that participant's shuffled labels, "
             "which says nothing about other people."
         )
-    unreachable = _unreachable(participants, permutations, alpha, null)
+    unreachable = _unreachable(participants, permutations, alpha, null, draws)
     if unreachable:
         sentences.append(unreachable)
     elif 1 < participants < FEW_PARTICIPANTS:
@@ -55,7 +62,7 @@ def limits_note(
     return " ".join(sentences)
 
 
-def _unreachable(participants: int, permutations: int, alpha: float, null: str) -> str:
+def _unreachable(participants: int, permutations: int, alpha: float, null: str, draws: int | None) -> str:
     flips = null == "sign-flips" and participants > 1
     if flips and 2.0 ** (1 - participants) > alpha:
         return (
@@ -63,6 +70,15 @@ def _unreachable(participants: int, permutations: int, alpha: float, null: str) 
             f"{2.0 ** (1 - participants):.3g}, so nothing can be significant at {alpha:g}; "
             f"it takes {math.ceil(1 - math.log2(alpha))} participants."
         )
+    if draws is not None and participants > 1 and null == "permutations":
+        smallest = (permutations + 1.0) ** -participants
+        if smallest > alpha:
+            return (
+                f"With {participants} participants and {permutations} trainings of each on shuffled labels, "
+                f"no p is expected below {smallest:.3g}, so nothing can be significant at {alpha:g}; "
+                f"it takes {math.ceil(alpha ** (-1 / participants)) - 1} trainings."
+            )
+        permutations = draws
     if 1 / (permutations + 1) > alpha:
         return (
             f"With {permutations} permutation{'s' * (permutations != 1)} no p can be below "

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from shortloop.eeg.group.clusters import label_clusters, max_cluster_mass
+from shortloop.eeg.group.draws import draw_rows, drawn_maps
 from shortloop.eeg.group.limits import limits_note
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.settings import GroupSettings
@@ -15,7 +16,7 @@ from shortloop.eeg.group.sign_flips import sign_flips
 from shortloop.eeg.group.smooth import smooth_maps
 from shortloop.eeg.group.t_values import leave_one_out_z, one_sample_t
 from shortloop.eeg.score import Score
-from shortloop.types import FloatArray
+from shortloop.types import FloatArray, IntArray
 
 __all__ = ["TIE_TOLERANCE", "group_statistics"]
 
@@ -36,6 +37,7 @@ def group_statistics(
     settings: GroupSettings,
     seed: np.random.SeedSequence | None = None,
     score: Score = "balanced-accuracy",
+    draws: int | None = None,
 ) -> MapStatistics:
     """Test maps of scores against chance, corrected for all their cells.
 
@@ -51,15 +53,20 @@ def group_statistics(
     settings : GroupSettings
         Smoothing (bins), `alpha`, `cluster_alpha` and the null distribution.
     seed : SeedSequence, optional
-        For sign flips that are too many to use all.
+        For sign flips that are too many to use all, and for `draws`.
     score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
         What the scores are: percent, of ``"auc"`` 0 to 1.
+    draws : int, optional
+        So many null maps are drawn from what each participant's map could as well have been: the true one and
+        the permuted ones, which may be few (:func:`.draw_rows`). They must be of labels that were shuffled
+        before anything was trained. Default: the p-th null map is of everybody's p-th permuted map. Of no
+        effect with one participant, and with sign flips.
 
     Returns
     -------
     MapStatistics
         With exact sign flips, `null_max` and `null_mass` hold all 2^participants patterns, the observed one
-        first; otherwise one value for each permutation, the observed one not among them.
+        first; otherwise one value for each null map, the observed one not among them.
 
     Raises
     ------
@@ -69,13 +76,13 @@ def group_statistics(
     Notes
     -----
     Every participant's map is smoothed; t is the two-sided one-sample t over participants against chance
-    (:func:`.one_sample_t` says of cells that do not vary). Null t maps are of the
-    p-th permuted map of every participant, for each p, or from flipping signs of (map − chance) of whole
-    participants. p = (1 + number of null statistics at least as large) / (permutations + 1) (Phipson & Smyth
-    2010, Permutation p-values should never be zero, Stat Appl Genet Mol Biol 9), of the maximum \\|t\\| of
-    the map (Nichols & Holmes 2002, Hum Brain Mapp 15) and of the maximum cluster mass (Maris & Oostenveld
-    2007, J Neurosci Methods 164; clusters form above the t quantile of `cluster_alpha`, two-sided). With all
-    sign flips, p is the proportion of them.
+    (:func:`.one_sample_t` says of cells that do not vary). Null t maps are of the p-th permuted map of every
+    participant, for each p, of maps that are drawn for each participant, or from flipping signs of (map −
+    chance) of whole participants. p = (1 + number of null statistics at least as large) / (null maps + 1)
+    (Phipson & Smyth 2010, Permutation p-values should never be zero, Stat Appl Genet Mol Biol 9), of the
+    maximum \\|t\\| of the map (Nichols & Holmes 2002, Hum Brain Mapp 15) and of the maximum cluster mass
+    (Maris & Oostenveld 2007, J Neurosci Methods 164; clusters form above the t quantile of `cluster_alpha`,
+    two-sided). With all sign flips, p is the proportion of them.
 
     With one participant, t is the z-score of the map in the distribution of its permutations, and every
     permuted map's z-score is that in the distribution of all other maps, the observed one among them
@@ -90,6 +97,9 @@ def group_statistics(
     smoothed = smooth(observed, levels)
     if participants == 1:
         t, null, exact = _one_participant(smoothed, permuted[0], levels, smooth)
+    elif settings.null == "permutations" and draws is not None:
+        rows = _draw(participants, permutations, draws, seed)
+        t, null, exact = one_sample_t(smoothed), _drawn_null(observed, permuted, rows, levels, smooth), False
     elif settings.null == "permutations":
         t, null, exact = one_sample_t(smoothed), _permutation_null(permuted, levels, smooth), False
     else:
@@ -118,7 +128,7 @@ def group_statistics(
         score=score,
         alpha=settings.alpha,
         level="participant" if participants == 1 else "group",
-        note=limits_note(participants, permutations, settings.alpha, settings.null),
+        note=limits_note(participants, permutations, settings.alpha, settings.null, draws),
     )
 
 
@@ -143,6 +153,11 @@ def _check_finite(scores: FloatArray, name: str) -> None:
         raise ValueError(f"{name}: scores that are not finite")
 
 
+def _check_permuted(maps: Sequence[FloatArray]) -> None:
+    for index, each in enumerate(maps):
+        _check_finite(each, f"permuted maps of participant {index}")
+
+
 def _smoothed(maps: FloatArray, level: FloatArray, points: float, settings: GroupSettings) -> FloatArray:
     # Differences from chance: small numbers, so that nothing is lost in sums of squares.
     return smooth_maps(
@@ -157,10 +172,30 @@ def _permutation_null(
     permuted: Sequence[FloatArray], levels: FloatArray, smooth: Callable[..., FloatArray]
 ) -> Iterator[FloatArray]:
     for piece in _pieces(len(permuted[0]), len(permuted) * permuted[0][0].size):
-        for index, maps in enumerate(permuted):
-            _check_finite(maps[piece], f"permuted maps of participant {index}")
+        _check_permuted([maps[piece] for maps in permuted])
         each = zip(permuted, levels, strict=True)
         yield one_sample_t(np.stack([smooth(maps[piece], level) for maps, level in each]))
+
+
+def _draw(participants: int, others: int, count: int, seed: np.random.SeedSequence | None) -> IntArray:
+    if seed is None:
+        raise ValueError("null maps that are drawn need a seed")
+    if count < 1:
+        raise ValueError(f"null maps to draw: expected at least one, not {count}")
+    return draw_rows(participants, others, count, seed)
+
+
+def _drawn_null(
+    observed: FloatArray,
+    permuted: Sequence[FloatArray],
+    rows: IntArray,
+    levels: FloatArray,
+    smooth: Callable[..., FloatArray],
+) -> Iterator[FloatArray]:
+    _check_permuted(permuted)
+    for piece in _pieces(len(rows), observed.size):
+        drawn = drawn_maps(observed, permuted, rows[piece])
+        yield one_sample_t(np.stack([smooth(*each) for each in zip(drawn, levels, strict=True)]))
 
 
 def _flip_null(smoothed: FloatArray, signs: FloatArray) -> Iterator[FloatArray]:
@@ -173,7 +208,7 @@ def _flip_null(smoothed: FloatArray, signs: FloatArray) -> Iterator[FloatArray]:
 def _one_participant(
     smoothed: FloatArray, permuted: FloatArray, levels: FloatArray, smooth: Callable[..., FloatArray]
 ) -> tuple[FloatArray, Iterator[FloatArray], bool]:
-    _check_finite(permuted, "permuted maps of participant 0")
+    _check_permuted([permuted])
     z = leave_one_out_z(np.concatenate([smoothed, smooth(permuted, levels[0])]))
     return z[0], iter([z[1:]]), False
 

@@ -41,10 +41,11 @@ def decode(run: StudyRun) -> list[Built]:
         models = {who: train(run, who, kind, made) for who, made in features.items()}
         applied = {who: apply(run, who, kind, made, models[who]) for who, made in features.items()}
         permuted = [permute(run, who, kind, features[who], models[who], applied[who]) for who in features]
+        again = [retrain(run, who, kind, features[who], models[who], applied[who]) for who in features]
         for who, made, job in zip(features, features.values(), permuted, strict=True):
             individual(run, who, kind, models[who], applied[who], job)
             patterns(run, who, kind, made, models[who])
-        groups.append(group(run, kind, permuted))
+        groups.append(group(run, kind, permuted, [job for job in again if job is not None]))
     return groups
 
 
@@ -107,23 +108,48 @@ def permute(
     run: StudyRun, who: str, kind: str, features: Built, models: Built, applied: Built | None
 ) -> Built:
     study = run.study
-    asked: dict[str, Any] = {
-        "kind": kind,
-        "seed": study.seed,
-        "count": study.permutations.count,
-        "score": study.decoding.score,
-        "models": models,
-        "applied": applied,
-    }
+    asked = scored(run, kind, study.permutations.count, models, applied)
     if study.permutations.null == "test-labels":
         return run.build("permute", partition=who, **asked)
     modules = study.estimator.modules(batched=True)
     return run.build("retrain", partition=who, features=features, modules=modules, **asked)
 
 
-def group(run: StudyRun, kind: str, permuted: list[Built]) -> Built:
+def retrain(
+    run: StudyRun, who: str, kind: str, features: Built, models: Built, applied: Built | None
+) -> Built | None:
+    """Cross-validated scores of a few trainings on shuffled labels, beside those of shuffled test labels."""
     study = run.study
-    return run.build("group", kind=kind, settings=study.group, seed=study.seed, permuted=permuted)
+    if not study.trainings:
+        return None
+    within = applied if study.phases.within else None
+    asked = scored(run, kind, study.trainings, models, within)
+    modules = study.estimator.modules(batched=True)
+    return run.build("retrain", partition=who, features=features, modules=modules, **asked)
+
+
+def scored(run: StudyRun, kind: str, count: int, models: Built, applied: Built | None) -> dict[str, Any]:
+    score, seed = run.study.decoding.score, run.study.seed
+    return {
+        "kind": kind,
+        "seed": seed,
+        "count": count,
+        "score": score,
+        "models": models,
+        "applied": applied,
+    }
+
+
+def group(run: StudyRun, kind: str, permuted: list[Built], retrained: list[Built]) -> Built:
+    study = run.study
+    return run.build(
+        "group",
+        kind=kind,
+        settings=study.group,
+        seed=study.seed,
+        permuted=permuted,
+        retrained=retrained,
+    )
 
 
 def individual(

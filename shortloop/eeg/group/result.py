@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shortloop.eeg.group.null import NullName
 from shortloop.eeg.score import Score
 
 __all__ = ["MapStatistics"]
@@ -51,6 +52,10 @@ class MapStatistics:
         Mean over participants of the chance level, where it differs between cells; None: `chance`.
     score : str
         What the scores are: ``"balanced-accuracy"`` or ``"accuracy"``, percent; ``"auc"``, 0 to 1.
+    null : str
+        What the null maps are, one of `shortloop.eeg.group.null.NULLS`.
+    error_rate : str
+        What is known of the rate at which that calls noise significant; empty where it is `alpha`.
     """
 
     scores: FloatArray
@@ -69,6 +74,8 @@ class MapStatistics:
     note: str = ""
     expected: FloatArray | None = None
     score: Score = "balanced-accuracy"
+    null: NullName = ""
+    error_rate: str = ""
 
     @property
     def level_of_chance(self) -> FloatArray:

@@ -81,8 +81,10 @@ def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
     """Scores of each participant, kind and bin, with the job that computed them."""
     listed = json.loads((report / "scores.json").read_text(encoding="utf-8"))
     scores = {(each["kind"], each["participant"]): each for each in listed}
-    permuted = [job.result() for job in jobs if job.stage in ("permute", "retrain")]
-    return [{**scores[job.facts["kind"], job.partition], "job": job.job} for job in permuted]
+    first: dict[tuple[str, str | None], str] = {}  # `retrain` may come after `permute`, for another null
+    for job in (each.result() for each in jobs if each.stage in ("permute", "retrain")):
+        first.setdefault((job.facts["kind"], job.partition), job.job)
+    return [{**scores[of], "job": job} for of, job in first.items()]
 
 
 def _print_tables(findings: list[dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
+    from shortloop.eeg.group.null import NullName
     from shortloop.eeg.group.result import MapStatistics
     from shortloop.eeg.group.settings import GroupSettings
 
@@ -21,6 +22,7 @@ class Group(Stage):
     settings: GroupSettings
     seed: int
     permuted: list[Job]
+    retrained: list[Job]  # in the same order; empty: none
 
     def finish(self, out: Outputs) -> Finished:
         """Statistics of each kind of map."""
@@ -52,12 +54,15 @@ class Group(Stage):
 
         from shortloop.eeg.group.chance import own_level
         from shortloop.eeg.group.limits import SHARED_TRAINING
+        from shortloop.eeg.group.null import error_rate
         from shortloop.eeg.group.statistics import group_statistics
         from shortloop.seeds import seed_for
 
         facts = self.permuted[0].facts
+        cross_validated = shape == "curve" or facts["test_phase"] == facts["train_phase"]
+        again = bool(self.retrained) and cross_validated
         scores = np.stack([result.arrays[f"{shape}_scores"] for result in self.permuted])
-        nulls = [result.arrays[f"{shape}_null"] for result in self.permuted]
+        nulls = [result.arrays[f"{shape}_null"] for result in (self.retrained if again else self.permuted)]
         known = {result.facts["chance"][shape] for result in self.permuted}
         chance: float | np.ndarray | None = known.pop()
         if known or chance is None:
@@ -69,8 +74,16 @@ class Group(Stage):
             score=facts["score"],
             settings=self.settings,
             seed=seed_for(self.seed, "group", facts["kind"], shape),
+            draws=len(self.permuted[0].arrays[f"{shape}_null"]) if again else None,
         )
-        cross_validated = shape == "curve" or facts["test_phase"] == facts["train_phase"]
-        if len(self.permuted) == 1 and cross_validated and facts["null"] == "test-labels":
-            found = dataclasses.replace(found, note=f"{found.note} {SHARED_TRAINING}".strip())
-        return found
+        null = self._null(again)
+        if len(self.permuted) > 1:
+            return dataclasses.replace(found, null=null, error_rate=error_rate(null, cross_validated))
+        note = SHARED_TRAINING if cross_validated and null == "test-labels" else ""
+        return dataclasses.replace(found, null=null, note=f"{found.note} {note}".strip())
+
+    def _null(self, again: bool) -> NullName:
+        if len(self.permuted) > 1 and self.settings.null == "sign-flips":
+            return "sign-flips"
+        labels: NullName = self.permuted[0].facts["null"]
+        return "retrained" if again else labels

@@ -17,6 +17,11 @@ from shortloop.settings.base import Name, Settings, StudySettings
 
 __all__ = ["PermutationSettings", "Phases", "Study"]
 
+AT_ONCE = ("lda", "ridge")
+"""Estimators of which many trainings on all features cost about one."""
+RETRAINED = 19
+"""How often these are trained again. With 9, effects are found about as often; with 4, hardly less often."""
+
 
 class Phases(Settings):
     """Which phase of the experiment trains the classifiers and which is decoded."""
@@ -53,6 +58,20 @@ class PermutationSettings(Settings):
         description="which labels are shuffled: of predicted trials, so that no prediction changes, or of "
         "the training trials, within folds, and all is trained again; default 'test-labels'",
     )
+    retrained: int | None = Field(
+        None,
+        ge=0,
+        description="how often each participant's classifiers are trained again on shuffled labels, so that "
+        "the group's null of cross-validated scores can be drawn from these few; 0: not at all, that null is "
+        "as `null` says; with sign flips of no effect; default: 19 for 'lda' and 'ridge' with select_alpha = "
+        "1 and no class weights, where all these cost about one training, for others 0, where 9 are enough",
+    )
+
+    @model_validator(mode="after")
+    def _trained_again_once(self) -> PermutationSettings:
+        if self.null == "training-labels" and self.retrained:
+            raise ValueError("retrained: null = 'training-labels' trains all again already; leave it out")
+        return self
 
 
 class Study(StudySettings):
@@ -89,6 +108,20 @@ class Study(StudySettings):
         self.input.check_phases(self.phases.names, self.classes, tuple(self.features.kinds))
         self.input.check_participants(self.participants)
         return self
+
+    @property
+    def trainings(self) -> int:
+        """How often each participant's classifiers are trained again on shuffled labels, for the null of
+        cross-validated scores alone."""
+        alone, asked = len(self.participants) == 1, self.permutations
+        if asked.null == "training-labels" or (self.group.null == "sign-flips" and not alone):
+            return 0
+        if asked.retrained is not None:
+            return asked.retrained
+        decoding = self.decoding
+        sees_labels = decoding.select_alpha < 1 or decoding.class_weight is not None
+        at_once = self.estimator.kind in AT_ONCE and not sees_labels
+        return 0 if not at_once else asked.count if alone else RETRAINED
 
     def in_words(self) -> str:
         return (

@@ -49,7 +49,7 @@ UNITS = {
 }
 PLAIN = {
     *("seed", "folds", "inner_folds", "select_alpha", "count", "alpha", "cluster_alpha", "C", "tol"),
-    *("order", "column", "bins", "channels", "weakening", "kernel_scale", "shrinkage"),
+    *("order", "column", "bins", "channels", "weakening", "kernel_scale", "shrinkage", "retrained"),
 }
 
 

@@ -72,6 +72,14 @@ WRONG: list[tuple[str, dict[str, str], str, str, str]] = [
         "'labels'",
         "'test-labels' or 'training-labels'",
     ),
+    ("[permutations]\nretrained = -1", {}, "permutations.retrained", "-1", "greater than or equal to 0"),
+    (
+        "[permutations]\nnull = 'training-labels'\nretrained = 9",
+        {},
+        "permutations.retrained",
+        "null = 'training-labels' trains all again already; leave it out",
+        "",
+    ),
     ("[group]\nalpha = 1.0", {}, "group.alpha", "1.0", "less than 1"),
     ("[group]\nsmooth = -1.0", {}, "group.smooth", "-1.0", "greater than or equal to 0"),
     (

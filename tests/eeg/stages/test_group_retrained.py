@@ -1,0 +1,164 @@
+"""Cross-validated scores are tested with a few trainings on shuffled labels, as scikit-learn does them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from in_process import InProcess
+from scipy import ndimage, stats
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import f_classif
+from sklearn.linear_model import RidgeClassifier
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import scale
+
+from build_scripts.build_pipeline import decode
+from shortloop.eeg.decoding.permute import permuted_labels
+from shortloop.eeg.group.null import error_rate
+from shortloop.eeg.pipeline import StudyRun
+from shortloop.eeg.study.load import read_study
+from shortloop.seeds import seed_for
+from shortloop.worker.results import Result
+
+STUDY = """\
+name = "tiny"
+participants = ["A", "B", "C"]
+classes = ["x", "y", "z"]
+phases = {train = "study", decode = "test"}
+input = {format = "simulated", channels = 4, trials = 9, sfreq = 128, tmin = -0.3, tmax = 0.6}
+decoding = {folds = 3, select_alpha = 1.0}
+estimator = {kind = "lda"}
+permutations = {count = 60, retrained = 4}
+
+[features.amplitude]
+bins = 3
+bin_samples = 3
+"""
+SELECTED = STUDY.replace("select_alpha = 1.0", "select_alpha = 0.9")
+BAYES = SELECTED.replace('kind = "lda"', 'kind = "sklearn", path = "sklearn.naive_bayes.GaussianNB"')
+WITHIN = STUDY.replace(', decode = "test"', "")
+CASES: dict[str, tuple[str, Any]] = {
+    "lda": (STUDY, LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)),
+    "ridge": (STUDY.replace("lda", "ridge"), RidgeClassifier()),
+    "bayes": (BAYES, GaussianNB()),
+}
+
+
+def groups_of(text: str, folder: Path, run: InProcess | None = None) -> tuple[InProcess, Result]:
+    file = folder / "study.toml"
+    file.write_text(text, encoding="utf-8")
+    run = run or InProcess(folder)
+    (group,) = decode(StudyRun(run, read_study(file), file))
+    return run, group.result()
+
+
+def results(run: InProcess, stage: str) -> list[Result]:
+    return [job.result() for job in run.jobs if job.stage == stage]
+
+
+def plain_curve(features: np.ndarray, labels: np.ndarray, folds: np.ndarray, model: Any) -> np.ndarray:
+    """All of it, from the selection of features to the score, with scikit-learn alone."""
+    curve = []
+    for x in features.astype(float):
+        said = np.empty(len(labels), dtype=int)
+        for fold in range(3):
+            train = folds != fold
+            kept = f_classif(x[train], labels[train])[1] < 0.9 if isinstance(model, GaussianNB) else ...
+            fitted = model.fit(scale(x[train][:, kept]), labels[train])
+            said[~train] = fitted.predict(scale(x[~train][:, kept]))
+        curve.append(100 * balanced_accuracy_score(labels, said))
+    return np.array(curve)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_null_equals_a_plain_loop_that_shuffles_trains_and_scores(case: str, tmp_path: Path) -> None:
+    text, model = CASES[case]
+    run, group = groups_of(text, tmp_path)
+    true, others = [], []
+    for features, trained in zip(results(run, "amplitude"), results(run, "train")):
+        labels, folds = (np.asarray(trained.arrays[name]) for name in ("labels", "folds"))
+        shuffled = permuted_labels(labels, 4, seed=0, names=(trained.partition or "", "study"), folds=folds)
+        x = np.asarray(features.arrays["data_study"])
+        true.append(plain_curve(x, labels, folds, model))
+        others.append([plain_curve(x, each, folds, model) for each in shuffled])
+    for retrained, expected in zip(results(run, "retrain"), others):
+        np.testing.assert_allclose(retrained.arrays["curve_null"], expected, rtol=1e-12)
+        assert set(retrained.arrays) == {"curve_null", "curve_scores", "train_times"}
+    np.testing.assert_allclose(group.arrays["curve_scores"], true, rtol=1e-12)
+    draws = np.random.default_rng(seed_for(0, "group", "amplitude", "curve")).integers(0, 5, (60, 3))
+    pools = np.concatenate([np.array(true)[:, np.newaxis], others], axis=1)
+    smooth = ndimage.gaussian_filter1d(pools, 1.0, mode="nearest", truncate=2.0)
+    null = [np.abs(stats.ttest_1samp(smooth[np.arange(3), row], 100 / 3).statistic).max() for row in draws]
+    np.testing.assert_allclose(group.arrays["curve_null_max"], null, rtol=1e-9)
+    known = group.facts["statistics"]["curve"]
+    assert (known["null"], known["error_rate"]) == ("retrained", error_rate("retrained", True))
+
+
+def test_another_phase_keeps_the_null_of_shuffled_test_labels(tmp_path: Path) -> None:
+    run, group = groups_of(STUDY, tmp_path)
+    _, plain = groups_of(STUDY.replace(", retrained = 4", ", retrained = 0"), tmp_path, run)
+    for name in (name for name in plain.arrays if name.startswith("plane")):
+        np.testing.assert_array_equal(group.arrays[name], plain.arrays[name])
+    known = group.facts["statistics"]["plane"]
+    assert (known["null"], known["error_rate"]) == ("test-labels", "")
+    assert plain.facts["statistics"]["curve"]["null"] == "test-labels"
+    assert (np.asarray(group.arrays["curve_null_max"]) != plain.arrays["curve_null_max"]).any()
+
+
+def test_what_is_decoded_within_a_phase_is_trained_again_too(tmp_path: Path) -> None:
+    run, group = groups_of(WITHIN, tmp_path)
+    assert group.facts["statistics"]["plane"]["null"] == "retrained"
+    first = results(run, "retrain")[0]
+    assert first.arrays["plane_null"].shape == (4, 3, 3)
+    # A classifier's own bin is what it is cross-validated in.
+    own = np.diagonal(first.arrays["plane_null"], axis1=1, axis2=2)
+    np.testing.assert_allclose(own, first.arrays["curve_null"])
+
+
+def test_whoever_does_not_ask_keeps_all_jobs(tmp_path: Path) -> None:
+    run, _ = groups_of(SELECTED.replace(", retrained = 4", ""), tmp_path)
+    before = {job.job for job in run.jobs}
+    assert "retrain" not in {job.stage for job in run.jobs}
+    run.jobs.clear()
+    groups_of(SELECTED, tmp_path, run)
+    assert sorted(job.stage for job in run.jobs if job.job not in before) == ["group", *["retrain"] * 3]
+    before |= {job.job for job in run.jobs}
+    run.jobs.clear()
+    groups_of(SELECTED.replace("count = 60", "count = 80"), tmp_path, run)
+    assert sorted(job.stage for job in run.jobs if job.job not in before) == ["group", *["permute"] * 3]
+
+
+@pytest.mark.parametrize(
+    ("change", "null", "jobs"),
+    [
+        ({", retrained = 4": ""}, "retrained", 19),  # all are trained at once
+        ({", retrained = 4": "", "select_alpha = 1.0": "select_alpha = 0.9"}, "test-labels", 0),
+        ({", retrained = 4": "", '"lda"': '"linear-svm"'}, "test-labels", 0),
+        (
+            {", retrained = 4": "", "= 1.0}": '= 1.0, class_weight = "balanced"}', '"lda"': '"ridge"'},
+            "test-labels",
+            0,
+        ),
+        ({"retrained = 4": 'null = "training-labels"'}, "training-labels", 60),
+        ({"[features": 'group.null = "sign-flips"\n[features'}, "sign-flips", 0),
+        ({'"A", "B", "C"': '"A"'}, "retrained", 4),
+        ({'"A", "B", "C"': '"A"', ", retrained = 4": ""}, "retrained", 60),
+        ({'"A", "B", "C"': '"A"', "[features": 'group.null = "sign-flips"\n[features'}, "retrained", 4),
+    ],
+)
+def test_which_null_it_is_is_said(change: dict[str, str], null: str, jobs: int, tmp_path: Path) -> None:
+    text = STUDY
+    for old, new in change.items():
+        assert old in text
+        text = text.replace(old, new)
+    run, group = groups_of(text, tmp_path)
+    assert group.facts["statistics"]["curve"]["null"] == null
+    assert {len(job.arrays["curve_null"]) for job in results(run, "retrain")} == ({jobs} if jobs else set())
+    alone = len(group.facts["participants"]) == 1
+    said = group.facts["statistics"]["curve"]
+    assert said["error_rate"] == ("" if alone else error_rate(null, True))  # type: ignore[arg-type]
+    assert "too small" not in said["note"]

@@ -22,6 +22,7 @@ def limits(content: ReportContent) -> list[str]:
     both = [stats for kind in content.kinds for stats in (kind.curve, kind.generalization)]
     parts = [stats for stats in both if stats is not None]
     notes = list(dict.fromkeys(stats.note for stats in parts if stats.note))
+    notes += dict.fromkeys(stats.error_rate for stats in parts if stats.error_rate)
     if any(stats.significant.any() for stats in parts):
         notes.append(
             "A significant cluster says that there is an effect somewhere in it. Its edges are no estimate "

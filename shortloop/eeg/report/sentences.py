@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shortloop.eeg.group.null import NULLS
+from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.times import TimeScale
 
@@ -119,12 +121,13 @@ def statistic(result: KindResult) -> str:
     return "z in the participant's own permutations" if alone else "one-sample t against chance"
 
 
-def corrected(result: KindResult, settings: dict[str, Any]) -> str:
+def corrected(stats: MapStatistics, settings: dict[str, Any]) -> str:
     """How p values are corrected.
 
     Parameters
     ----------
-    result : KindResult
+    stats : MapStatistics
+        Statistics of a map.
     settings : dict
         The study as plain data; what it lacks is not said.
 
@@ -134,17 +137,18 @@ def corrected(result: KindResult, settings: dict[str, Any]) -> str:
         A sentence.
     """
     return (
-        f"Corrected for all cells with {len(result.curve.null_max):,} {null_word(result, settings)} "
-        f"(two-sided, family-wise α = {result.curve.alpha:g})."
+        f"Corrected for all cells with {len(stats.null_max):,} {null_word(stats, settings)} "
+        f"(two-sided, family-wise α = {stats.alpha:g})."
     )
 
 
-def null_word(result: KindResult, settings: dict[str, Any]) -> str:
+def null_word(stats: MapStatistics, settings: dict[str, Any]) -> str:
     """What the null distribution is made of.
 
     Parameters
     ----------
-    result : KindResult
+    stats : MapStatistics
+        Statistics of a map.
     settings : dict
         The study as plain data; what it lacks is not said.
 
@@ -153,7 +157,8 @@ def null_word(result: KindResult, settings: dict[str, Any]) -> str:
     str
         E.g. ``"sign flips"``, ``"permutations of the test labels"``.
     """
-    if result.curve.level == "group" and settings.get("group", {}).get("null") == "sign-flips":
-        return "sign flips"
-    which = settings.get("permutations", {}).get("null", "")
-    return f"permutations of the {which.removesuffix('-labels')} labels" if which else "permutations"
+    if stats.null:
+        return NULLS[stats.null]
+    if stats.level == "group" and settings.get("group", {}).get("null") == "sign-flips":
+        return NULLS["sign-flips"]
+    return NULLS[settings.get("permutations", {}).get("null", "")]

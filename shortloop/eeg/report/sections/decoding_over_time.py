@@ -116,7 +116,7 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
         f"Decoding of {result.train_phase} trials from {result.kind} features of the same time bin, by "
         f"{folded}. {band} Bars below: bins that differ from chance (dashed), by cluster mass (black) "
         f"and by the maximum statistic (orange); the statistic is {statistic(result)}. "
-        f"{corrected(result, settings)}"
+        f"{corrected(result.curve, settings)}"
     )
 
 

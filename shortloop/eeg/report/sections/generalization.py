@@ -124,11 +124,12 @@ def _applies(result: KindResult) -> bool:
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
+    stats = result.generalization or result.curve
     left = "score" if result.curve.level == "participant" else "mean over participants"
     return (
         f"Classifiers trained on each time bin of {result.train_phase} (x) decode each time bin of "
         f"{result.test_phase} (y) from {result.kind} features. Left: {left}, smoothed; right: "
-        f"{statistic(result)}. Outlined cells belong to significant clusters. {corrected(result, settings)}"
+        f"{statistic(result)}. Outlined cells belong to significant clusters. {corrected(stats, settings)}"
     )
 
 

@@ -123,9 +123,12 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
+    parts = [stats for stats in (result.curve, result.generalization) if stats is not None]
+    nulls = [f"{len(stats.null_max):,} {null_word(stats, settings)}" for stats in parts]
+    over = nulls[0] if len(set(nulls)) == 1 else f"{nulls[0]} (left) and {nulls[1]} (right)"
     return (
         "What chance gives: the largest statistic of each whole null map (above) and the mass of its "
-        f"heaviest cluster (below), over {len(result.curve.null_max):,} {null_word(result, settings)}; "
+        f"heaviest cluster (below), over {over}; "
         f"observed maxima in orange. Values right of the dashed line have p ≤ {result.curve.alpha:g}."
     )
 

@@ -1,0 +1,65 @@
+"""A report says with which null each map was tested, and what is known of its level."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_reader import Page
+from report_synthetic import kind_result, report_content
+
+from shortloop.eeg.group.null import NULLS, NullName, error_rate
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.limits import limits
+from shortloop.eeg.report.sections.registry import SECTIONS
+
+SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"null": "permutations"}}
+
+
+def result_with(curve: NullName, plane: NullName) -> KindResult:
+    plain = kind_result()
+    assert plain.generalization is not None
+    return replace(
+        plain,
+        curve=replace(plain.curve, null=curve, error_rate=error_rate(curve, True)),
+        generalization=replace(plain.generalization, null=plane, error_rate=error_rate(plane, False)),
+    )
+
+
+def captions(result: KindResult) -> dict[str, str]:
+    figures = {section.name: section.figure for section in SECTIONS}
+    return {name: each.caption(result, SETTINGS) for name, each in figures.items() if each is not None}
+
+
+def test_each_map_has_the_words_of_its_own_null() -> None:
+    said = captions(result_with("retrained", "test-labels"))
+    assert f"with 499 {NULLS['retrained']} (" in said["decoding_over_time"]
+    assert f"with 499 {NULLS['test-labels']} (" in said["generalization"]
+    both = f"over 499 {NULLS['retrained']} (left) and 499 {NULLS['test-labels']} (right); "
+    assert both in said["null_distribution"]
+
+
+@pytest.mark.parametrize("null", [null for null in NULLS if null])
+def test_one_null_of_both_is_said_once(null: NullName) -> None:
+    said = captions(result_with(null, null))
+    assert f"over 499 {NULLS[null]}; " in said["null_distribution"]
+    assert f"with 499 {NULLS[null]} (" in said["generalization"]
+
+
+def test_what_is_known_of_its_level_is_said_once() -> None:
+    kind = result_with("test-labels", "test-labels")
+    both = report_content(kind, replace(kind, kind="power"))
+    assert limits(both).count(error_rate("test-labels", True)) == 1
+    for exact in ("", "retrained", "training-labels"):
+        assert not any("noise" in each for each in limits(report_content(result_with(exact, exact))))
+
+
+def test_it_is_on_the_page(tmp_path: Path) -> None:
+    from shortloop.eeg.report.page import write_report
+
+    write_report(report_content(result_with("test-labels", "retrained")), tmp_path)
+    text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+    assert error_rate("test-labels", True) in text
+    assert NULLS["retrained"] in text

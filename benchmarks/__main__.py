@@ -22,6 +22,7 @@ PARTS = (
     "ladder",
     "general",
     "diagnostics",
+    "level",
 )
 MODULES = {part: f"benchmarks.{part}" for part in PARTS} | {
     "mne": "benchmarks.against_mne",

@@ -11,6 +11,7 @@ from benchmarks.chains_plot import draw_chains
 from benchmarks.cluster_plot import draw_cluster
 from benchmarks.engines_plot import draw_engines
 from benchmarks.ladder_plot import draw_ladder
+from benchmarks.level_plot import draw_level
 from benchmarks.panel_general import SYSTEMS
 from benchmarks.panel_plot import draw_panel
 from benchmarks.write import number, read_part
@@ -53,6 +54,7 @@ def write_plots(folder: Path, part: str) -> list[Path]:
         "cluster": lambda content: draw_cluster(content, _sizes(content)),
         "engines": lambda content: draw_engines(content, _sizes(content)),
         "ladder": lambda content: draw_ladder(content, _sizes(content)),
+        "level": lambda content: draw_level(content, _sizes(content)),
         "panel": lambda content: draw_panel(content, _sizes(content)),
         "general": _general,
         "diagnostics": _diagnostics,

@@ -40,7 +40,18 @@ def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    names = ("peers", "mne", "slices", "growth", "limits", "cluster", "panel", "ladder", "diagnostics")
+    names = (
+        "peers",
+        "mne",
+        "slices",
+        "growth",
+        "limits",
+        "cluster",
+        "panel",
+        "ladder",
+        "diagnostics",
+        "level",
+    )
     return run(tmp_path_factory.mktemp("bench"), *names)
 
 
@@ -140,6 +151,18 @@ def test_pages_of_groups_are_timed_in_every_way(parts: dict[str, dict[str, Any]]
     assert found["over_ours"].keys() == found["seconds"].keys()
     assert set(found["sizes"]) == {"ours.pdf", "plain.pdf", "reused-0.pdf", "reused-1.pdf"}
     assert min(found["sizes"].values()) > 10_000
+
+
+def test_levels_are_of_every_null_and_map(parts: dict[str, dict[str, Any]]) -> None:
+    found = parts["level"]
+    assert found["studies"] == 100 * found["recordings"] == 200
+    assert len(found["levels"]) == 4 + 3
+    for both in found["levels"].values():
+        for level in (both["maximum"], both["clusters"]):
+            assert 0 <= level["low"] <= level["share"] <= level["high"] <= 1
+            assert level["share"] * 200 == pytest.approx(round(level["share"] * 200))
+    for of_labels, of_test_labels in (each.values() for each in found["moments"].values()):
+        assert of_labels["deviation"] > of_test_labels["deviation"]
 
 
 @pytest.mark.slow

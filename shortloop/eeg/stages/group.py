@@ -22,7 +22,7 @@ class Group(Stage):
     settings: GroupSettings
     seed: int
     permuted: list[Job]
-    retrained: list[Job]  # in the same order; empty: none
+    retrained: list[Job] = []  # noqa: RUF012  # in the same order; empty: none
 
     def finish(self, out: Outputs) -> Finished:
         """Statistics of each kind of map."""

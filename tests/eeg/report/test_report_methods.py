@@ -238,6 +238,15 @@ def test_results_change_the_text_too() -> None:
     assert "p is the share of sign patterns" in every
     assert "Phipson" not in every
 
+    plain = kind_result()
+    again = dataclasses.replace(plain, curve=dataclasses.replace(plain.curve, null="retrained"))
+    said = text(again, permutations={"retrained": 9})
+    assert "all was trained again 9 times for each participant" in said
+    assert "takes one of these, or the true one, of every participant (Stelzer et al., 2013" in said
+    assert "That of scores in the other phase is of" in said
+    assert "all was trained again 19 times" in text(again, permutations={"retrained": None})
+    assert "in the other phase" not in text(dataclasses.replace(again, generalization=None, test_times=None))
+
     within = text(kind_result(test_phase="study"))
     assert "also applied to all other bins of the trials that their fold had held out" in within
     assert "generalization" not in text(kind_result(test_bins=None))

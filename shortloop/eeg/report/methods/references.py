@@ -93,6 +93,14 @@ REFERENCES = {
         "Tallon-Baudry, C., Bertrand, O., Delpuech, C., & Pernier, J. (1997). Oscillatory γ-band (30–70 Hz) "
         "activity induced by a visual search task in humans. Journal of Neuroscience, 17(2), 722–734."
     ),
+    "Hemerik & Goeman, 2018": (
+        "Hemerik, J., & Goeman, J. (2018). Exact testing with random permutations. TEST, 27(4), 811–825."
+    ),
+    "Stelzer et al., 2013": (
+        "Stelzer, J., Chen, Y., & Turner, R. (2013). Statistical inference and multiple testing correction "
+        "in classification-based multi-voxel pattern analysis (MVPA): Random permutations and cluster size "
+        "control. NeuroImage, 65, 69–82."
+    ),
     "Winkler et al., 2014": (
         "Winkler, A. M., Ridgway, G. R., Webster, M. A., Smith, S. M., & Nichols, T. E. (2014). Permutation "
         "inference for the general linear model. NeuroImage, 92, 381–397."

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.labels import chance_text
 from shortloop.eeg.report.methods.words import counted
+from shortloop.eeg.study.schema import RETRAINED
 
 __all__ = ["statistics"]
 
@@ -68,16 +70,42 @@ def _alone(first: KindResult) -> str:
 
 
 def _of_one(asked: Mapping[str, Any], first: KindResult) -> str:
-    count = f"{len(first.curve.null_max):,}"
     if asked["null"] == "training-labels":
         return (
-            f"The null distribution is of {count} permutations of the training labels within folds, with all "
-            "classifiers trained again."
+            f"The null distribution is of {_maps(first.curve)} permutations of the training labels within "
+            "folds, with all classifiers trained again."
         )
+    if first.curve.null != "retrained":
+        return (
+            f"The null distribution is of {_maps(first.curve)} permutations of the true labels of the "
+            "classified trials, within folds where these were cross-validated, with the predictions "
+            "unchanged."
+        )
+    again = _trained_again(asked, first)
+    if first.generalization is None or first.generalization.null == "retrained":
+        return again
     return (
-        f"The null distribution is of {count} permutations of the true labels of the classified trials, "
-        "within folds where these were cross-validated, with the predictions unchanged."
+        f"{again} That of scores in the other phase is of {_maps(first.generalization)} permutations of the "
+        "true labels of the classified trials, with the predictions unchanged."
     )
+
+
+def _trained_again(asked: Mapping[str, Any], first: KindResult) -> str:
+    alone = first.curve.level == "participant"
+    count = asked["retrained"]
+    if count is None:
+        count = asked["count"] if alone else RETRAINED
+    whose = "one of these" if alone else "one of these, or the true one, of every participant"
+    return (
+        f"For cross-validated scores all was trained again {count:,} times for each participant, from the "
+        "selection of features on, with labels permuted within folds; each of "
+        f"{_maps(first.curve)} maps of the null distribution takes {whose} (Stelzer et al., 2013; Hemerik & "
+        "Goeman, 2018)."
+    )
+
+
+def _maps(of: MapStatistics) -> str:
+    return f"{len(of.null_max):,}"
 
 
 def _flipped(first: KindResult) -> str:

@@ -56,6 +56,8 @@ def pvalues_figure(shown: Shown) -> Figure:
 
 def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
     """A panel for each coefficient."""
+    from matplotlib.ticker import MaxNLocator
+
     with styled():
         figure = new_figure()
         panels = list(figure.subplots(-(-len(shown.names) // COLUMNS), COLUMNS, squeeze=False).flat)
@@ -65,6 +67,8 @@ def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) 
         for j, axes in enumerate(panels):
             draw(axes, shown, j)
             axes.set_title(one_line(shown.names[j]))
+            # As many for any length: labels are measured before panels have theirs.
+            axes.yaxis.set_major_locator(MaxNLocator(5, integer=draw is _pvalues))
         arrange(figure, panels, COLUMNS, f"{shown.name}: {title}", height=HEIGHT)
         return figure
 

@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -190,11 +191,13 @@ class Page:
 
 
 class Image(NamedTuple):
-    """A picture in a page: its bytes in base64, and its size in the units of CSS."""
+    """A picture in a page: its bytes in base64, its size in the units of CSS, and the least width at which
+    its letters can be read."""
 
     data: str
     width: int
     height: int
+    least: int
 
 
 def write(page: Page, folder: Path) -> Path:
@@ -216,6 +219,7 @@ def write(page: Page, folder: Path) -> Path:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_visible)
     environment.filters["unbroken"] = _unbroken
+    environment.filters["parts"] = _parts
     figures = [figure.name for section in page.sections for figure in section.figures]
     html = environment.from_string(PAGE).render(
         page=page,
@@ -266,14 +270,21 @@ def _image(file: Path) -> Image:
     data = file.read_bytes()
     # The first block of a PNG file: width and height in pixels.
     width, height = struct.unpack(">II", data[16:24])
-    # A figure of 180 mm fills the column.
-    return Image(base64.b64encode(data).decode(), round(width * 118 / DPI), round(height * 118 / DPI))
+    # A figure of 180 mm fills the column; letters of 9 points have 11 pixels at the least width.
+    across, high = round(width * 118 / DPI), round(height * 118 / DPI)
+    return Image(base64.b64encode(data).decode(), across, high, ceil(width * 88 / DPI))
 
 
 def _visible(value: object) -> object:
-    return printable(value) if isinstance(value, str) else value
+    # What is markup has been through here, part by part.
+    return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _unbroken(text: str) -> str:
     # No line may end between a number and its unit, or within "p = 0.01".
     return re.sub(r"(?<=\d) (?=ms\b|s\b|%)|(?<=\b[pα]) (?=[=<≤])|(?<=[=<≤]) (?=\d)", "\u00a0", text)
+
+
+def _parts(name: str) -> list[str]:
+    # A line may end after a dot or an underscore, and nowhere else in a name.
+    return re.findall(r"[^._]*[._]|[^._]+", name)

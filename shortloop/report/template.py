@@ -5,17 +5,24 @@ from __future__ import annotations
 __all__ = ["PAGE"]
 
 CSS = """
-:root { color-scheme: light; --ink: #1b1f24; --soft: #57606a; --line: #d8dee4; --tint: #f6f8fa;
-  --blue: #0b5c94; }
+:root { color-scheme: light; --paper: #fff; --ink: #1b1f24; --soft: #57606a; --line: #d8dee4;
+  --tint: #f6f8fa; --blue: #0b5c94; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; --paper: #14181d; --ink: #e4e8ec; --soft: #a5aeb8; --line: #343c45;
+    --tint: #1d232a; --blue: #82bdf0; }
+  figure > .wide { background: #fff; border-radius: 6px; padding: .4rem; }  /* figures are drawn on white */
+}
 * { box-sizing: border-box; }
-body { margin: 0; background: #fff; color: var(--ink); font: 17px/1.55 Georgia, "Times New Roman", serif; }
+body { margin: 0; background: var(--paper); color: var(--ink); overflow-wrap: break-word;
+  font: 17px/1.55 Georgia, "Times New Roman", serif; }
 main { max-width: 54rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
-h1, h2, h3, nav, table, summary, .where {
+h1, h2, h3, nav, table, summary, .caption, .where {
   font-family: system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .3rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .3rem; }
 h2 { font-size: 1.35rem; margin: 3rem 0 .8rem; padding-top: .9rem; border-top: 2px solid var(--ink); }
 h3 { font-size: 1.02rem; margin: 2rem 0 .5rem; }
 a { color: var(--blue); }
+:focus-visible { outline: 2px solid var(--blue); outline-offset: 2px; }
 .kicker { font: 600 .8rem system-ui, sans-serif; letter-spacing: .08em; text-transform: uppercase;
   color: var(--soft); margin: 0 0 .4rem; }
 .summary { background: var(--tint); border-left: 4px solid var(--blue); padding: .9rem 1.15rem;
@@ -26,27 +33,28 @@ a { color: var(--blue); }
 nav { font-size: .9rem; }
 nav ul { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; }
 figure { margin: 1.6rem 0 2.2rem; }
-figure img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
+figure img { display: block; min-width: var(--least); max-width: 100%; height: auto; margin: 0 auto; }
 figcaption { font-size: .93rem; line-height: 1.5; margin-top: .7rem; }
 details { margin-top: .6rem; font-size: .85rem; }
 summary { cursor: pointer; color: var(--blue); font-weight: 600; padding: .25rem 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .85rem; line-height: 1.4; width: 100%; margin: .4rem 0; }
-caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
+.caption { color: var(--soft); font-size: .85rem; line-height: 1.4; margin: 0 0 .4rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0;
   border-bottom: 1px solid var(--line); }
 .scores tbody th { white-space: nowrap; }
 thead th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
+td.word { min-width: 7.5rem; }
 tr.total td, tr.total th { border-top: 1.5px solid var(--ink); border-bottom: 0; font-weight: 600; }
 tbody th { font-weight: 500; }
-code { font: .92em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-td.values { overflow-wrap: anywhere; }
+code { font: .92em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
+td.values { min-width: 12rem; overflow-wrap: anywhere; }
 .where { color: var(--soft); font-size: .85rem; margin: .3rem 0; }
-.scores td.number { white-space: nowrap; }
 .limits li { margin: .45rem 0; }
 .references { list-style: none; padding: 0; font-size: .9rem; }
-.references li { margin: .35rem 0; padding-left: 1.5rem; text-indent: -1.5rem; overflow-wrap: anywhere; }
+.references li { margin: .35rem 0; padding-left: 1.5rem; text-indent: -1.5rem; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 @media (max-width: 40rem) {
   body { font-size: 16px; }
@@ -57,16 +65,26 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   @page { margin: 18mm 16mm; }
   body { font-size: 10.5pt; }
   main { max-width: none; padding: 0; }
-  nav, details { display: none; }
-  figure img { max-height: 88mm; width: auto; }
+  nav, details, .where { display: none; }
+  figure img { min-width: 0; max-height: 88mm; width: auto; }
   figure, tr { break-inside: avoid; }
-  h2, h3 { break-after: avoid; }
+  h2, h3, .caption { break-after: avoid; }
+  .caption { break-inside: avoid; }
+  tr.total { break-before: avoid; }
   .wide { overflow: visible; }
+  table { font-size: 8pt; }
+  th, td { padding-right: .5rem; }
+  td.number, .scores tbody th { white-space: normal; }
+  td.word, td.values { min-width: 0; }
 }
 """.strip()
 
+# What may be wider than the page scrolls on its own, with the arrow keys too once it has the focus.
 PAGE = (
-    """<!DOCTYPE html>
+    """{% macro wide(label) -%}
+<div class="wide" role="group" aria-label="{{ label }}" tabindex="0">{{ caller() }}</div>
+{%- endmacro -%}
+<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -95,7 +113,8 @@ PAGE = (
 {% for section in page.sections -%}
 <li><a href="#{{ section.id }}">{{ section.title }}</a></li>
 {% endfor -%}
-<li><a href="#limits">What cannot be said</a></li>
+{% if page.limits %}<li><a href="#limits">What cannot be said</a></li>
+{% endif -%}
 <li><a href="#settings">Settings</a></li>
 <li><a href="#versions">Versions</a></li>
 </ul></nav>
@@ -116,8 +135,10 @@ PAGE = (
 {% for figure in section.figures %}
 {%- set image = images[figure.name] %}
 <figure id="{{ figure.name }}">
+{% call wide("Figure " ~ figure.number) -%}
 <img src="data:image/png;base64,{{ image.data }}" width="{{ image.width }}" height="{{ image.height }}"
- alt="{{ figure.alt }}">
+ style="--least: {{ image.least }}px" alt="{{ figure.alt }}">
+{%- endcall %}
 <figcaption><strong>Figure {{ figure.number }}. {{ figure.title }}.</strong> {{
  figure.caption | unbroken }}</figcaption>
 <p class="where">Beside this page, as {% for format in formats -%}
@@ -126,7 +147,8 @@ PAGE = (
 {%- if not loop.last %}, {% endif %}{% endfor %}</p>
 <details>
 <summary>Where this comes from</summary>
-<div class="wide"><table>
+{% call wide("Where figure " ~ figure.number ~ " comes from") -%}
+<table>
 <thead><tr><th scope="col">Stage</th><th scope="col">Jobs</th><th scope="col">Options</th>
 <th scope="col">Versions</th></tr></thead>
 <tbody>
@@ -142,13 +164,16 @@ PAGE = (
 <tr><td colspan="4">No jobs were recorded.</td></tr>
 {% endfor -%}
 </tbody>
-</table></div>
+</table>
+{%- endcall %}
 </details>
 </figure>
 {% endfor %}{% for table in section.tables %}{% set sort = "word" if table.words else "number" %}
-<h3>{{ table.title }}</h3>
-<div class="wide"><table class="scores">
-<caption>{{ table.caption }}</caption>
+{% set id = section.id ~ "-table-" ~ loop.index %}
+<h3 id="{{ id }}">{{ table.title }}</h3>
+<p class="caption" id="{{ id }}-caption">{{ table.caption | unbroken }}</p>
+{% call wide(section.title ~ ": " ~ table.title) -%}
+<table class="scores" aria-labelledby="{{ id }}" aria-describedby="{{ id }}-caption">
 <thead><tr><th scope="col">{{ table.of }}</th>
 {% for head in table.columns %}<th scope="col" class="{{ sort }}">{{ head }}</th>{% endfor %}</tr></thead>
 <tbody>
@@ -157,14 +182,15 @@ PAGE = (
 {%- for cell in row.cells %}<td class="{{ sort }}">{{ cell }}</td>{% endfor %}</tr>
 {% endfor -%}
 </tbody>
-</table></div>
+</table>
+{%- endcall %}
 {% if table.file %}<p class="where">Beside this page, as
 <a href="{{ table.file }}" aria-label="{{ table.title }} as CSV">CSV</a></p>
 {% endif %}{% endfor %}{% for link in section.links -%}
 <p><a href="{{ link.path }}">{{ link.path }}</a>: {{ link.text }}</p>
 {% endfor %}</section>
 {% endfor %}
-<section id="limits">
+{% if page.limits %}<section id="limits">
 <h2>What cannot be said</h2>
 <ul class="limits">
 {% for limit in page.limits -%}
@@ -172,27 +198,33 @@ PAGE = (
 {% endfor -%}
 </ul>
 </section>
+{% endif -%}
 <section id="settings">
 <h2>Settings</h2>
-<div class="wide"><table>
+{% call wide("Settings") -%}
+<table>
 <thead><tr><th scope="col">Setting</th><th scope="col">Value</th></tr></thead>
 <tbody>
 {% for name, text in settings -%}
-<tr><th scope="row"><code>{{ name }}</code></th><td class="values">{{ text }}</td></tr>
+<tr><th scope="row"><code>{% for part in name | parts %}{{ part }}{% if not loop.last %}<wbr>{% endif %}
+{%- endfor %}</code></th><td class="values">{{ text }}</td></tr>
 {% endfor -%}
 </tbody>
-</table></div>
+</table>
+{%- endcall %}
 </section>
 <section id="versions">
 <h2>Versions</h2>
-<div class="wide"><table>
+{% call wide("Versions") -%}
+<table>
 <thead><tr><th scope="col">Library</th><th scope="col">Version</th></tr></thead>
 <tbody>
 {% for name, text in versions -%}
 <tr><th scope="row">{{ name }}</th><td class="values">{{ text }}</td></tr>
 {% endfor -%}
 </tbody>
-</table></div>
+</table>
+{%- endcall %}
 {% if page.thread_note %}<p>{{ page.thread_note }}</p>{% endif %}
 </section>
 </main>

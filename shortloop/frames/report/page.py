@@ -193,6 +193,7 @@ def _ways(content: Content) -> PageTable:
         "library",
         tuple(names),
         tuple(TableRow(title, tuple(how.get(name, "–") for name in names)) for title, how in ways.items()),
+        words=True,
     )
 
 

@@ -157,7 +157,7 @@ def _groups(shown: Shown) -> tuple[PageTable, ...]:
     rows = [TableRow(group, (why,)) for group, why in shown.pages.groups[:LISTED]]
     more = len(shown.pages.groups) - len(rows)
     caption = f"The first of them; {more} more are in the file below." if more else "In the file below."
-    return (PageTable("Groups to look at", caption, "group", ("why",), tuple(rows)),)
+    return (PageTable("Groups to look at", caption, "group", ("why",), tuple(rows), words=True),)
 
 
 def _coefficients(shown: Shown) -> PageTable:

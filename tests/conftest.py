@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browser import LEFT_OUT, lacking, started
 from hypothesis import settings
 
 from shortloop.eeg.study.load import read_study
@@ -23,13 +25,23 @@ if not os.environ.get("SEED"):
     settings.load_profile("fixed")
 
 if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
     from live_project import LiveProject
+    from playwright.sync_api import Browser
     from toy_project import DagProject
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first: else one process has some of them left when the others are done."""
     items.sort(key=lambda item: item.get_closest_marker("live") is None)
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Tests that need a browser and have none are told of: a green run says nothing about pages then."""
+    skipped = [report.longrepr for report in terminalreporter.stats.get("skipped", [])]
+    said = [why[2] for why in skipped if isinstance(why, tuple) and LEFT_OUT in why[2]]
+    if said:
+        terminalreporter.write_line(f"{len(said)} tests were left out {said[0].removeprefix('Skipped: ')}")
 
 
 JARGON = ("tuple", "Tuple", "dict", "tag", "discriminator", "pydantic", "NoneType", "Value error")
@@ -89,3 +101,26 @@ def toy(toy_server: DagProject) -> DagProject:
     if toy_server.server is None:
         toy_server.start_server()
     return toy_server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium. Not for longer than a file: as long as it runs, asyncio cannot in this process."""
+    if why := lacking():
+        pytest.skip(why)
+    with started() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def report_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Makes the report of an analysis, once, and gives its folder."""
+    from report_pages import PAGES_OF
+
+    @cache
+    def made(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        PAGES_OF[name](folder)
+        return folder
+
+    return made

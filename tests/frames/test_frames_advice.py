@@ -6,33 +6,14 @@ import dataclasses
 import re
 
 import pytest
+from frames_rows import content, row
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shortloop.frames.report.advice import advise, slower, span
-from shortloop.frames.report.content import FAILED, RIGHT, WRONG, Content, Row
-from shortloop.frames.runners.registry import LIBRARIES, TRAP, TRAP_NAME
+from shortloop.frames.report.content import FAILED, WRONG
+from shortloop.frames.runners.registry import LIBRARIES, TRAP_NAME
 from shortloop.frames.work import COLUMN, TRANSFORMATIONS
-
-MACHINE = {"processor": "a processor", "cores": 4, "memory": 8}
-
-
-def row(library: str, transformation: str, *seconds: float, status: str = RIGHT, **more: object) -> Row:
-    known = TRAP if library == TRAP_NAME else LIBRARIES[library]
-    made = Row(
-        library, known.title, "1.0", transformation, known.how[transformation], known.cores, 4, status, ""
-    )
-    given: dict[str, object] = {"start": 0.1, "seconds": seconds, "peak": 10**8, "others": 0.0, "busy": 1.0}
-    return dataclasses.replace(made, **(given | more))  # type: ignore[arg-type]
-
-
-def content(*rows: Row, trap: Row | None = None, transformations: tuple[str, ...] = (COLUMN,)) -> Content:
-    frames = {
-        "name": "a",
-        "transformations": transformations,
-        "table": {"columns": 50, "rows": 10, "groups": 3},
-    }
-    return Content(frames, MACHINE, 10, rows, trap, {}, ())
 
 
 def test_the_fastest_is_named_with_its_times() -> None:

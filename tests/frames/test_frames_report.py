@@ -6,29 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_frames_advice import content, row
+from frames_rows import content, mixture, row
 
-from shortloop.frames.report.content import FAILED, LEFT_OUT, WRONG, Content, frame_of
+from shortloop.frames.report.content import FAILED, LEFT_OUT, Content, frame_of
 from shortloop.frames.report.page import drawings, limits, overview, write_page
-from shortloop.frames.runners.registry import TRAP_NAME
-from shortloop.frames.work import APPLY, COLUMN, GROUPS
-
-EVERY = (APPLY, COLUMN, GROUPS)
+from shortloop.frames.work import APPLY, COLUMN
 
 
 @pytest.fixture
 def shown() -> Content:
-    rows = []
-    for what in EVERY:
-        rows += [
-            row("pandas", what, 4.0, 4.4, 4.2, when="2026-01-02 03:04"),
-            row("dask-processes", what, 0.02, 0.03, peak=None, busy=None, others=None, ks_p=0.5),
-            row("polars", what, 9.0, status=WRONG, why="3 of 7 sums are wrong"),
-            row("duckdb", what, status=FAILED, why="took longer than 3 s <&>", start=None),
-            row("modin", what, status=LEFT_OUT, why="it needs pandas < 2.4", workers=0, start=None),
-        ]
-    trap = row(TRAP_NAME, COLUMN, 1.0, status=WRONG, ks_p=0.2, repeated=0.5, why="drew the same numbers")
-    return content(*rows, trap=trap, transformations=EVERY)
+    return mixture()
 
 
 def test_a_page_is_written(shown: Content, tmp_path: Path) -> None:

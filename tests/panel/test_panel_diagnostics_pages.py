@@ -12,64 +12,20 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from in_process import InProcess, do_job
+from in_process import do_job
+from panel_shops import OLS, built, shops
 from pdf_reader import PdfFile
 
-from build_scripts.build_panel import pipeline
 from shortloop.errors import InputError
-from shortloop.jobs.pipeline import Built
 from shortloop.panel.diagnostics.page import DRAWN, Head, page_of
 from shortloop.panel.diagnostics.plot import axis_of
 from shortloop.panel.diagnostics.rows import Rows
-from shortloop.panel.pipeline import PanelRun, read_panel
 from shortloop.report.pdf import document
 from shortloop.types import FloatArray
 from shortloop.worker.records import ROWS
 from shortloop.worker.task import open_stage
 
-PANEL = """\
-name = "shops"
-input = {{format = "csv", file = "shops.csv"}}
-groups = {{by = ["town", "shop"], blocks = 3}}
-diagnostics = {{{asked}}}
-models.plain = {{model = "{model}", {more}}}
-"""
-OLS = 'formula = "y ~ x + C(k)"'
 HEAD = Head("firm = F07", "plain: y ~ x (ols)", "chosen by name", "page 1 of 1")
-
-
-def shops(groups: int = 12, rows: int = 30) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    number = np.repeat(np.arange(groups), rows)
-    frame = pd.DataFrame(
-        {
-            "town": np.array(["Łódź", "東京", "Zürich"])[number % 3],
-            "shop": number // 3,
-            "x": rng.standard_normal(len(number)),
-            "k": np.array(["a", "b"])[rng.integers(0, 2, len(number))],
-        }
-    )
-    frame["y"] = 1 + frame["x"] + rng.standard_normal(len(number))
-    frame["paid"] = (frame["x"] + rng.standard_normal(len(number)) > 0).astype(int)
-    frame.loc[number == 4, "x"] = 1.0
-    frame.loc[number == 5, "k"] = "a"
-    frame.loc[frame.index[number == 6][:3], "y"] = [60.0, -40.0, np.nan]
-    return frame
-
-
-def built(
-    folder: Path, asked: str, model: str = "ols", more: str = OLS, frame: pd.DataFrame | None = None
-) -> tuple[InProcess, Built]:
-    """A run, and its job that draws."""
-    folder.mkdir(exist_ok=True)
-    (shops() if frame is None else frame).to_csv(folder / "shops.csv", index=False)
-    file = folder / "panel.toml"
-    file.write_text(PANEL.format(asked=asked, model=model, more=more), encoding="utf-8")
-    (folder / "jobs").mkdir()
-    run = InProcess(folder / "jobs")
-    pipeline(PanelRun(run, read_panel(file), file))
-    (job,) = [job for job in run.jobs if job.stage == "panel_diagnostics"]
-    return run, job
 
 
 def drawn(folder: Path, asked: str, model: str = "ols", more: str = OLS) -> PdfFile:

@@ -1,0 +1,81 @@
+"""Pages of all analyses on paper: whole, light, and no sheet wasted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from browser import View, opened
+from report_pages import PAGES_OF
+
+from shortloop.report.files import REPORT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from pypdf import PageObject
+
+PAPER = round((210 - 2 * 16) / 25.4 * 96)
+"""Pixels, between the margins of A4."""
+WIDER = f"""() => [...document.querySelectorAll('table, img, p, li, h3')]
+  .filter(each => each.getBoundingClientRect().right > {PAPER} + 1)
+  .map(each => each.outerHTML.slice(0, 99))"""
+CELLS = """() => [...document.querySelectorAll('main > section th, main > section td')]
+  .filter(each => each.checkVisibility()).map(each => each.textContent)"""
+
+
+@pytest.fixture(scope="module", params=PAGES_OF)
+def view(
+    browser: Browser, report_folder: Callable[[str], Path], request: pytest.FixtureRequest
+) -> Iterator[View]:
+    """The page as it will be printed, of a reader who likes pages dark."""
+    folder = report_folder(request.param)
+    with opened(browser, (folder / REPORT).as_uri(), PAPER, "dark") as shown:
+        shown.page.emulate_media(media="print")
+        yield shown
+
+
+@pytest.fixture(scope="module")
+def sheets(view: View) -> list[PageObject]:
+    """The sheets of paper."""
+    from pypdf import PdfReader
+
+    return list(PdfReader(BytesIO(view.page.pdf(prefer_css_page_size=True, format="A4"))).pages)
+
+
+def squeezed(text: str) -> str:
+    # Two letters that are printed as one are two.
+    return re.sub(r"\s", "", unicodedata.normalize("NFKC", text))
+
+
+def test_no_sheet_is_empty(sheets: list[PageObject]) -> None:
+    assert len(sheets) > 1
+    assert [number for number, sheet in enumerate(sheets, 1) if len(sheet.extract_text().split()) < 5] == []
+
+
+def test_nothing_is_cut_off(view: View, sheets: list[PageObject]) -> None:
+    assert view.ask(WIDER) == []
+    printed = squeezed("".join(sheet.extract_text() for sheet in sheets))
+    words = " ".join(view.ask(CELLS)).split()
+    assert len(words) > 40
+    assert [word for word in words if squeezed(word) not in printed] == []
+
+
+def test_every_figure_is_printed(view: View, sheets: list[PageObject]) -> None:
+    assert sum(len(sheet.images) for sheet in sheets) == view.ask("() => document.images.length")
+
+
+def test_no_heading_is_left_alone_at_the_end_of_a_sheet(view: View, sheets: list[PageObject]) -> None:
+    heads = view.ask("() => [...document.querySelectorAll('h2, h3, .caption')].map(each => each.textContent)")
+    for sheet in sheets:
+        end = squeezed(sheet.extract_text())
+        assert [head for head in heads if end.endswith(squeezed(head)[-60:])] == []
+
+
+def test_paper_is_light(view: View) -> None:
+    assert view.ask("() => getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
+    assert view.ask("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -2,32 +2,70 @@
 
 from __future__ import annotations
 
-from shortloop.report.page import PageLink
+from collections.abc import Sequence
+from typing import NamedTuple
 
-__all__ = ["ADDRESS", "board_link"]
+from shortloop.report.provenance import ProvenanceRow
+
+__all__ = ["ADDRESS", "BoardLink", "board_link", "last_job"]
 
 ADDRESS = "http://localhost:8520"
 """Where ``ax board-server`` listens if it is not told otherwise. The board asks nobody who they are, so it
 belongs to no address that others can reach; that of ``ax server`` is at a socket, where no browser goes."""
 
 
-def board_link(job: str, what: str) -> PageLink:
+class BoardLink(NamedTuple):
+    """A link to a job on the board.
+
+    Parameters
+    ----------
+    job : str
+        Its id.
+    address : str
+        Where it is shown.
+    text : str
+        What else is shown there, and when.
+    """
+
+    job: str
+    address: str
+    text: str
+
+
+def board_link(job: str) -> BoardLink:
     """A link from a report to a job on the board, which says when it leads anywhere.
 
     Parameters
     ----------
     job : str
         Id of the job.
-    what : str
-        What it has of the report, e.g. ``"the statistics of amplitude"``.
 
     Returns
     -------
-    PageLink
-        For ``PageSection(links=…)``.
+    BoardLink
     """
-    return PageLink(
+    return BoardLink(
+        job,
         f"{ADDRESS}/job/{job}",
-        f"{what}, and the jobs that it was made from, on the board of exax: on the machine where “ax server” "
+        "and the jobs that it was made from, on the board of exax: on the machine where “ax server” "
         "and “ax board-server” run in the folder of the project, and while they do",
     )
+
+
+def last_job(rows: Sequence[ProvenanceRow]) -> str:
+    """The job that all others of some provenance lead to.
+
+    Parameters
+    ----------
+    rows : sequence of ProvenanceRow
+        In the order of the stages.
+
+    Returns
+    -------
+    str
+        Id of the last job for all of the data, or of the last one if there is no such job;
+        empty: there is none at all.
+    """
+    jobs = [job for row in rows for job in row.jobs]
+    whole = [job for job in jobs if not job[0]]
+    return (whole or jobs or [("", "")])[-1][1]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from shortloop.extras import REPORT_LIBRARIES, need
 from shortloop.plain import Plain
+from shortloop.report.board import board_link, last_job
 from shortloop.report.files import FIGURES, FORMATS, REPORT
 from shortloop.report.flat import flat
 from shortloop.report.provenance import ProvenanceRow
@@ -220,10 +221,12 @@ def write(page: Page, folder: Path) -> Path:
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_visible)
     environment.filters["unbroken"] = _unbroken
     environment.filters["parts"] = _parts
-    figures = [figure.name for section in page.sections for figure in section.figures]
+    figures = [figure for section in page.sections for figure in section.figures]
+    last = {figure.name: last_job(figure.provenance) for figure in figures}
     html = environment.from_string(PAGE).render(
         page=page,
-        images={name: _image(folder / FIGURES / f"{name}.png") for name in figures},
+        images={name: _image(folder / FIGURES / f"{name}.png") for name in last},
+        boards={name: board_link(job) if job else None for name, job in last.items()},
         formats=FORMATS,
         settings=flat(page.settings),
         versions=sorted(page.versions.items()),

@@ -166,6 +166,9 @@ PAGE = (
 </tbody>
 </table>
 {%- endcall %}
+{% if boards[figure.name] %}{% set board = boards[figure.name] -%}
+<p class="where"><a href="{{ board.address }}">{{ board.job }}</a>, {{ board.text }}.</p>
+{% endif -%}
 </details>
 </figure>
 {% endfor %}{% for table in section.tables %}{% set sort = "word" if table.words else "number" %}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import http.client
 import re
 import socket
 import subprocess
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 import pytest
+from browser import opened
 from live_project import AX
 from live_toy import ToyProject
 
 from shortloop.report.board import ADDRESS, board_link
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.live
 
@@ -33,36 +37,53 @@ def toy() -> Iterator[ToyProject]:
             made.stop_server()
 
 
-def get(port: int, path: str) -> tuple[int, str]:
-    asking = http.client.HTTPConnection("localhost", port, timeout=30)
-    asking.request("GET", path, headers={"Accept": "text/html"})
-    answer = asking.getresponse()
-    return answer.status, answer.read().decode()
-
-
-def test_a_link_leads_to_its_job(toy: ToyProject) -> None:
+@pytest.fixture
+def job(toy: ToyProject) -> str:
+    """One that was made from others."""
     (*_, job), _ = toy.chain()
-    link = board_link(job, "the end of the chain")
-    assert link.text.startswith("the end of the chain, and")
+    return str(job)
+
+
+@pytest.fixture
+def board(toy: ToyProject, job: str) -> Iterator[str]:
+    """Address of the job on a board that is started as the text of the link says."""
+    link = board_link(job)
     commands = re.findall(r"“ax ([\w-]+)”", link.text)
     assert commands == ["server", "board-server"]
     with socket.create_server(("localhost", 0)) as free:
         port = free.getsockname()[1]
     command = [str(AX), commands[-1], f"localhost:{port}"]
-    with subprocess.Popen(command, cwd=toy.folder, env=toy.environment(), stdout=subprocess.DEVNULL) as board:
+    with subprocess.Popen(
+        command, cwd=toy.folder, env=toy.environment(), stdout=subprocess.DEVNULL
+    ) as running:
         try:
             deadline = time.monotonic() + 60
             while True:
                 try:
-                    status, page = get(port, urlsplit(link.path).path)
+                    socket.create_connection(("localhost", port), timeout=30).close()
                     break
                 except ConnectionRefusedError:
                     assert time.monotonic() < deadline
                     time.sleep(0.1)
+            yield link.address.replace(ADDRESS, f"http://localhost:{port}")
         finally:
-            board.terminate()
-    assert status == 200
-    assert re.search(rf"<h1>\s*{job}\b", page)
+            running.terminate()
+
+
+def test_a_link_leads_to_its_job(board: str, job: str) -> None:
+    asked = urllib.request.Request(board, headers={"Accept": "text/html"})
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        assert re.search(rf"<h1>\s*{job}\b", answer.read().decode())
+
+
+def test_a_browser_shows_the_job_and_what_it_was_made_from(board: str, job: str, browser: Browser) -> None:
+    with opened(browser, board) as view:
+        assert view.page.inner_text("h1").split()[0] == job
+        before = view.page.get_attribute("a[href*='/job/']", "href")
+        view.page.click("a[href*='/job/']")
+        assert view.page.url.endswith(str(before))
+        # It asks what each part of a job has printed, and most have printed nothing.
+        assert [each for each in view.complaints if not re.match("404: .*/OUTPUT/", each)] == []
 
 
 def test_it_is_where_the_board_listens_of_itself() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from page_reader import Page as Reader
 
+from shortloop.report.board import ADDRESS
 from shortloop.report.files import FIGURES
 from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, slug, write
 from shortloop.report.provenance import ProvenanceRow
@@ -64,8 +65,11 @@ def test_the_page_needs_nothing_else(html: str) -> None:
     for _, attributes in page.attributes:
         for name in ("src", "href", "srcset", "action"):
             value = attributes.get(name) or ""
-            assert value == "" or value.startswith(("data:image/png;base64,", "#", "figures/", "tables/"))
-    assert not re.search(r"https?:|@import|url\(", re.sub(r"base64,[^\"]+", "", html))
+            assert value == "" or value.startswith(
+                ("data:image/png;base64,", "#", "figures/", "tables/", f"{ADDRESS}/job/main-")
+            )
+    alone = re.sub(rf"base64,[^\"]+|<a href=\"{ADDRESS}", "", html)
+    assert not re.search(r"https?:|@import|url\(", alone)
     assert page.all("script") == page.all("link") == []
 
 
@@ -84,7 +88,7 @@ def test_files_beside_the_page_are_linked_and_there(tmp_path: Path) -> None:
     part = replace(part, tables=(table, *part.tables), paragraphs=("It took 5 ms.", "<b>"))
     html = written(replace(PAGE, sections=(part,)), tmp_path)
     page = Reader(html)
-    beside = {str(link["href"]) for link in page.all("a") if not str(link["href"]).startswith("#")}
+    beside = {str(link["href"]) for link in page.all("a") if not str(link["href"]).startswith(("#", ADDRESS))}
     assert {path for path in beside if not (tmp_path / path).is_file()} == {"tables/fits.csv"}
     assert "tables/fits.csv" in beside
     assert html.count('<td class="number">') == 2  # of the table of numbers alone
@@ -101,9 +105,10 @@ def test_a_figure_has_words_files_and_provenance(html: str) -> None:
     assert int(str(image["width"])) == 838  # 180 mm
     for said in ("Figure 2. Line 2.", "a: main-1", "C = 0.1, 1", "numpy 2.0"):
         assert said in page.text
-    links = [(link["href"], link["aria-label"]) for link in page.all("a")]
+    links = [(link["href"], link.get("aria-label")) for link in page.all("a")]
     assert links == [
-        (f"figures/first_2.{end}", f"Figure 2 as {end.upper()}") for end in ("png", "pdf", "svg")
+        *((f"figures/first_2.{end}", f"Figure 2 as {end.upper()}") for end in ("png", "pdf", "svg")),
+        (f"{ADDRESS}/job/main-2", None),
     ]
 
 

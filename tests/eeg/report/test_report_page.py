@@ -11,6 +11,7 @@ from page_reader import Page
 from report_synthetic import kind_result, report_content
 
 from shortloop.eeg.report.page import write_report
+from shortloop.report.board import ADDRESS
 from shortloop.report.provenance import Source
 
 
@@ -39,8 +40,11 @@ def test_the_page_needs_nothing_else(html: str) -> None:
     for _, attributes in page.attributes:
         for name in ("src", "href", "srcset", "action"):
             value = attributes.get(name) or ""
-            assert value == "" or value.startswith(("data:image/png;base64,", "#", "figures/", "tables/"))
-    assert not re.search(r"https?:|@import|url\(", re.sub(r"base64,[^\"]+", "", html))
+            assert value == "" or value.startswith(
+                ("data:image/png;base64,", "#", "figures/", "tables/", f"{ADDRESS}/job/main-")
+            )
+    alone = re.sub(rf"base64,[^\"]+|<a href=\"{ADDRESS}", "", html)
+    assert not re.search(r"https?:|@import|url\(", alone)
     assert page.all("script") == page.all("link") == []
 
 
@@ -54,7 +58,8 @@ def test_links_lead_somewhere_and_ids_are_unique(html: str) -> None:
 
 
 def test_files_beside_the_page_are_there(html: str, folder: Path) -> None:
-    beside = {str(link["href"]) for link in Page(html).all("a") if not str(link["href"]).startswith("#")}
+    links = [str(link["href"]) for link in Page(html).all("a")]
+    beside = {link for link in links if not link.startswith(("#", ADDRESS))}
     assert {f"figures/power_participants.{ending}" for ending in ("png", "pdf", "svg")} <= beside
     assert {path for path in beside if not (folder / path).is_file()} == set()
 

@@ -79,12 +79,12 @@ def drop_others(folder: Path, part: str, names: Sequence[str]) -> None:
     folder : Path
         Of the results.
     part : str
-        Folder in it that has files of reports only; it need not exist.
+        Folder in it whose files are all of reports; it need not exist. Folders in it are left alone.
     names : sequence of str
         Files to keep, from the folder of the results.
     """
     for stale in (folder / part).iterdir() if (folder / part).is_dir() else ():
-        if f"{part}/{stale.name}" not in names:
+        if stale.is_file() and f"{part}/{stale.name}" not in names:
             stale.unlink()
 
 

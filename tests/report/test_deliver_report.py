@@ -43,9 +43,13 @@ def test_tables_are_copied_too_and_go_when_there_are_none(report: Path) -> None:
     (report / "tables/fits.csv").write_text("a,b\n", encoding="utf-8")
     assert "tables/fits.csv" in copy_report(report, folder)
     assert (folder / "tables/fits.csv").is_file()
+    of_a_model = folder / "tables/model/fits.csv"  # which an analysis puts there on its own
+    of_a_model.parent.mkdir()
+    of_a_model.touch()
     (report / "tables/fits.csv").unlink()
     assert "tables/fits.csv" not in copy_report(report, folder)
     assert not (folder / "tables/fits.csv").exists()
+    assert of_a_model.is_file()
 
 
 def test_the_summary_says_what_was_built(report: Path, capsys: pytest.CaptureFixture[str]) -> None:

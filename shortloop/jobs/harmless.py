@@ -109,6 +109,9 @@ def _declare(store: Store, stage: str, asked: Sequence[tuple[Built, Request]], w
         if before is None:
             done.left.append(f"{name}: no earlier job of it is known")
             continue
+        if before.parts.method != parts.method:
+            refused.append(f"{name}: its method was {before.parts.method}, and is {parts.method}")
+            continue
         others = [each for each in differences(before.parts, parts) if each.kind not in ("code", "version")]
         if others:
             refused.append(f"{name}: {short_list([_words(each, wanted) for each in others])}")

@@ -21,7 +21,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.executor import Executor
 from shortloop.jobs.explain.causes import explain
 from shortloop.jobs.harmless import Declared, declare_harmless
-from shortloop.jobs.keys import code, own_code
+from shortloop.jobs.keys import code, methods, own_code
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.lookup import Lookup
@@ -244,6 +244,17 @@ def test_other_inputs_are_refused(chain: Chain) -> None:
     chain.module.options["second"] = {"count": 11}  # so that these jobs are not built
     with pytest.raises(InputError, match="option count: 10 → 11, first would be built first"):
         chain.declare("second")
+
+
+def test_a_method_that_was_moved_is_another_one(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No declaration would find its jobs again, as a key holds the name of the method with its package."""
+    write(chain.folder, "dev/__init__.py", "")
+    (chain.folder / "methods/a_first.py").rename(chain.folder / "dev/a_first.py")
+    folders = [(name, chain.folder / name) for name in ("dev", "methods")]
+    monkeypatch.setattr(methods, "packages", lambda: folders)
+    monkeypatch.setattr(methods, "_methods", {})
+    with pytest.raises(InputError, match=r"its method was methods\.first, and is dev\.first"):
+        chain.declare()
 
 
 def _leave_more(chain: Chain) -> None:

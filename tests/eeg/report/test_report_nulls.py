@@ -29,7 +29,7 @@ def result_with(curve: NullName, plane: NullName) -> KindResult:
 
 
 def captions(result: KindResult) -> dict[str, str]:
-    figures = {section.name: section.figure for section in SECTIONS}
+    figures = {section.name: section.figure for section in SECTIONS if section.applies(result)}
     return {name: each.caption(result, SETTINGS) for name, each in figures.items() if each is not None}
 
 

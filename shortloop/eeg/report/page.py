@@ -152,17 +152,17 @@ def page_of(content: ReportContent) -> Page:
     """
     drawn = panels(content)
     evoked = [each for each in drawn if isinstance(each.result, Evoked)]
-    first = (*_recordings(content), *_evoked(content, evoked))
     return Page(
         kind="Decoding report",
         title=content.study,
         overview=overview(content),
         sections=(
-            *first,
+            *_evoked(content, evoked),
             *(
                 _section(result, [each for each in drawn if each.result is result], content.settings)
                 for result in content.kinds
             ),
+            *_recordings(content),  # of many participants it is long
             *_methods(content),
         ),
         limits=tuple(limits(content)),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 from shortloop.jobs.project import project_directory
-from shortloop.jobs.store.lookup import open_job
+from shortloop.jobs.store.lookup import open_any, open_job
 from shortloop.worker.inputs import File
 from shortloop.worker.results import Result
 
@@ -107,7 +107,7 @@ class Built:
         -------
         list of str
         """
-        said = self.result().record["facts"].get("notes", ())
+        said = open_any(self.path).record["facts"].get("notes", ())
         return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
 
     def with_units(self) -> Built:

@@ -121,7 +121,7 @@ def test_its_numbers_are_those_of_the_report(project: Path, book: Any) -> None:
 
 
 def test_what_it_takes_away_says_where_it_is_from(project: Path, book: Any) -> None:
-    assert "made from 15 jobs: amplitude, apply, import_epochs, permute, train" in text(book, "keep")
+    assert "made from 18 jobs: amplitude, apply, import_epochs, permute, retrain, train" in text(book, "keep")
     with xarray.open_dataset(project / "scores.nc", engine="h5netcdf") as kept:
         assert kept.attrs["stage"] == "group"
         assert kept.plane_scores.dims == ("participants", "test_times", "train_times")

@@ -244,7 +244,7 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
 
 
 @contextmanager
-def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str) -> Iterator[str]:
+def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str, *more: str) -> Iterator[str]:
     """A sweep of three powers, in which a file is edited while the middle one is computed; what it says."""
     edited, hold = project.folder / file, project.folder / f"hold-{power}"
     reached = project.folder / f"reached-{power}"
@@ -253,7 +253,7 @@ def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str) 
     assert old in before
     hold.touch()
     with subprocess.Popen(
-        [sys.executable, "-m", "shortloop", "sweep", "--script", "powers", "--set", powers],
+        [sys.executable, "-m", "shortloop", "sweep", "--script", "powers", "--set", powers, *more],
         cwd=project.folder,
         env=project.environment(),
         stdout=subprocess.PIPE,
@@ -290,10 +290,11 @@ def test_code_that_is_edited_meanwhile(project: Swept) -> None:
 def test_a_build_script_that_is_edited_meanwhile(project: Swept) -> None:
     """It says which jobs there are: no method is another, and yet rows would not belong together."""
     script = "build_scripts/build_powers.py"
-    with edited_meanwhile(project, 3, script, "settings.seed)", "settings.seed + 1)") as said:
+    more = ("--set", "seed=11")  # which no other test has
+    with edited_meanwhile(project, 3, script, "settings.seed)", "settings.seed + 1)", *more) as said:
         assert "build_scripts.build_powers was edited during the sweep: 2 combinations run again" in said
-        rows = project.rows("powers-sweep/power.csv")
-        assert [float(row["facts.value"]) for row in rows] == [9.0, 27.0, 81.0], said
+        rows = project.rows("powers-sweep/power+seed.csv")
+        assert [float(row["facts.value"]) for row in rows] == [144.0, 1728.0, 20736.0], said
 
 
 @pytest.mark.slow

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["NULLS", "NullName", "error_rate"]
+__all__ = ["NULLS", "RETRAINED", "NullName", "error_rate"]
+
+RETRAINED = 19
+"""Trainings on shuffled labels of each participant, where many cost about one. With 9, effects are found
+about as often; with 4, hardly less often."""
 
 NullName = Literal["", "test-labels", "training-labels", "retrained", "sign-flips"]
 """What null maps are; empty: not known."""

@@ -12,6 +12,7 @@ from shortloop.eeg.decoding.estimators.registry import AnyEstimator
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
 from shortloop.eeg.formats.registry import AnyInput
+from shortloop.eeg.group.null import RETRAINED
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
@@ -19,8 +20,6 @@ __all__ = ["PermutationSettings", "Phases", "Study"]
 
 AT_ONCE = ("lda", "ridge")
 """Estimators of which many trainings on all features cost about one."""
-RETRAINED = 19
-"""How often these are trained again. With 9, effects are found about as often; with 4, hardly less often."""
 
 
 class Phases(Settings):

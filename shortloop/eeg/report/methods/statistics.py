@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shortloop.eeg.group.null import RETRAINED
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.labels import chance_text
 from shortloop.eeg.report.methods.words import counted
-from shortloop.eeg.study.schema import RETRAINED
 
 __all__ = ["statistics"]
 

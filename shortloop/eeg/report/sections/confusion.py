@@ -47,10 +47,10 @@ def confusion_matrices(result: KindResult) -> Figure:
         for axes, each, share in zip(panels, result.confusions, shares, strict=True):
             image = axes.imshow(share, cmap=SEQUENTIAL, vmin=0.0, vmax=top, aspect="auto")
             axes.set_title(_title(result, each))
-            axes.set_xlabel("Called")
+            axes.set_xlabel("Predicted class")
             _ticks(axes, result.classes)
             _numbers(axes, share, top)
-        panels[0].set_ylabel("Is")
+        panels[0].set_ylabel("True class")
         for axes in panels[1:]:
             axes.tick_params(labelleft=False)
         title = title_of(result, "confusions at the peaks")

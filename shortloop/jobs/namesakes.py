@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from shortloop.jobs.pipeline import Built
+from shortloop.jobs.store.lookup import open_any
 from shortloop.worker.inputs import File
 
 __all__ = ["files_of", "problem_of"]
@@ -48,7 +49,7 @@ def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path
     record = rejected.result().record
     known = [*record.get("located", {}).items()]
     for job in above:
-        named = job.result().record["facts"].get("files", {})
+        named = open_any(job.path).record["facts"].get("files", {})  # of a method of others, none
         lists = named.values() if isinstance(named, dict) else ()
         known += [(each["content"], each["name"]) for each in _entries(lists)]
     now: dict[str, str] = {}

@@ -53,8 +53,11 @@ def test_old_names_become_those_of_now(project: Path, said: str, now: str) -> No
 def test_names_are_also_those_of_the_jobs_above(project: Path) -> None:
     above = job(project, "main-1", facts={"files": {"study": [{"name": "S1.npz", "content": "1"}]}})
     others = job(project, "main-2", facts={"files": "of another kind"})
+    foreign = Built("main-4", "csvimport", None, project / "main-4")  # a method of others leaves no record
+    (project / "main-4").mkdir()
+    (project / "main-4/setup.json").write_text('{"method": "csvimport", "options": {}}', encoding="utf-8")
     rejected = job(project, "main-3", problem="other channels\n  file: S1.npz")
-    said = problem_of(rejected, [above, others], {"1": Path("/new/person.npz")})
+    said = problem_of(rejected, [foreign, above, others], {"1": Path("/new/person.npz")})
     assert said == "other channels\n  file: person.npz"
 
 

@@ -77,7 +77,7 @@ def chosen_script(script: str | None) -> str:
 
 
 def _own_scripts() -> list[str]:
-    root = project_directory()
+    root = project_directory().resolve()
     return [
         file.stem
         for _, folder in sorted(packages())

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -114,8 +116,9 @@ def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 def _own_methods(folder: Path) -> Iterator[None]:
     """Import methods from a folder, which needs no `__init__.py`, and forget them after that."""
     real = _pop_methods()
-    sys.modules["methods"] = ModuleType("methods")
-    sys.modules["methods"].__path__ = [str(folder)]
+    spec = ModuleSpec("methods", None, is_package=True)
+    spec.submodule_search_locations = [str(folder)]
+    sys.modules["methods"] = module_from_spec(spec)
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ import pytest
 from jobs_project import CONFIGURATION, empty_project, write
 
 from shortloop.errors import InputError
+from shortloop.jobs import build_scripts
 from shortloop.jobs.build_scripts import chosen_script, find_script
 from shortloop.jobs.keys import methods
 
@@ -47,6 +48,15 @@ def test_the_usual_one_or_the_only_one_needs_no_name(project: Path) -> None:
     assert chosen_script(None) == "build_mine"
     write(project, "sl_one/build_pipeline.py", "")
     assert chosen_script(None) == "build_pipeline"
+
+
+def test_a_project_that_is_reached_by_a_link_has_its_scripts(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(project, "sl_one/build_mine.py", "")
+    (tmp_path / "link").symlink_to(project)
+    monkeypatch.setattr(build_scripts, "project_directory", lambda: tmp_path / "link")
+    assert chosen_script(None) == "build_mine"
 
 
 def test_one_of_several_is_asked_for(project: Path) -> None:

@@ -87,10 +87,7 @@ def packages() -> list[tuple[str, Path]]:
     """
     found = []
     for name in configuration().method_directories:
-        try:
-            spec = importlib.util.find_spec(name)
-        except ValueError:  # a module of that name was put there by hand
-            continue
+        spec = importlib.util.find_spec(name)
         for folder in (spec.submodule_search_locations or ()) if spec else ():
             found.append((str(name), Path(folder)))
     return found

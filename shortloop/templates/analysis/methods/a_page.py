@@ -12,5 +12,6 @@ def page(table: Job, fits: list[Job]):
     axes, slopes = figure.subplots(), {fit.partition: fit["slope"] for fit in fits}
     axes.boxplot([*slopes.values()], tick_labels=[*slopes], orientation="horizontal")
     axes.set_xlabel("invested per unit of capital")
-    html = f"<h1>Slopes of firms</h1><img src='slopes.png' width='700'>{table['table'].round(3).to_html()}"
+    picture = "<img src='slopes.png' alt='slopes of each model' style='max-width: 100%'>"
+    html = f"<h1>Slopes of firms</h1>{picture}{table['table'].round(3).to_html()}"
     return {"slopes": figure, "page.html": html}

@@ -13,14 +13,7 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
     from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Glm", "warm_up"]
-
-
-def warm_up() -> None:
-    """Load what fits, so that jobs share it."""
-    from shortloop.panel.glm import warm_up as load
-
-    load()
+__all__ = ["Glm"]
 
 
 class Glm(WithCovariance):
@@ -35,6 +28,8 @@ class Glm(WithCovariance):
     )
 
     def warm_up(self) -> None:
+        from shortloop.panel.glm import warm_up
+
         warm_up()
 
     def takes_counts(self) -> bool:

@@ -13,14 +13,7 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
     from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Logit", "warm_up"]
-
-
-def warm_up() -> None:
-    """Load what fits, so that jobs share it."""
-    from shortloop.panel.logit import warm_up as load
-
-    load()
+__all__ = ["Logit"]
 
 
 class Logit(WithCovariance):
@@ -29,6 +22,8 @@ class Logit(WithCovariance):
     model: Literal["logit"] = Field(description="logistic regression by Newton's method")
 
     def warm_up(self) -> None:
+        from shortloop.panel.logit import warm_up
+
         warm_up()
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:

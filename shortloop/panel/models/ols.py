@@ -13,14 +13,7 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
     from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Ols", "warm_up"]
-
-
-def warm_up() -> None:
-    """Load what fits, so that jobs share it."""
-    from shortloop.panel.least_squares import warm_up as load
-
-    load()
+__all__ = ["Ols"]
 
 
 class Ols(WithCovariance):
@@ -29,6 +22,8 @@ class Ols(WithCovariance):
     model: Literal["ols"] = Field(description="ordinary least squares")
 
     def warm_up(self) -> None:
+        from shortloop.panel.least_squares import warm_up
+
         warm_up()
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:

@@ -13,17 +13,10 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
     from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Quantreg", "warm_up"]
+__all__ = ["Quantreg"]
 
 TOLERANCE = 1e-6
 """As of statsmodels' ``QuantReg.fit``."""
-
-
-def warm_up() -> None:
-    """Load what fits, so that jobs share it."""
-    from shortloop.panel.quantile import warm_up as load
-
-    load()
 
 
 class Quantreg(ModelSettings):
@@ -33,6 +26,8 @@ class Quantreg(ModelSettings):
     quantile: float = Field(0.5, gt=0, lt=1, description="which quantile of the outcome; default 0.5")
 
     def warm_up(self) -> None:
+        from shortloop.panel.quantile import warm_up
+
         warm_up()
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:

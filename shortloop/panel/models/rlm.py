@@ -13,17 +13,10 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
     from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Rlm", "warm_up"]
+__all__ = ["Rlm"]
 
 TOLERANCE = 1e-8
 """As of statsmodels' ``RLM.fit``."""
-
-
-def warm_up() -> None:
-    """Load what fits, so that jobs share it."""
-    from shortloop.panel.huber import warm_up as load
-
-    load()
 
 
 class Rlm(ModelSettings):
@@ -33,6 +26,8 @@ class Rlm(ModelSettings):
     t: float = Field(1.345, gt=0, description="residuals beyond this many scales count less; default 1.345")
 
     def warm_up(self) -> None:
+        from shortloop.panel.huber import warm_up
+
         warm_up()
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:

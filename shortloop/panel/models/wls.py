@@ -13,14 +13,7 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
     from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Wls", "warm_up"]
-
-
-def warm_up() -> None:
-    """Load what fits, so that jobs share it."""
-    from shortloop.panel.least_squares import warm_up as load
-
-    load()
+__all__ = ["Wls"]
 
 
 class Wls(WithCovariance):
@@ -35,6 +28,8 @@ class Wls(WithCovariance):
         return {**super().roles(), "weights": self.weights}
 
     def warm_up(self) -> None:
+        from shortloop.panel.least_squares import warm_up
+
         warm_up()
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:

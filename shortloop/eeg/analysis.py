@@ -30,79 +30,26 @@ OWN = ("build_scripts/build_pipeline.py", "dev/a_ridge.py", "dev/build_ridge.py"
 """Files of the repository that new projects begin with; a package of this library holds them, too."""
 
 
-def compare(first: Result, second: Result) -> Comparison | None:
-    """Scores of two jobs.
-
-    Parameters
-    ----------
-    first, second : Result
-        Jobs of one stage.
-
-    Returns
-    -------
-    Comparison or None
-        None where a job holds no scores.
-    """
+def _compare(first: Result, second: Result) -> Comparison | None:
     from shortloop.eeg.report.comparison import compare_scores
 
     return compare_scores(first, second)
 
 
-def findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
-    """What a run of a study found.
-
-    Parameters
-    ----------
-    summary : mapping
-        What is in ``summary.json``.
-
-    Returns
-    -------
-    dict of str to Finding, or None
-        None if it is of something else.
-    """
+def _findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     from shortloop.eeg.findings import study_findings
 
     return study_findings(summary)
 
 
-def look(data: Path, project: Path, tell: Tell) -> Look | None:
-    """A study of the recordings in a folder.
-
-    Parameters
-    ----------
-    data : Path
-        The folder.
-    project : Path
-        Folder of the project that the study will be in.
-    tell : callable
-        Is told how far it is.
-
-    Returns
-    -------
-    Look or None
-        None if there are no recordings.
-    """
+def _look(data: Path, project: Path, tell: Tell) -> Look | None:
     need(TEMPLATE.needs, TEMPLATE.libraries)
-    from shortloop.eeg.looking.look import look as look_at_recordings
+    from shortloop.eeg.looking.look import look
 
-    return look_at_recordings(data, project, tell)
+    return look(data, project, tell)
 
 
-def open_recordings(file: Path, tell: Tell) -> Opened:
-    """Open all recordings of a study.
-
-    Parameters
-    ----------
-    file : Path
-        The study file.
-    tell : callable
-        Is told how far it is.
-
-    Returns
-    -------
-    Opened
-    """
+def _open_recordings(file: Path, tell: Tell) -> Opened:
     from shortloop.eeg.looking.opened import open_all
 
     return open_all(file, tell)
@@ -116,9 +63,9 @@ TEMPLATE = Template(
     libraries=("matplotlib", "mne", "mne_bids", "numba", "pandas", "pymatreader", "scipy", "sklearn"),
 )
 ANALYSIS = Analysis(
-    compare=compare,
+    compare=_compare,
     template=TEMPLATE,
-    settings=SettingsKind("study", "shortloop.eeg.study.schema.Study", "build_pipeline", open_recordings),
-    findings=findings,
-    look=look,
+    settings=SettingsKind("study", "shortloop.eeg.study.schema.Study", "build_pipeline", _open_recordings),
+    findings=_findings,
+    look=_look,
 )

@@ -20,45 +20,17 @@ OWN = ("build_scripts/build_panel.py",)
 """Files of the repository that new projects begin with; the package holds them, too."""
 
 
-def findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
-    """What a run of a panel found.
-
-    Parameters
-    ----------
-    summary : mapping
-        What is in ``summary.json``.
-
-    Returns
-    -------
-    dict of str to Finding, or None
-        None if it is of something else.
-    """
+def _findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     from shortloop.panel.findings import panel_findings
 
     return panel_findings(summary)
 
 
-def look(data: Path, project: Path, tell: Tell) -> Look | None:
-    """A panel file for a table.
-
-    Parameters
-    ----------
-    data : Path
-        The table's file, or the folder with it.
-    project : Path
-        Folder of the project that the panel will be in.
-    tell : callable
-        Is told how far it is.
-
-    Returns
-    -------
-    Look or None
-        None if it is no table.
-    """
+def _look(data: Path, project: Path, tell: Tell) -> Look | None:
     need(TEMPLATE.needs, TEMPLATE.libraries)
-    from shortloop.panel.looking import look as look_at_table
+    from shortloop.panel.looking import look
 
-    return look_at_table(data, project)
+    return look(data, project)
 
 
 TEMPLATE = Template(
@@ -71,6 +43,6 @@ TEMPLATE = Template(
 ANALYSIS = Analysis(
     template=TEMPLATE,
     settings=SettingsKind("panel", "shortloop.panel.settings.Panel", "build_panel"),
-    findings=findings,
-    look=look,
+    findings=_findings,
+    look=_look,
 )

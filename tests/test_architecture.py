@@ -148,6 +148,28 @@ def test_nothing_imports_upwards_within_jobs(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", MODULES, ids=id_of)
+def test_what_others_import_is_public(file: Path) -> None:
+    known = {module_of(each): each for each in MODULES}
+    taken = {
+        (known[node.module], each.name)
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.ImportFrom) and node.module in known and node.module != "shortloop"
+        for each in node.names
+        if f"{node.module}.{each.name}" not in known
+    }
+    assert {(id_of(of), name) for of, name in taken if name not in public_names(of)} == set()
+
+
+def public_names(file: Path) -> list[str]:
+    listed = [
+        node.value
+        for node in tree_of(file).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    return list(ast.literal_eval(listed[0])) if listed else []
+
+
+@pytest.mark.parametrize("file", MODULES, ids=id_of)
 def test_exax_is_known_in_few_rooms(file: Path) -> None:
     if room_of(module_of(file)) not in MAY_IMPORT_EXAX:
         assert not any(name.split(".")[0] == "accelerator" for name in imports_of(file))

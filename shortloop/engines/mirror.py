@@ -76,7 +76,7 @@ def placed(work: Work) -> Placed:
     said: JobWork = pickle.loads(work.data)
     if _is_here(*work.here):
         return Placed(work, said["project"], tuple(said["path"]))
-    cache = node_cache()
+    cache = _node_cache()
     if not work.listed:
         raise NotHere(Missing(cache.name, []))
     listed = cache.read(work.listed)
@@ -89,19 +89,6 @@ def placed(work: Work) -> Placed:
         work = work._replace(data=pickle.dumps(said))
         fails.pop_all()
     return Placed(work, said["project"], tuple(said["path"]), (code.hold, data.hold))
-
-
-def node_cache() -> NodeCache:
-    """What this node was sent.
-
-    Returns
-    -------
-    NodeCache
-    """
-    with _lock:
-        if not _caches:
-            _caches.append(NodeCache())
-        return _caches[0]
 
 
 def keep_parcel(parcel: Parcel) -> tuple[str, str]:
@@ -119,7 +106,7 @@ def keep_parcel(parcel: Parcel) -> tuple[str, str]:
     wrong : str
         What went wrong; empty if nothing did.
     """
-    cache = node_cache()
+    cache = _node_cache()
     try:
         return cache.name, cache.put(parcel.pieces, parcel.sender)
     except OSError as error:
@@ -139,6 +126,14 @@ def hold_mirror(work: JobWork) -> None:
         import fcntl
 
         fcntl.flock(os.open(mirrored["lock"], os.O_RDWR), fcntl.LOCK_SH)
+
+
+def _node_cache() -> NodeCache:
+    """What this node was sent."""
+    with _lock:
+        if not _caches:
+            _caches.append(NodeCache())
+        return _caches[0]
 
 
 def _is_here(file: str, said: str) -> bool:

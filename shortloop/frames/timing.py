@@ -10,7 +10,7 @@ from typing import Any
 
 from shortloop.frames.processes import busy_seconds, cpu_seconds
 
-__all__ = ["Timed", "again", "time_repeats"]
+__all__ = ["LEAST", "Timed", "again", "time_repeats"]
 
 ENOUGH = 0.5  # s: work that takes less than that in all repeats is repeated more often
 MOST = 25

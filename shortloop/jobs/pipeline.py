@@ -21,6 +21,7 @@ __all__ = [
     "Built",
     "BuiltDataset",
     "Jobs",
+    "Made",
     "NotThereYet",
     "Pipeline",
     "Run",

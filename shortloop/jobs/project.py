@@ -14,6 +14,7 @@ from shortloop.jobs.system_errors import if_writable, system_error, unreadable
 
 __all__ = [
     "CELLS",
+    "CONFIGURATION",
     "DELETED",
     "FINISHED",
     "SET_ASIDE",

@@ -23,7 +23,7 @@ from shortloop.worker.tables import libraries_of_tables
 if TYPE_CHECKING:
     from shortloop.jobs.exax.client import JobIds
 
-__all__ = ["Request", "request"]
+__all__ = ["MODULES", "Request", "plain", "request"]
 
 MODULES = "modules"
 """The option that the frame adds for modules which no code names."""

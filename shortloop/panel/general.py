@@ -134,7 +134,7 @@ def _status(design: Design, rows: FloatArray, results: Any, found: dict[str, Any
     if results is None or "params" not in found or not np.isfinite(found["params"]).all():
         return status.FAILED
     not_converged = found.get("converged") == 0.0
-    if is_separated(design.outcome, rows, results, not_converged):
+    if _is_separated(design.outcome, rows, results, not_converged):
         return status.SEPARATED
     if not_converged:
         return status.NOT_CONVERGED
@@ -154,29 +154,14 @@ def _is_singular(rows: FloatArray) -> bool:
     return not values[0] <= SINGULAR * values[-1]
 
 
-def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool = False) -> bool:
+def _is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool) -> bool:
     """Whether some sum of regressors tells outcomes 0 and 1 apart, wholly or but for ties.
 
     Then a model of their probability has no finite coefficients.
 
     Konis 2007 (Linear programming algorithms for detecting separated data in binary logistic regression
     models, section 4.3). Asked only where fitted probabilities are next to 0 or 1, or iterations did not get
-    there.
-
-    Parameters
-    ----------
-    outcome : array, shape (rows,)
-        Also shares of trials: then there was something of both.
-    rows : array, shape (rows, coefficients)
-    results : object
-        Of statsmodels.
-    not_converged : bool, default False
-        Whether iterations ended before they were there.
-
-    Returns
-    -------
-    bool
-        False of models of another outcome than one that is 0 or 1, or a share.
+    there, of an outcome that is 0 or 1, or a share of trials: then there was something of both.
     """
     is_share = bool(((outcome >= 0.0) & (outcome <= 1.0)).all())
     if not (_is_of_probability(getattr(results, "model", None)) and is_share):

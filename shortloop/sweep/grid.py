@@ -12,7 +12,7 @@ from shortloop.errors import InputError
 from shortloop.settings.changes import Changes, field_keys, value_of
 from shortloop.settings.write import toml_key, toml_value
 
-__all__ = ["Axis", "Combination", "Grid", "parse_grid"]
+__all__ = ["Axis", "Combination", "Grid", "parse_grid", "shown_value"]
 
 LONGEST = 80  # letters of what follows the name of the settings
 READABLE = 60  # of these, where they are too many

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypedDict
 
-__all__ = ["Pool", "check_single_thread", "set_single_thread", "warm_up"]
+__all__ = ["VARIABLES", "Pool", "check_single_thread", "set_single_thread", "warm_up"]
 
 VARIABLES = (
     "OMP_NUM_THREADS",

@@ -10,7 +10,7 @@ from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.bins import bin_centres
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["features_per_trial"]
+__all__ = ["OneTrial", "features_per_trial"]
 
 OneTrial = Callable[[FloatArray], FloatArray]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 
-__all__ = ["find_files"]
+__all__ = ["PLACE", "find_files"]
 
 PLACE = "{participant}"
 

@@ -19,7 +19,7 @@ from shortloop.eeg.formats.samples import check_samples
 if TYPE_CHECKING:
     from shortloop.eeg.formats.sessions import Part
 
-__all__ = ["SignalInput", "events_beside"]
+__all__ = ["BYTES", "PACKED", "SignalInput", "events_beside"]
 
 PACKED, BYTES = 10, 4  # in memory, for each byte of a packed file and of samples of two bytes
 # It is no matter, or said in other words.

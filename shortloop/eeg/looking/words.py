@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 __all__ = [
     "DECODED",
     "GROUPS",
+    "NAME",
     "PHASES",
     "TRAINING",
     "Unit",
@@ -19,6 +20,7 @@ __all__ = [
     "is_run",
     "natural",
     "units_of",
+    "words",
 ]
 
 LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # some systems write an umlaut as two characters

@@ -10,6 +10,7 @@ from shortloop.text import one_line
 from shortloop.types import FloatArray
 
 __all__ = [
+    "NAMES",
     "chance_text",
     "edges_of",
     "generalization_of",

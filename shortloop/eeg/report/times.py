@@ -9,7 +9,7 @@ import numpy as np
 from shortloop.eeg.report.content import KindResult
 from shortloop.types import FloatArray
 
-__all__ = ["TimeScale", "bin_edges", "time_scale"]
+__all__ = ["MS_UP_TO", "TimeScale", "bin_edges", "time_scale"]
 
 MS_UP_TO = 2.0  # seconds: longer epochs read better in seconds
 

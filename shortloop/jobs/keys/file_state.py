@@ -10,7 +10,17 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 
-__all__ = ["CHANGED", "INODE", "SIZE", "State", "file_state", "other_than", "plain_size", "states_of_files"]
+__all__ = [
+    "CHANGED",
+    "INODE",
+    "SETTLED_NS",
+    "SIZE",
+    "State",
+    "file_state",
+    "other_than",
+    "plain_size",
+    "states_of_files",
+]
 
 INODE, SIZE = 1, 2  # where they are in the state of a file
 State = tuple[int, ...]

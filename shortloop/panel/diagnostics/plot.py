@@ -12,7 +12,7 @@ from shortloop.report.pdf_font import fitting, width_of
 from shortloop.report.style import BLACK, DARK
 from shortloop.types import FloatArray
 
-__all__ = ["Axis", "Box", "Plot", "axis_of"]
+__all__ = ["HUGE", "Axis", "Box", "Plot", "axis_of"]
 
 TITLE, NAME, LABEL = 10.0, 9.0, 8.0  # points, sizes of texts
 TICK = 3.0

@@ -17,6 +17,7 @@ __all__ = [
     "basis_of",
     "constant_of",
     "implicit_constant",
+    "move",
     "weighted_gram",
 ]
 

@@ -21,7 +21,7 @@ from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import dot
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Found", "Room", "Rows", "basis_of_group", "room_for"]
+__all__ = ["CONDITION", "Found", "Room", "Rows", "basis_of_group", "room_for"]
 
 CONDITION = 1e6
 """Up to this condition number of its columns, a basis is orthonormal to rounding."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["auc_scores", "decision_ranks", "log_odds", "rank_rows", "rank_type"]
+__all__ = ["BLOCK", "auc_scores", "decision_ranks", "log_odds", "rank_rows", "rank_type"]
 
 BLOCK = 2**14
 """Numbers ranked at a time, 128 KiB: temporaries of this size need no fresh memory."""

@@ -29,7 +29,7 @@ from shortloop.engines.refusing import check_refused
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.elsewhere import be_of_job
 from shortloop.jobs.store.notes import NOTED
-from shortloop.worker.output import compute_row, compute_unit
+from shortloop.worker.output import computed
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import check_single_thread
@@ -105,10 +105,9 @@ class _JobProcess:
         try:
             stage = self._opened()
             check_refused()
-            compute = compute_row if self._work["collects"] else compute_unit
             started = time.perf_counter()
             for unit in units:
-                value = compute(stage, unit)
+                value = computed(stage, unit)
                 check_refused()  # it may have gone on without
                 values.append(value)
                 done.append(unit)

@@ -217,8 +217,6 @@ class JobWork(TypedDict):
         The method's package.
     task : mapping
         Fields of a `Task`, without those that hang on the process.
-    collects : bool
-        Whether a unit gives a row.
     mirrored : Mirrored
         Where the project is not there, what takes its place.
     """
@@ -232,7 +230,6 @@ class JobWork(TypedDict):
     above: list[Plain]
     package: str
     task: Mapping[str, object]
-    collects: bool
     mirrored: NotRequired[Mirrored]
 
 

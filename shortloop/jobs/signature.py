@@ -15,7 +15,7 @@ from shortloop.jobs.exax.method import STAGE
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.methods import find_method
 from shortloop.worker.fields import BEFORE, fields_of
-from shortloop.worker.stage import Stage
+from shortloop.worker.stage import CollectingStage, Stage
 
 __all__ = ["Inputs", "Signature", "signature_of"]
 
@@ -67,7 +67,8 @@ class Signature:
     @property
     def units(self) -> tuple[str, ...] | None:
         """Fields that all units read, of a stage that takes over what units of an earlier job gave."""
-        return self.stage.unit_fields if self.stage is not None and self.stage.collects else None
+        stage = self.stage
+        return stage.unit_fields if stage is not None and issubclass(stage, CollectingStage) else None
 
 
 def signature_of(method: str) -> Signature:

@@ -15,7 +15,7 @@ from shortloop.plain import Plain
 from shortloop.worker.content import content_of
 from shortloop.worker.fields import fields_of
 from shortloop.worker.rows import stacked, unpack
-from shortloop.worker.stage import Finished, Outputs, Stage
+from shortloop.worker.stage import CollectingStage, Finished, Outputs, Stage
 from shortloop.worker.tables import numbered_anew
 from shortloop.worker.values import sorted_out
 
@@ -54,10 +54,9 @@ class FunctionStage(Stage):
         return {name: getattr(self, name) for name in fields}
 
 
-class UnitsStage(FunctionStage):
+class UnitsStage(CollectingStage, FunctionStage):
     """A stage that calls a function for each unit, with what this reads; another function gives the units."""
 
-    collects = True
     units_of: ClassVar[Function]
 
     def open(self) -> None:

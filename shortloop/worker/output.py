@@ -16,7 +16,7 @@ from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.records import ROWS, Array, Outside, check_no_mask, save_array, write_record
 from shortloop.worker.results import open_result
 from shortloop.worker.rows import pack, read_rows, write_rows
-from shortloop.worker.stage import Finished, Index, Out, Outputs, Stage
+from shortloop.worker.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
 from shortloop.worker.tables import save_table
 from shortloop.worker.task import Task, costs_of
 from shortloop.worker.threads import Pool
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
 
-__all__ = ["compute_row", "compute_unit", "keep_unit", "lay_out", "take_rows", "write_output"]
+__all__ = ["compute_row", "compute_unit", "computed", "keep_unit", "lay_out", "take_rows", "write_output"]
 
 Create = Callable[[str, tuple[int, ...], "DTypeLike"], "np.ndarray"]
 
@@ -177,12 +177,12 @@ def _check_fit(
         raise ValueError(f"{stage.unit_name(unit)} gives {name} with values that {dtype} cannot hold")
 
 
-def compute_row(stage: Stage, unit: int) -> bytes:
+def compute_row(stage: CollectingStage, unit: int) -> bytes:
     """Compute a unit of a stage that collects, in whatever process.
 
     Parameters
     ----------
-    stage : Stage
+    stage : CollectingStage
         The stage, opened.
     unit : int
         Number of the unit.
@@ -201,13 +201,33 @@ def compute_row(stage: Stage, unit: int) -> bytes:
     return key + pack(stage.compute(unit), stage.unit_name(unit))
 
 
-def take_rows(stage: Stage, task: Task, left: Iterable[int], keep: Callable[[int, bytes], None]) -> int:
-    """Take over what units of an earlier job gave, where they read the same.
+def computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes:
+    """Compute a unit of any stage, in whatever process.
 
     Parameters
     ----------
     stage : Stage
-        The stage, opened, which collects.
+        The stage, opened.
+    unit : int
+        Number of the unit.
+
+    Returns
+    -------
+    mapping or bytes
+        As of `compute_unit`, or of `compute_row` where the stage collects.
+    """
+    return compute_row(stage, unit) if isinstance(stage, CollectingStage) else compute_unit(stage, unit)
+
+
+def take_rows(
+    stage: CollectingStage, task: Task, left: Iterable[int], keep: Callable[[int, bytes], None]
+) -> int:
+    """Take over what units of an earlier job gave, where they read the same.
+
+    Parameters
+    ----------
+    stage : CollectingStage
+        The stage, opened.
     task : Task
         The job's work, which says which job that is.
     left : iterable of int
@@ -318,7 +338,8 @@ def write_output(
     facts = dict(finished.facts)
     if stage.grows:
         facts[stage.grows] = task.options[stage.grows]
-    if stage.collects:
+    collects = isinstance(stage, CollectingStage)
+    if collects:
         write_rows(Path(ROWS), rows)
     write_record(
         task.name,
@@ -334,7 +355,7 @@ def write_output(
         threads=threads,
         versions=task.versions,
     )
-    return [*written[len(files) :], *([ROWS] if stage.collects else [])]
+    return [*written[len(files) :], *([ROWS] if collects else [])]
 
 
 def _check_facts(kind: str, facts: Mapping[str, object]) -> None:

@@ -7,6 +7,7 @@ leaves is named arrays, files and facts.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -23,7 +24,18 @@ if TYPE_CHECKING:
     from shortloop.worker.records import Outside
     from shortloop.worker.tables import Table
 
-__all__ = ["STAGE_OF", "File", "Finished", "Index", "Job", "Out", "Outputs", "Stage", "Values"]
+__all__ = [
+    "STAGE_OF",
+    "CollectingStage",
+    "File",
+    "Finished",
+    "Index",
+    "Job",
+    "Out",
+    "Outputs",
+    "Stage",
+    "Values",
+]
 
 STAGE_OF = "shortloop_stage"
 """Attribute of a function that a stage was made of: the stage."""
@@ -190,13 +202,6 @@ class Stage:
     with more of it takes over the rows that a job with less has left, see `have`, and leaves the same as if
     it had begun anew. Units of such a stage give no files, as those of before are not taken over."""
 
-    collects: ClassVar[bool] = False
-    """Whether what `compute` gives is kept as it is for `finish`, and fills no outputs. A job then takes over
-    what units of an earlier one gave that have the same `unit_key`."""
-    unit_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields of a stage that collects which all its units read; what the others say is in the `unit_key` of
-    each."""
-
     partition: str | None = None
     """Which part of the data; None: all."""
     have: int = 0
@@ -282,22 +287,7 @@ class Stage:
         mapping of str to (array-like or bytes)
             By the name of the output, all that `index` names; bytes under another name become a file.
         """
-        raise NotImplementedError
-
-    def unit_key(self, unit: int) -> bytes:
-        """All that the values of a unit hang on beside the code and `unit_fields`, of a stage that collects.
-
-        Parameters
-        ----------
-        unit : int
-            Its number.
-
-        Returns
-        -------
-        bytes
-            A hash, as of `shortloop.worker.content.content_of`.
-        """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has units, and no `compute` that does one")
 
     def unit_name(self, unit: int) -> str:
         """What messages call a unit.
@@ -326,3 +316,28 @@ class Stage:
         Finished
         """
         return Finished()
+
+
+class CollectingStage(Stage, ABC):
+    """A stage that is given in `finish` what each `compute` gave, as it is, and fills no outputs.
+
+    A job takes over what units of an earlier one gave that have the same `unit_key`.
+    """
+
+    unit_fields: ClassVar[tuple[str, ...]]
+    """Fields that all units read; what the others say is in the `unit_key` of each."""
+
+    @abstractmethod
+    def unit_key(self, unit: int) -> bytes:
+        """All that the values of a unit hang on beside the code and `unit_fields`.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        bytes
+            A hash, as of `shortloop.worker.content.content_of`.
+        """

@@ -121,7 +121,6 @@ def work_of_toy(
             "versions": dict.fromkeys(versions, ""),
             "datasets": {},
         },
-        "collects": False,
     }
 
 

@@ -28,7 +28,7 @@ from shortloop.worker.inputs import File
 from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, take_rows, write_output
 from shortloop.worker.records import create_array
 from shortloop.worker.results import Result, Where, open_result
-from shortloop.worker.stage import Stage
+from shortloop.worker.stage import CollectingStage, Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 
 PACKAGES = ("methods", "dev")
@@ -110,7 +110,7 @@ def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
         given: dict[str, bytes] = {}
         rows: dict[int, bytes] = {}
         units, taken = range(len(costs_of(stage))), 0
-        if stage.collects:
+        if isinstance(stage, CollectingStage):
             taken = take_rows(stage, task, units, rows.__setitem__)
             rows |= {unit: compute_row(stage, unit) for unit in units if unit not in rows}
         else:
@@ -137,7 +137,9 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
         with contextlib.chdir(folder):
             stage = open_stage(task)
             costs = costs_of(stage)
-            units = Checkpoint(costs if number == 2 else list(range(len(costs))), collects=stage.collects)
+            units = Checkpoint(
+                costs if number == 2 else list(range(len(costs))), collects=isinstance(stage, CollectingStage)
+            )
             arrays = lay_out(stage, task, units.create_array)
             units.start()
             if number == 1:
@@ -145,7 +147,7 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
             else:
                 _fork(stage, units, arrays, workers)
                 files = units.finish()
-                rows = units.rows() if stage.collects else []
+                rows = units.rows() if isinstance(stage, CollectingStage) else []
                 written = write_output(stage, task, arrays, [], files, rows)
                 assert {*files, *written} <= {*files_of(Path())}
     return folder
@@ -155,7 +157,7 @@ def _work(stage: Stage, units: Checkpoint, arrays: Mapping[str, np.ndarray], mos
     for ran, unit in enumerate(units):
         if ran == most:
             return
-        if stage.collects:
+        if isinstance(stage, CollectingStage):
             units.keep_row(unit, compute_row(stage, unit))
             continue
         keep_unit(stage, unit, compute_unit(stage, unit), arrays, units.keep_file)

@@ -23,6 +23,7 @@ from shortloop.panel.diagnostics.rows import Rows
 from shortloop.report.pdf import document
 from shortloop.types import FloatArray
 from shortloop.worker.records import ROWS
+from shortloop.worker.stage import CollectingStage
 from shortloop.worker.task import open_stage
 
 HEAD = Head("firm = F07", "plain: y ~ x (ols)", "chosen by name", "page 1 of 1")
@@ -167,6 +168,7 @@ def test_what_is_on_a_page_decides_whether_it_is_taken_over(tmp_path: Path, aske
     for number, frame in enumerate(frames):
         run, job = built(tmp_path / str(number), f"{asked}worst = 5", frame=frame)
         stage = open_stage(run.tasks[job.job])
+        assert isinstance(stage, CollectingStage)
         for unit in range(int(stage.units())):  # type: ignore[arg-type]
             page = bytes(stage.compute(unit)["page"])  # type: ignore[arg-type]
             pages += 1

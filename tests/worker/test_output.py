@@ -18,7 +18,7 @@ from shortloop.span import Span
 from shortloop.worker.output import compute_unit, keep_unit, lay_out, write_output
 from shortloop.worker.records import Outside, create_array
 from shortloop.worker.results import Result, Where, open_result
-from shortloop.worker.stage import Finished, Index, Out, Outputs, Stage, Values
+from shortloop.worker.stage import CollectingStage, Finished, Index, Out, Outputs, Stage, Values
 from shortloop.worker.task import Task, open_stage
 from shortloop.worker.threads import Pool
 
@@ -136,6 +136,22 @@ def test_a_unit_is_put_where_it_belongs(
     keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
     np.testing.assert_array_equal(arrays["a"], np.array(a, "i2"), strict=True)
     np.testing.assert_array_equal(arrays["b"], np.array(b, "?"), strict=True)
+
+
+class WithoutCompute(Stage):
+    def units(self) -> int:
+        return 1
+
+
+class WithoutKey(CollectingStage):
+    unit_fields = ()
+
+
+def test_a_stage_that_lacks_what_it_needs_says_so() -> None:
+    with pytest.raises(NotImplementedError, match="WithoutCompute has units, and no `compute`"):
+        compute_unit(WithoutCompute(), 0)
+    with pytest.raises(TypeError, match=r"WithoutKey.*unit_key"):
+        WithoutKey()  # type: ignore[abstract]
 
 
 def test_bytes_become_files() -> None:

@@ -126,7 +126,6 @@ def work_of_job(
             "versions": dict(code.versions),
             "datasets": datasets,
         },
-        "collects": stage.collects,
     }
 
 

@@ -33,9 +33,9 @@ from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
-from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, take_rows, write_output
+from shortloop.worker.output import computed, keep_unit, lay_out, take_rows, write_output
 from shortloop.worker.records import create_array, reject
-from shortloop.worker.stage import Stage
+from shortloop.worker.stage import CollectingStage, Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import Pool, check_single_thread
 
@@ -79,7 +79,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
         "description": inspect.getdoc(stage) or stage.__name__,
         "depend_extra": code_of(file),
         "options": {"partition": None, "modules": [], **options},
-        "jobs": (*jobs, *([BEFORE] if stage.grows or stage.collects else [])),
+        "jobs": (*jobs, *([BEFORE] if stage.grows or issubclass(stage, CollectingStage) else [])),
         "datasets": (*datasets,),
     }
     if not _has_units(stage):
@@ -131,9 +131,10 @@ class _Work:
         if _has_units(type(self.stage)):
             above = [*self.task.jobs.values(), self.task.before, *self.task.datasets.values()]
             code = digest([code_digest(self.code), states_of_jobs(above)])
-            self.units = Checkpoint(costs_of(self.stage), code, self._trusted, self.stage.collects)
+            collects = isinstance(self.stage, CollectingStage)
+            self.units = Checkpoint(costs_of(self.stage), code, self._trusted, collects)
             self.arrays = lay_out(self.stage, self.task, self.units.create_array)
-            if self.stage.collects:
+            if isinstance(self.stage, CollectingStage):
                 self.taken = take_rows(self.stage, self.task, self.units.left(), self.units.keep_row)
             self.at_once = len(self.units.left()) <= 1 or self.stage.is_small()
             self.units.start()
@@ -158,13 +159,12 @@ class _Work:
     def compute(self) -> Pools | None:
         """Compute units until none is left; the thread pools of this process, if it computed any."""
         assert self.units is not None
-        compute = compute_row if self.stage.collects else compute_unit
         any_drawn = False
         for units in self.units.batches():
             any_drawn = True
             given: list[Any] = []
             try:
-                given.extend(compute(self.stage, unit) for unit in units)
+                given.extend(computed(self.stage, unit) for unit in units)
             finally:  # those before one that raises are kept
                 for unit, values in zip(units, given):
                     self._keep(unit, values)
@@ -197,7 +197,7 @@ class _Work:
 
     def _keep(self, unit: int, given: Any) -> None:
         assert self.units is not None
-        if self.stage.collects:
+        if isinstance(self.stage, CollectingStage):
             self.units.keep_row(unit, given)
         else:
             keep_unit(self.stage, unit, given, self.arrays, self.units.keep_file)
@@ -226,7 +226,7 @@ class _Work:
             self.engine = {"name": SLICES, "workers": len(pools), **described}
             pools.append(early)
         files = [] if self.units is None else self.units.finish()
-        rows = self.units.rows() if self.units is not None and self.stage.collects else []
+        rows = self.units.rows() if self.units is not None and isinstance(self.stage, CollectingStage) else []
         threads = _distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
         written = self._or_refuse(
             lambda: write_output(

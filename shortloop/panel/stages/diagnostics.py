@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage
+from shortloop.worker.stage import CollectingStage, Finished, Job, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +22,11 @@ __all__ = ["Diagnostics"]
 PAGE = "page"
 
 
-class Diagnostics(Stage):
+class Diagnostics(CollectingStage):
     """Diagnostics: a page of plots for each group to be looked at. Pages of groups that are as they were are
     taken over."""
 
     siblings = ("specification", "outcome")
-    collects = True
     unit_fields = ("specification", "outcome", "model", "seed")
     specification: str
     outcome: str | None

@@ -11,8 +11,9 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from shortloop.errors import InputError
 from shortloop.extras import is_installed
 from shortloop.settings.variable import STUDY_VARIABLE
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from typer import Typer
 
-    from shortloop.errors import InputError
     from shortloop.settings.base import StudySettings
     from shortloop.sweep.findings import FindingsOf
     from shortloop.worker.results import Result
@@ -35,12 +35,14 @@ __all__ = [
     "Tell",
     "Template",
     "find_analyses",
+    "named",
     "project_files",
 ]
 
 PACKAGE = "shortloop"
 MODULE = "analysis"
 
+T = TypeVar("T")
 Tell = Callable[[int, int], None]
 """Is told how many of how many are done."""
 
@@ -261,6 +263,38 @@ def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> di
     rooms = package if (package / "build_scripts").is_dir() else package.parent
     found = {str(file.relative_to(template)): file for file in files}
     return {**found, **{each: rooms / each for each in own}, **more}
+
+
+def named(known: Mapping[str, T], options: Sequence[str], wrong: str) -> T:
+    """What an option of the command names.
+
+    Parameters
+    ----------
+    known : mapping of str to object
+        By the name of the analysis.
+    options : sequence of str
+        What was given, e.g. ``["--NAME"]``; at least one.
+    wrong : str
+        What is wrong where that is not one of them.
+
+    Returns
+    -------
+    object
+        Of that analysis.
+
+    Raises
+    ------
+    InputError
+        If there is no such analysis, or several were given.
+    """
+    names = [each.removeprefix("--") for each in options]
+    if len(names) > 1 or names[0] not in known or not options[0].startswith("--"):
+        raise InputError(
+            wrong,
+            found=" ".join(options),
+            expected=f"nothing, or one of {', '.join(f'--{name}' for name in sorted(known))}",
+        )
+    return known[names[0]]
 
 
 def find_analyses() -> dict[str, Analysis]:

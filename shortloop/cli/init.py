@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from shortloop.cli.analyses import Analysis, Look, Template
+from shortloop.cli.analyses import Analysis, Look, Template, named
 from shortloop.cli.tables import print_lines
 from shortloop.cli.waiting import Waiting
 from shortloop.errors import InputError
@@ -217,13 +217,4 @@ def template_of(templates: Mapping[str, Template], options: Sequence[str]) -> Te
     InputError
         If there is no such analysis, or several were given.
     """
-    if not options:
-        return EXAMPLE
-    names = [each.removeprefix("--") for each in options]
-    if len(names) > 1 or names[0] not in templates or not options[0].startswith("--"):
-        raise InputError(
-            "a project begins with one analysis",
-            found=" ".join(options),
-            expected=f"nothing, or one of {', '.join(f'--{name}' for name in sorted(templates))}",
-        )
-    return templates[names[0]]
+    return EXAMPLE if not options else named(templates, options, "a project begins with one analysis")

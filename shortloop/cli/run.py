@@ -17,7 +17,6 @@ from shortloop.jobs.termination import need_room
 from shortloop.settings.variable import SETTINGS_VARIABLE
 
 if TYPE_CHECKING:
-    from shortloop.jobs.exax.forked import Forked
     from shortloop.jobs.selection import Selection
 
 __all__ = ["run_script"]
@@ -87,7 +86,8 @@ def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | No
             os.write(tell, b"go")
         finally:
             os.close(tell)
-        return _wait(run)
+        with run.passing_signals_on():
+            return run.wait()
 
 
 def _wait_until_told(told: int) -> None:
@@ -99,12 +99,3 @@ def _wait_until_told(told: int) -> None:
 
     if not os.read(told, 2):
         raise SystemExit(1)
-
-
-def _wait(run: Forked) -> int:
-    try:
-        return run.wait()
-    except SystemExit:  # a signal that ends this process ends the run
-        run.signal(signal.SIGTERM)
-        run.wait()
-        raise

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.cli.analyses import named
 from shortloop.cli.tables import counted, print_lines
 from shortloop.cli.waiting import Waiting
-from shortloop.errors import InputError
 from shortloop.text import one_line
 
 if TYPE_CHECKING:
@@ -45,14 +45,7 @@ def kind_of(
     if not options:
         known = {name: len(_keys(file) & set(kind.fields().model_fields)) for name, kind in kinds.items()}
         return kinds[max(known, key=lambda name: known[name])]
-    names = [each.removeprefix("--") for each in options]
-    if len(names) > 1 or names[0] not in kinds or not options[0].startswith("--"):
-        raise InputError(
-            "a file is of one analysis",
-            found=" ".join(options),
-            expected=f"nothing, or one of {', '.join(f'--{name}' for name in sorted(kinds))}",
-        )
-    return kinds[names[0]]
+    return named(kinds, options, "a file is of one analysis")
 
 
 def _keys(file: Path | None) -> set[str]:

@@ -208,11 +208,7 @@ def _noted_interrupts() -> Iterator[list[int]]:
 
 
 def _wait(run: Forked, show: Callable[[], None]) -> int:
-    try:
+    with run.passing_signals_on():
         while not run.ends_within(SHOW_EVERY):
             show()
         return run.wait()
-    except SystemExit:  # a signal that ends this process ends the run
-        run.signal(signal.SIGTERM)
-        run.wait()
-        raise

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import NoReturn
 
@@ -66,6 +66,16 @@ class Forked:
         while self.poll() is None and time.monotonic() < deadline:
             time.sleep(LOOK_EVERY)
         return self.poll() is not None
+
+    @contextlib.contextmanager
+    def passing_signals_on(self) -> Iterator[None]:
+        """A signal that ends this process meanwhile ends it, too; that is waited for."""
+        try:
+            yield
+        except SystemExit:
+            self.signal(signal.SIGTERM)
+            self.wait()
+            raise
 
     def signal(self, number: int) -> None:
         """Send it a signal, if it has not ended."""

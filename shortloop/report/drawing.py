@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from shortloop.report.files import FIGURES
 from shortloop.report.page import PageFigure
 from shortloop.report.style import save
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from shortloop.report.provenance import ProvenanceRow
 
-__all__ = ["Drawing"]
+__all__ = ["Drawing", "drawn"]
 
 T = TypeVar("T")
 
@@ -71,3 +73,20 @@ class Drawing(Generic[T]):
         PageFigure
         """
         return PageFigure(self.name, number, self.title, self.caption, self.alt, provenance)
+
+
+def drawn(save: Callable[[Path], Iterable[Path]]) -> dict[str, bytes]:
+    """Draw a figure, in a unit of the stage of a report.
+
+    Parameters
+    ----------
+    save : callable
+        Draws it into a folder, as `Drawing.save`.
+
+    Returns
+    -------
+    dict of str to bytes
+        Its files, by their path in the folder of the report.
+    """
+    with TemporaryDirectory() as folder:
+        return {f"{FIGURES}/{file.name}": file.read_bytes() for file in save(Path(folder))}

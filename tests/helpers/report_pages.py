@@ -9,10 +9,9 @@ from pathlib import Path
 from eeg_recordings import exported, make_raw, read
 from frames_rows import mixture
 from panel_shops import built
-from report_synthetic import details, evoked, kind_result, report_content
+from report_synthetic import details, evoked, kind_result, report_content, write_report
 
 from shortloop.eeg.formats.summary import summarize
-from shortloop.eeg.report.page import write_report
 from shortloop.frames.report.page import drawings, write_page
 from shortloop.panel.report.files import PAGES
 from shortloop.report.deliver import copy_files, copy_report

@@ -16,12 +16,11 @@ from shortloop.eeg.report.potentials import EVOKED, evoked_link
 from shortloop.eeg.report.recordings import recordings_table
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section, SectionFigure
-from shortloop.report.files import FIGURES
-from shortloop.report.page import Page, PageFigure, PageLink, PageSection, files_beside, slug, write
+from shortloop.report.page import Page, PageFigure, PageLink, PageSection, slug
 from shortloop.report.provenance import ProvenanceRow, Source, provenance_rows
 from shortloop.report.style import save
 
-__all__ = ["Panel", "draw_panel", "findings", "page_of", "panels", "write_page", "write_report"]
+__all__ = ["Panel", "findings", "page_of", "panels"]
 
 
 APART = ("individual", "patterns")
@@ -59,6 +58,19 @@ class Panel:
         """Rough time that drawing it takes, relative to the others."""
         return self.figure.cost(self.result)
 
+    def save(self, folder: Path) -> list[Path]:
+        """Draw it, as PNG, PDF and SVG.
+
+        Parameters
+        ----------
+        folder : Path
+
+        Returns
+        -------
+        list of Path
+        """
+        return save(self.figure.draw(self.result), folder, self.name)
+
 
 def panels(content: ReportContent) -> list[Panel]:
     """The figures of a report, in the order of the page; each can be drawn on its own.
@@ -85,24 +97,6 @@ def panels(content: ReportContent) -> list[Panel]:
     return found
 
 
-def draw_panel(panel: Panel, folder: Path) -> list[Path]:
-    """Draw one figure as PNG and PDF.
-
-    Parameters
-    ----------
-    panel : Panel
-    folder : Path
-        Of the report; its folder ``figures`` is made if it does not exist.
-
-    Returns
-    -------
-    list of Path
-        The PNG and the PDF.
-    """
-    (folder / FIGURES).mkdir(parents=True, exist_ok=True)
-    return save(panel.figure.draw(panel.result), folder / FIGURES, panel.name)
-
-
 def findings(result: KindResult) -> list[str]:
     """What was found of one kind of features.
 
@@ -116,27 +110,6 @@ def findings(result: KindResult) -> list[str]:
         A sentence or two of each section that has something to say.
     """
     return [said for section in _sections(result) if (said := section.finding(result))]
-
-
-def write_page(content: ReportContent, folder: Path) -> Path:
-    """Write the page, and the tables beside it, once all its figures are drawn.
-
-    Parameters
-    ----------
-    content : ReportContent
-    folder : Path
-        Of the report.
-
-    Returns
-    -------
-    Path
-        ``report.html``. It needs none of the other files and no network.
-    """
-    page = page_of(content)
-    for name, text in files_beside(page).items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(text.encode())
-    return write(page, folder)
 
 
 def page_of(content: ReportContent) -> Page:
@@ -170,26 +143,6 @@ def page_of(content: ReportContent) -> Page:
         versions=content.versions,
         thread_note=content.thread_note,
     )
-
-
-def write_report(content: ReportContent, folder: Path) -> list[Path]:
-    """Draw all figures and write the page.
-
-    Parameters
-    ----------
-    content : ReportContent
-    folder : Path
-        Made if it does not exist.
-
-    Returns
-    -------
-    list of Path
-        ``report.html``, then ``figures/<kind>_<figure>`` in all formats, then tables and texts. The same
-        content gives the same bytes.
-    """
-    files = [path for panel in panels(content) for path in draw_panel(panel, folder)]
-    page = write_page(content, folder)
-    return [page, *files, *(folder / name for name in files_beside(page_of(content)))]
 
 
 def _recordings(content: ReportContent) -> tuple[PageSection, ...]:

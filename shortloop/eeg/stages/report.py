@@ -47,14 +47,9 @@ class Report(Stage):
 
     def compute(self, unit: int) -> Mapping[str, bytes]:
         """Draw one figure."""
-        from pathlib import Path
-        from tempfile import TemporaryDirectory
+        from shortloop.report.drawing import drawn
 
-        from shortloop.eeg.report.page import draw_panel
-
-        with TemporaryDirectory() as folder:
-            files = draw_panel(self._panels[unit], Path(folder))
-            return {f"figures/{file.name}": file.read_bytes() for file in files}
+        return drawn(self._panels[unit].save)
 
     def finish(self, out: Outputs) -> Finished:
         """The page, and what was found as plain data."""

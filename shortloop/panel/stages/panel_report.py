@@ -36,12 +36,9 @@ class PanelReport(Stage):
 
     def compute(self, unit: int) -> Mapping[str, bytes]:
         """Draw one figure."""
-        from pathlib import Path
-        from tempfile import TemporaryDirectory
+        from shortloop.report.drawing import drawn
 
-        with TemporaryDirectory() as folder:
-            files = self._drawings[unit].save(Path(folder))
-            return {f"figures/{file.name}": file.read_bytes() for file in files}
+        return drawn(self._drawings[unit].save)
 
     def finish(self, out: Outputs) -> Finished:
         """The page, and what was found as plain data."""

@@ -15,8 +15,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from report_synthetic import kind_result, report_content
-from shortloop.eeg.report.page import write_report
+from report_synthetic import kind_result, report_content, write_report
 write_report(report_content(kind_result(participants=2)), Path(sys.argv[2]))
 """
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from report_synthetic import details, evoked, kind_result, report_content
+from report_synthetic import details, evoked, kind_result, report_content, write_report
 
-from shortloop.eeg.report.page import write_report
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from page_reader import Page
-from report_synthetic import details, evoked, kind_result, report_content
+from report_synthetic import details, evoked, kind_result, report_content, write_report
 
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.methods.references import REFERENCES
 from shortloop.eeg.report.methods.text import methods_file, methods_text
-from shortloop.eeg.report.page import write_report
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
 

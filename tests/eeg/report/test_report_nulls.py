@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from page_reader import Page
-from report_synthetic import kind_result, report_content
+from report_synthetic import kind_result, report_content, write_report
 
 from shortloop.eeg.group.null import NULLS, NullName, error_rate
 from shortloop.eeg.report.content import KindResult
@@ -57,8 +57,6 @@ def test_what_is_known_of_its_level_is_said_once() -> None:
 
 
 def test_it_is_on_the_page(tmp_path: Path) -> None:
-    from shortloop.eeg.report.page import write_report
-
     write_report(report_content(result_with("test-labels", "retrained")), tmp_path)
     text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
     assert error_rate("test-labels", True) in text

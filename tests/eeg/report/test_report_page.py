@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from page_reader import Page
-from report_synthetic import kind_result, report_content
+from report_synthetic import kind_result, report_content, write_report
 
-from shortloop.eeg.report.page import write_report
 from shortloop.report.board import ADDRESS
 from shortloop.report.provenance import Source
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from page_reader import Page
-from report_synthetic import details, evoked, kind_result, report_content
+from report_synthetic import details, evoked, kind_result, report_content, write_report
 
 from shortloop.eeg.report import page
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.page import panels, write_report
+from shortloop.eeg.report.page import panels
 from shortloop.eeg.report.sections import registry
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
-__all__ = ["LINE", "PAD", "arrange", "fractions"]
+__all__ = ["LINE", "PAD", "arrange", "fractions", "subplots"]
 
 PAD = 0.06  # inches, at the edges and between panels
 LINE = 0.18  # inches, a line of text of 9 to 11 points
@@ -98,6 +98,26 @@ def arrange(
         where = {"x": PAD / width, "y": PAD / total, "ha": "left", "va": "bottom"}
         figure.text(s="\n".join(lines), **where, fontsize=9, color="#333333")
     return Bbox.from_extents(PAD + left, bottom, width - PAD - right, bottom + panel_height)
+
+
+def subplots(figure: Figure, count: int, columns: int) -> list[Axes]:
+    """Panels of a figure, row by row.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    count : int
+        How many.
+    columns : int
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+    """
+    grid = list(figure.subplots(-(-count // columns), columns, squeeze=False).flat)
+    for extra in grid[count:]:
+        extra.remove()
+    return grid[:count]
 
 
 def fractions(

@@ -9,6 +9,7 @@ import numpy as np
 
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Interval, Patterns
+from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
 from shortloop.types import FloatArray
@@ -145,12 +146,7 @@ def _patterns(jobs: Sequence[Result]) -> Patterns | None:
 
 
 def _mean(jobs: Sequence[Result], name: str) -> FloatArray:
-    every = np.stack([job.arrays[name] for job in jobs])
-    known = np.isfinite(every)
-    count = known.sum(axis=0)
-    # NaN only where nobody has a number.
-    total = np.where(known, every, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    return mean_of_known(np.stack([job.arrays[name] for job in jobs]))
 
 
 def _evoked(jobs: Sequence[Result]) -> tuple[Evoked, ...]:

@@ -13,6 +13,7 @@ from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
     from matplotlib.image import AxesImage, PcolorImage
 
 __all__ = [
@@ -184,7 +185,7 @@ def draw_map(
 
 
 def colour_bar(
-    image: AxesImage | PcolorImage,
+    image: AxesImage | PcolorImage | QuadMesh,
     place: tuple[float, float, float, float],
     limits: tuple[float, float, bool],
     label: str,
@@ -193,8 +194,8 @@ def colour_bar(
 
     Parameters
     ----------
-    image : matplotlib.image.AxesImage or matplotlib.image.PcolorImage
-        As `draw_map` gives it.
+    image : matplotlib.cm.ScalarMappable
+        As `draw_map` gives it, or another whose colours it explains.
     place : tuple of float
         Left, bottom, width and height as fractions of the figure's.
     limits : tuple

@@ -8,11 +8,12 @@ import numpy as np
 
 from shortloop.eeg.report.details import Evoked
 from shortloop.eeg.report.labels import short
+from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.report.sections.section import SectionFigure
 from shortloop.eeg.report.sentences import listed
 from shortloop.eeg.report.units import readable
 from shortloop.report.files import TABLES
-from shortloop.report.layout import arrange
+from shortloop.report.layout import arrange, subplots
 from shortloop.report.page import PageLink, slug
 from shortloop.report.style import COLOURS, GREY, new_figure, styled
 from shortloop.report.tables import csv_text
@@ -70,7 +71,7 @@ def courses(evoked: Evoked) -> list[Course]:
     found = []
     if len(evoked.channels) > 1:
         found.append(Course("Global field power", *_over_people(evoked.means.std(axis=2))))
-    apart = np.nan_to_num(np.ptp(_mean(evoked.means), axis=0)).max(axis=1)
+    apart = np.nan_to_num(np.ptp(mean_of_known(evoked.means), axis=0)).max(axis=1)
     for index in sorted(np.argsort(-apart, kind="stable")[:CHANNELS]):
         each = evoked.means[:, :, index]
         made = _over_people(each) if len(each) > 1 else _over_trials(evoked, index)
@@ -97,10 +98,7 @@ def evoked_figure(evoked: Evoked) -> Figure:
     with styled():
         rows = -(-len(shown) // columns)
         figure = new_figure(1.95 * rows + 0.6)  # about as high as it becomes, so that ticks stay
-        grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-        for extra in grid[len(shown) :]:
-            extra.remove()
-        panels = grid[: len(shown)]
+        panels = subplots(figure, len(shown), columns)
         for index, (axes, course) in enumerate(zip(panels, shown, strict=True)):
             _draw(axes, evoked, course)
             if index >= len(shown) - columns:
@@ -162,19 +160,11 @@ def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
     axes.locator_params(axis="x", nbins=6)
 
 
-def _mean(values: FloatArray) -> FloatArray:
-    """Over participants, of those that have a number."""
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-
-
 def _over_people(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean and its interval of values of shape (participants, classes, samples)."""
     from scipy.special import stdtrit
 
-    mean, count = _mean(values), np.isfinite(values).sum(axis=0)
+    mean, count = mean_of_known(values), np.isfinite(values).sum(axis=0)
     square = np.where(np.isfinite(values), values - mean, 0.0) ** 2
     more = np.maximum(count - 1, 1)
     half = np.sqrt(square.sum(axis=0) / more / np.maximum(count, 1)) * stdtrit(more, (1 + LEVEL) / 2)

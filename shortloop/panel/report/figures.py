@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortloop.report.layout import arrange
+from shortloop.report.layout import arrange, subplots
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 from shortloop.text import one_line
 
@@ -60,10 +60,7 @@ def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) 
 
     with styled():
         figure = new_figure()
-        panels = list(figure.subplots(-(-len(shown.names) // COLUMNS), COLUMNS, squeeze=False).flat)
-        for spare in panels[len(shown.names) :]:
-            spare.remove()
-        panels = panels[: len(shown.names)]
+        panels = subplots(figure, len(shown.names), COLUMNS)
         for j, axes in enumerate(panels):
             draw(axes, shown, j)
             axes.set_title(one_line(shown.names[j]))

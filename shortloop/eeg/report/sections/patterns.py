@@ -15,7 +15,7 @@ from shortloop.eeg.report.sections.selected_features import name_channels
 from shortloop.eeg.report.sentences import listed
 from shortloop.eeg.report.times import time_scale
 from shortloop.eeg.report.units import readable
-from shortloop.report.layout import arrange
+from shortloop.report.layout import arrange, fractions, subplots
 from shortloop.report.style import DIVERGING, new_figure, styled
 from shortloop.types import FloatArray
 
@@ -93,7 +93,7 @@ def _topographies(result: KindResult, names: dict[str, str]) -> Figure:
     low, high, outside = colour_limits(values[bins], 0.0)
     with styled():
         figure = new_figure()
-        panels = list(figure.subplots(len(classes), len(bins), squeeze=False).flat)
+        panels = subplots(figure, len(classes) * len(bins), len(bins))
         for index, axes in enumerate(panels):
             row, column = divmod(index, len(bins))
             each = values[bins[column], row]
@@ -110,8 +110,7 @@ def _topographies(result: KindResult, names: dict[str, str]) -> Figure:
                 axes.text(-0.06, 0.5, text, transform=axes.transAxes, rotation=90, ha="right", va="center")
         title = title_of(result, "activation patterns")
         area = arrange(figure, panels, len(bins), title, height=1.3, shape=1.0, below=0.62)
-        high_, wide = figure.get_figheight(), figure.get_figwidth()
-        place = (wide / 2 - 1.2) / wide, (area.y0 - 0.2) / high_, 2.4 / wide, 0.09 / high_
+        place = fractions(figure, figure.get_figwidth() / 2 - 1.2, area.y0 - 0.2, 2.4, 0.09)
         colour_bar(image, place, (low, high, outside), f"Pattern ({unit})")
     return figure
 
@@ -125,11 +124,7 @@ def _images(result: KindResult) -> Figure:
     columns = min(3, len(classes))
     with styled():
         figure = new_figure()
-        rows = -(-len(classes) // columns)
-        grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-        for extra in grid[len(classes) :]:
-            extra.remove()
-        panels = grid[: len(classes)]
+        panels = subplots(figure, len(classes), columns)
         for row, axes in enumerate(panels):
             image = axes.pcolormesh(
                 edges,
@@ -148,8 +143,7 @@ def _images(result: KindResult) -> Figure:
                 axes.tick_params(labelleft=False)
         title = title_of(result, "activation patterns")
         area = arrange(figure, panels, columns, title, height=3.2, below=0.62)
-        high_, wide = figure.get_figheight(), figure.get_figwidth()
-        place = (wide / 2 - 1.2) / wide, (area.y0 - 0.2) / high_, 2.4 / wide, 0.09 / high_
+        place = fractions(figure, figure.get_figwidth() / 2 - 1.2, area.y0 - 0.2, 2.4, 0.09)
         colour_bar(image, place, (low, high, outside), f"Pattern ({unit})")
     return figure
 

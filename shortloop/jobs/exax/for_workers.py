@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from shortloop.engines.messages import JobWork
-from shortloop.jobs.exax.preload import imports_of
+from shortloop.jobs.exax.imports import imports_of
 from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import states_of_files

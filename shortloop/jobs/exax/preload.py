@@ -15,25 +15,21 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from shortloop.engines.note import engine_of_run
+from shortloop.jobs.exax.imports import imports_of
 from shortloop.jobs.exax.loading import Loaded, loaded_modules
-from shortloop.jobs.keys.code import MADE_OF_STAGE, code_state, says_code
+from shortloop.jobs.keys.code import code_state, says_code
 from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.methods import find_method
-from shortloop.jobs.keys.source import read_source
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.plain import Plain
 
-__all__ = ["announce", "forget", "import_all", "import_before_forks", "imports_of", "modules_beside"]
-
-# What every stage needs.
-ALWAYS = ("numpy", "shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
-
+__all__ = ["announce", "forget", "import_all", "import_before_forks", "modules_beside"]
 
 # Modules that jobs of a method need beside those that it imports, by the method and the modules that an
 # option of the job names.
@@ -64,27 +60,6 @@ def announce(method: str, modules: Sequence[str] = ()) -> None:
         note |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}
         write_atomically(_note(), json.dumps(note))
         _last = method, tuple(modules)
-
-
-def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
-    """What jobs of a method import, as far as its file and its stage say.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method.
-    modules : sequence of str
-        Modules that it imports by a name that is an option.
-
-    Returns
-    -------
-    list of str
-        Names of modules, or of what is in them.
-    """
-    package, file = find_method(method)
-    known, own = code_state(file, modules).modules, code_state(file).modules
-    imported = _imported(file, f"{package}.{file.stem}", own)
-    return sorted({*imported, *modules, *_imported_by(modules, known)})
 
 
 def import_all(names: Iterable[str]) -> None:
@@ -174,25 +149,6 @@ def _make_ready(method: str, modules: tuple[str, ...]) -> None:
     stage = getattr(sys.modules.get(f"{package}.{file.stem}"), STAGE, None)
     if stage is not None:  # the method is made of one
         make_ready(stage)
-
-
-def _imported(file: Path, method: str, known: Mapping[str, Path]) -> set[str]:
-    """What a method imports; of one that is made of a stage, what that imports too."""
-    names = _run(file, method)
-    if not MADE_OF_STAGE & names:
-        return names
-    stages = {name.rpartition(".")[0] for name in names} & known.keys()
-    return {*names, *_imported_by(stages, known), *ALWAYS}
-
-
-def _imported_by(modules: Iterable[str], known: Mapping[str, Path]) -> set[str]:
-    return {name for each in modules if each in known for name in _run(known[each], each)}
-
-
-def _run(file: Path, module: str) -> set[str]:
-    """What a file imports when it is run; what it has for types alone may be heavy."""
-    source = read_source(file, module)
-    return {*source.names} - {*source.for_types}
 
 
 def _import(name: str) -> None:

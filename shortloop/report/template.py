@@ -1,4 +1,4 @@
-"""The page's HTML and CSS. They are code, not data files: a change of the page is a change of the report."""
+"""The page's HTML, CSS and script. They are code, not data: a change of them is a change of the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ a { color: var(--blue); }
 .summary li { margin-top: .4rem; }
 nav { font-size: .9rem; }
 nav ul { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; }
-figure { margin: 1.6rem 0 2.2rem; }
+.shown { margin: 1.6rem 0 2.2rem; }
+figure { margin: 0; }
 figure img { display: block; min-width: var(--least); max-width: 100%; height: auto; margin: 0 auto; }
 figcaption { font-size: .93rem; line-height: 1.5; margin-top: .7rem; }
 details { margin-top: .6rem; font-size: .85rem; }
@@ -77,6 +78,14 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   td.number, .scores tbody th { white-space: normal; }
   td.word, td.values { min-width: 0; }
 }
+""".strip()
+
+# What is wider than the page is a stop of the Tab key, and what is not is none. Without scripts all are.
+SCRIPT = """
+const parts = document.querySelectorAll(".wide");
+const look = new ResizeObserver(() => parts.forEach(part =>
+  part.scrollWidth > part.clientWidth ? part.tabIndex = 0 : part.removeAttribute("tabindex")));
+parts.forEach(part => { look.observe(part); look.observe(part.firstElementChild); });
 """.strip()
 
 # What may be wider than the page scrolls on its own, with the arrow keys too once it has the focus.
@@ -134,13 +143,15 @@ PAGE = (
 {% endif -%}
 {% for figure in section.figures %}
 {%- set image = images[figure.name] %}
-<figure id="{{ figure.name }}">
+<div class="shown" id="{{ figure.name }}">
+<figure>
 {% call wide("Figure " ~ figure.number) -%}
 <img src="data:image/png;base64,{{ image.data }}" width="{{ image.width }}" height="{{ image.height }}"
  style="--least: {{ image.least }}px" alt="{{ figure.alt }}">
 {%- endcall %}
 <figcaption><strong>Figure {{ figure.number }}. {{ figure.title }}.</strong> {{
  figure.caption | unbroken }}</figcaption>
+</figure>
 <p class="where">Beside this page, as {% for format in formats -%}
 <a href="figures/{{ figure.name }}.{{ format }}"
  aria-label="Figure {{ figure.number }} as {{ format | upper }}">{{ format | upper }}</a>
@@ -170,7 +181,7 @@ PAGE = (
 <p class="where"><a href="{{ board.address }}">{{ board.job }}</a>, {{ board.text }}.</p>
 {% endif -%}
 </details>
-</figure>
+</div>
 {% endfor %}{% for table in section.tables %}{% set sort = "word" if table.words else "number" %}
 {% set id = section.id ~ "-table-" ~ loop.index %}
 <h3 id="{{ id }}">{{ table.title }}</h3>
@@ -231,6 +242,11 @@ PAGE = (
 {% if page.thread_note %}<p>{{ page.thread_note }}</p>{% endif %}
 </section>
 </main>
+<script>
+"""
+    + SCRIPT
+    + """
+</script>
 </body>
 </html>
 """

@@ -142,6 +142,12 @@ def test_every_link_leads_somewhere(view: View, folder: Path) -> None:
         assert view.ask("() => document.querySelector(':target h2') !== null"), anchor
 
 
+@every_view
+def test_what_scrolls_is_a_tab_stop_and_what_does_not_is_none(view: View) -> None:
+    stops = "() => [...document.querySelectorAll('[tabindex]')].map(each => each.getAttribute('aria-label'))"
+    assert view.ask(stops) == [label for _, label in view.ask(SCROLLING)]
+
+
 @on_a_phone
 def test_what_scrolls_does_so_by_keyboard(view: View) -> None:
     regions = view.ask(SCROLLING)

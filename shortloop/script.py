@@ -4,11 +4,9 @@ looks."""
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import typing
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from shortloop.errors import InputError
@@ -19,7 +17,7 @@ from shortloop.jobs.project import configuration, project_directory, user_direct
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.lookup import open_any
 from shortloop.jobs.termination import say_why
-from shortloop.report.deliver import copy_files, results_folder, run_summary, write_summary
+from shortloop.report.deliver import SUMMARY, copy_files, results_folder, run_summary, write_summary
 from shortloop.settings.variable import SETTINGS_VARIABLE
 from shortloop.text import one_line
 from shortloop.worker.results import Result
@@ -29,7 +27,6 @@ if TYPE_CHECKING:  # most scripts have no settings
 
 __all__ = ["pipeline"]
 
-SUMMARY = "summary.json"
 M = TypeVar("M", bound="BaseModel")
 Plain = Callable[[Run], Built]
 WithSettings = Callable[[Run, M], Built]
@@ -126,11 +123,9 @@ def _with_settings(function: WithSettings[M], file: str) -> Prepared:
 
 
 def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
-    """Copy what the last job left, and drop what the run before had copied and this one does not have."""
+    """Copy what the last job left."""
     result, folder = open_any(last.path), results_folder(name)
     names = _files_of(result)
-    for stale in {*_delivered(folder)} - {*names}:
-        (folder / stale).unlink(missing_ok=True)
     copy_files(result.path, names, folder)
     done = run_summary(run.jobs, last, seconds, names)
     write_summary(folder, {"pipeline": run.name, **done, "facts": result.facts})
@@ -141,11 +136,3 @@ def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
 def _files_of(result: Result) -> list[str]:
     figures = [f"{name}{ending}" for name in result.figures for ending in (".png", ".pdf")]
     return [*result.files, *figures, *(f"{name}.parquet" for name in result.tables)]
-
-
-def _delivered(folder: Path) -> list[str]:
-    try:
-        files = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [name for name in files if isinstance(name, str) and not os.path.isabs(name) and ".." not in name]

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from shortloop.jobs.pipeline import Built
 from shortloop.jobs.project import configuration, write_atomically
@@ -15,6 +16,7 @@ from shortloop.report.files import FIGURES, REPORT, TABLES
 from shortloop.text import one_line
 
 __all__ = [
+    "SUMMARY",
     "SUMMARY_VARIABLE",
     "copy_files",
     "copy_report",
@@ -25,6 +27,7 @@ __all__ = [
     "write_summary",
 ]
 
+SUMMARY = "summary.json"
 SUMMARY_VARIABLE = "SHORTLOOP_SUMMARY"
 """Variable that names a file for one more copy of the summary, for whoever has this run made."""
 
@@ -159,17 +162,19 @@ def run_summary(
 
 
 def write_summary(folder: Path, summary: Mapping[str, Plain]) -> None:
-    """Write ``summary.json``.
+    """Write ``summary.json``, and drop files that the one before lists and this one does not.
 
     Parameters
     ----------
     folder : Path
         Of the results.
     summary : mapping
-        Plain data.
+        Plain data, with ``files``: all that the run left in that folder.
     """
+    for stale in {*_listed(folder)} - {*_files_of(summary)}:
+        _drop(folder, stale)
     text = json.dumps(summary, indent=1, allow_nan=False) + "\n"
-    write_atomically(folder / "summary.json", text)
+    write_atomically(folder / SUMMARY, text)
     if asked := os.environ.get(SUMMARY_VARIABLE):
         write_atomically(Path(asked), text)
 
@@ -184,3 +189,26 @@ def print_place(folder: Path) -> None:
     """
     where = os.path.relpath(folder / REPORT, configuration().project_directory)
     print(f"report: {one_line(where)}")
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return _files_of(json.loads((folder / SUMMARY).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return []  # there is none, or none that can be read
+
+
+def _files_of(summary: Mapping[str, Any]) -> list[str]:
+    return [str(name) for name in summary["files"]]
+
+
+def _drop(folder: Path, name: str) -> None:
+    """Drop a file, and folders that are empty then."""
+    file = folder / name
+    if folder not in file.parents or ".." in file.parts or file.is_dir():
+        return  # whoever wrote that is not known here
+    file.unlink(missing_ok=True)
+    for above in file.parents:
+        if above == folder or not above.is_dir() or any(above.iterdir()):
+            return
+        above.rmdir()

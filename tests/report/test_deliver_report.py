@@ -69,3 +69,35 @@ def test_the_summary_says_what_was_built(report: Path, capsys: pytest.CaptureFix
     }  # fmt: skip
     print_place(folder)
     assert capsys.readouterr().out == "report: results/toy/report.html\n"
+
+
+def test_what_only_the_run_before_left_goes_and_what_others_put_there_stays(
+    report: Path, tmp_path: Path
+) -> None:
+    folder, other = results_folder("toy"), tmp_path / "other.txt"
+    other.touch()
+    (report / "methods.txt").write_text("Lines were fitted.", encoding="utf-8")
+    ours = [*copy_report(report, folder), "tables/model/fits.csv"]
+    assert "methods.txt" in ours
+    for name in ("tables/model/fits.csv", "notes.txt", "figures/mine/a.png", "../elsewhere.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    write_summary(folder, {"files": [*ours, "figures/mine", "../elsewhere.txt", str(other)]})
+    (report / "methods.txt").unlink()
+    write_summary(folder, {"files": list(copy_report(report, folder))})
+    left = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
+    assert left == ["figures/a.png", "figures/b.png", "figures/mine/a.png", "notes.txt", "report.html",
+                    "summary.json"]  # fmt: skip
+    assert not (folder / "tables").exists()
+    assert (folder / "../elsewhere.txt").is_file()
+    assert other.is_file()
+
+
+@pytest.mark.parametrize("before", ["", "[]", "{", '{"files": 3}', '{"files": null}', '{"name": "toy"}'])
+def test_a_summary_of_somebody_else_names_no_files(report: Path, before: str) -> None:
+    folder = results_folder("toy")
+    names = copy_report(report, folder)
+    (folder / "summary.json").write_text(before, encoding="utf-8")
+    write_summary(folder, {"files": list(names)})
+    assert all((folder / name).is_file() for name in names)
+    assert json.loads((folder / "summary.json").read_text(encoding="utf-8")) == {"files": names}

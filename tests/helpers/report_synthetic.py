@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult, ReportContent
-from shortloop.eeg.report.details import Alone, Confusion, Evoked, Interval, Patterns
+from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.eeg.report.page import page_of, panels
 from shortloop.report.files import FIGURES
 from shortloop.report.page import files_beside, write
@@ -104,9 +104,9 @@ def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CH
     alone = []
     for index, name in enumerate(result.participants):
         one = replace(result.curve, scores=result.curve.scores[index : index + 1], level="participant")
-        scores = one.scores[0]
-        peak = None if plane is None else Interval(0, bins - 1, 40.0, 60.0)
-        alone.append(Alone(name, one, plane, scores - 5, scores + 5, peak, 0.95, 2000))
+        curve_ends = one.scores[0] + np.array([[-5], [5]])
+        plane_ends = None if plane is None else plane.scores[index] + np.array([[[-6]], [[7]]])
+        alone.append(Alone(name, one, plane, curve_ends, plane_ends, 0.95, 2000))
     confusions = [
         Confusion(rng.integers(1, 99, (classes, classes)) + 99.0 * np.eye(classes), bins // 2, None)
     ]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shortloop.eeg.report.content import KindResult, ReportContent
-from shortloop.eeg.report.details import Alone, Confusion, Evoked, Interval, Patterns
+from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
@@ -104,17 +104,19 @@ def _kind_result(chain: list[Result], every: Made) -> KindResult:
 def _alone(result: Result) -> Alone:
     curve, facts = load_statistics(result, "curve"), result.facts
     assert curve is not None
-    best = facts.get("plane_peak")
     return Alone(
         participant=result.partition or "",
         curve=curve,
         plane=load_statistics(result, "plane"),
-        low=np.asarray(result.arrays["curve_low"]),
-        high=np.asarray(result.arrays["curve_high"]),
-        peak=None if best is None else Interval(**best),
+        curve_ends=_ends(result, "curve"),
+        plane_ends=_ends(result, "plane") if "plane_low" in result.arrays else None,
         level=facts["interval"],
         draws=facts["draws"],
     )
+
+
+def _ends(result: Result, shape: str) -> FloatArray:
+    return np.stack([result.arrays[f"{shape}_low"], result.arrays[f"{shape}_high"]])
 
 
 def _confusions(made: Made, curve: FloatArray, plane: FloatArray | None) -> list[Confusion]:

@@ -10,25 +10,7 @@ from shortloop.eeg.group.result import MapStatistics
 from shortloop.report.provenance import Source
 from shortloop.types import FloatArray
 
-__all__ = ["Alone", "Confusion", "Evoked", "Interval", "Patterns"]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The best cell of a participant's generalization map.
-
-    Parameters
-    ----------
-    test_bin, train_bin : int
-        Where it is.
-    low, high : float
-        Interval of its score over trials.
-    """
-
-    test_bin: int
-    train_bin: int
-    low: float
-    high: float
+__all__ = ["Alone", "Confusion", "Evoked", "Patterns"]
 
 
 @dataclass(frozen=True)
@@ -40,10 +22,10 @@ class Alone:
     participant : str
     curve : MapStatistics, map of shape (bins,)
     plane : MapStatistics, map of shape (test bins, bins), or None
-    low, high : array of float, shape (bins,)
-        Interval of the curve's scores, not smoothed, over trials.
-    peak : Interval or None
-        Of the generalization map.
+    curve_ends : array of float, shape (2, bins)
+        Lower and upper end of the interval over trials of the curve's scores, not smoothed.
+    plane_ends : array of float, shape (2, test bins, bins), or None
+        The same of the map.
     level : float
         Coverage of the intervals.
     draws : int
@@ -53,9 +35,8 @@ class Alone:
     participant: str
     curve: MapStatistics
     plane: MapStatistics | None
-    low: FloatArray
-    high: FloatArray
-    peak: Interval | None
+    curve_ends: FloatArray
+    plane_ends: FloatArray | None
     level: float
     draws: int
 

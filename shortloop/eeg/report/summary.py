@@ -54,9 +54,12 @@ def _alone(result: KindResult, participant: str, index: int) -> dict[str, Any]:
     _, at = _peak(result.curve.scores[index])
     if found is None or at is None:
         return {}
-    row = {"low": float(found.low[at]), "high": float(found.high[at]), "p": _smallest(found.curve.p_max)}
-    if found.plane is not None and found.peak is not None:
-        row["generalization_low"], row["generalization_high"] = found.peak.low, found.peak.high
+    low, high = found.curve_ends[:, at[0]].tolist()
+    row = {"low": low, "high": high, "p": _smallest(found.curve.p_max)}
+    if result.generalization is not None and found.plane is not None and found.plane_ends is not None:
+        _, at = _peak(result.generalization.scores[index])
+        low, high = (None, None) if at is None else found.plane_ends[:, at[0], at[1]].tolist()
+        row["generalization_low"], row["generalization_high"] = low, high
         row["generalization_p"] = _smallest(found.plane.p_max)
     return row
 

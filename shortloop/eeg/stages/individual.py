@@ -28,46 +28,29 @@ class Individual(Group):
         from shortloop.eeg.stages.map_axes import MAP_AXES
 
         tested = super().finish(out)
-        low, high = self._interval("curve", slice(None))
+        arrays = dict(tested.arrays)
         scale = "" if self._score == "auc" else "%"
-        said = f"{{}} end of the {self.level:.0%} bootstrap interval over trials, not smoothed"
-        arrays = {
-            **tested.arrays,
-            "curve_low": Values(low, MAP_AXES["curve"], said.format("lower"), scale),
-            "curve_high": Values(high, MAP_AXES["curve"], said.format("upper"), scale),
-        }
+        said = f"end of the {self.level:.0%} bootstrap interval over trials, not smoothed"
+        for shape in ("curve",) if self.applied is None else ("curve", "plane"):
+            low, high = self._interval(shape)
+            arrays[f"{shape}_low"] = Values(low, MAP_AXES[shape], f"lower {said}", scale)
+            arrays[f"{shape}_high"] = Values(high, MAP_AXES[shape], f"upper {said}", scale)
         facts: dict[str, Plain] = {**tested.facts, "draws": self.draws, "interval": self.level}
-        if self.applied is not None:
-            facts["plane_peak"] = self._peak()
         return Finished(facts, arrays, coordinates=tested.coordinates)
 
     @property
     def _score(self) -> Any:
         return self.permuted[0].facts["score"]
 
-    def _peak(self) -> dict[str, Plain]:
-        """The best cell of the map, with its interval; intervals of all cells would be much to compute."""
-        import numpy as np
-
-        scores = np.asarray(self.permuted[0].arrays["plane_scores"])
-        at = np.unravel_index(int(np.argmax(scores)), scores.shape)
-        (low,), (high,) = self._interval("plane", at)
-        return {
-            "test_bin": int(at[0]),
-            "train_bin": int(at[1]),
-            "low": float(low),
-            "high": float(high),
-        }
-
-    def _interval(self, shape: str, cells: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _interval(self, shape: str) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
 
         from shortloop.eeg.decoding.metrics.intervals import bootstrap_interval
         from shortloop.seeds import seed_for
 
-        evidence, labels, groups = self._evidence(shape, cells)
+        evidence, labels, groups = self._evidence(shape)
         seed = seed_for(self.seed, "interval", self.kind, shape, self.partition or "")
-        return bootstrap_interval(
+        low, high = bootstrap_interval(
             self._score,
             evidence.reshape(-1, *evidence.shape[-2:]),
             labels,
@@ -76,9 +59,10 @@ class Individual(Group):
             level=self.level,
             rng=np.random.default_rng(seed),
         )
+        return low.reshape(evidence.shape[:-2]), high.reshape(evidence.shape[:-2])
 
-    def _evidence(self, shape: str, cells: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """What is known of the predictions in some bins, the true classes, and who decided on which trial."""
+    def _evidence(self, shape: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """What is known of the predictions in all cells, the true classes, and who decided on which trial."""
         import numpy as np
 
         from shortloop.eeg.decoding.metrics.auc import decision_ranks
@@ -88,11 +72,11 @@ class Individual(Group):
         folds = np.asarray(models.arrays["folds"])
         if shape == "plane":
             assert applied is not None
-            known = applied.arrays["ranks" if self._score == "auc" else "votes"][cells]
+            known = applied.arrays["ranks" if self._score == "auc" else "votes"]
             within = applied.facts["phase"] == models.facts["phase"]
             return np.asarray(known), np.asarray(applied.arrays["labels"]), folds if within else None
         if self._score == "auc":
-            known = decision_ranks(models.arrays["decisions"][cells], folds)
+            known = decision_ranks(models.arrays["decisions"], folds)
         else:
-            known = cross_validated_votes(models.arrays["predicted"][cells], len(models.facts["classes"]))
+            known = cross_validated_votes(models.arrays["predicted"], len(models.facts["classes"]))
         return known, np.asarray(models.arrays["labels"]), folds

@@ -219,7 +219,9 @@ def test_each_participant_has_an_interval_and_a_p() -> None:
     best = result.curve.scores[0].max()
     assert table.rows[0].cells[:2] == (f"{best:.1f}", f"{best - 5:.1f} to {best + 5:.1f}")
     assert table.rows[0].cells[3] == "0.004"
-    assert table.rows[0].cells[5] == "40.0 to 60.0"
+    assert result.generalization is not None
+    peak = result.generalization.scores[0].max()
+    assert table.rows[0].cells[4:6] == (f"{peak:.1f}", f"{peak - 6:.1f} to {peak + 7:.1f}")
     assert "2,000 samples of the trials" in table.caption
     lines = list(csv.DictReader(io.StringIO(table.content)))
     assert [line["participant"] for line in lines] == list(result.participants)

@@ -11,6 +11,9 @@ from shortloop.types import FloatArray, IntArray
 
 __all__ = ["bootstrap_interval", "drawn_again", "scores_of_drawn"]
 
+AT_ONCE = 20_000_000
+"""Numbers that are in the memory at once, about: for each cell as many as draws of each trial."""
+
 
 def bootstrap_interval(
     score: Score,
@@ -52,8 +55,16 @@ def bootstrap_interval(
     ``"auc"`` in each group) as there are.
     """
     times = drawn_again(labels, groups if score == "auc" else None, draws, rng)
-    scores = scores_of_drawn(score, evidence, labels, times, groups)
-    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    some = max(1, AT_ONCE // times.size)
+    ends = [
+        np.quantile(
+            scores_of_drawn(score, evidence[first : first + some], labels, times, groups),
+            [(1 - level) / 2, (1 + level) / 2],
+            axis=0,
+        )
+        for first in range(0, len(evidence), some)
+    ]
+    low, high = np.concatenate(ends, axis=1)
     return low, high
 
 
@@ -139,8 +150,24 @@ def _of_classes(ranks: IntArray, labels: IntArray, times: FloatArray) -> Iterato
         member = labels == label
         if member.all() or not member.any():
             continue
-        mine, others = ranks[:, member, column].astype(np.int64), ranks[:, ~member, column].astype(np.int64)
-        ahead = np.sign(mine[:, :, np.newaxis] - others[:, np.newaxis]) / 2 + 0.5  # (cells, mine, others)
         pairs = times[:, member].sum(axis=1) * times[:, ~member].sum(axis=1)
-        wins = np.einsum("si,cij->scj", times[:, member], ahead, optimize=True)
-        yield np.einsum("scj,sj->sc", wins, times[:, ~member], optimize=True) / pairs[:, np.newaxis]
+        # Wins are halves of whole numbers, which single precision holds exactly up to this.
+        drawn = np.ascontiguousarray(times.T, np.float32 if pairs.max() < 2**22 else np.float64)
+        wins = [_wins(each, member, drawn) for each in ranks[:, :, column]]
+        yield np.array(wins, dtype=np.float64).T / pairs[:, np.newaxis]
+
+
+def _wins(ranks: IntArray, member: np.ndarray, drawn: FloatArray) -> FloatArray:
+    """Pairs in which a trial of the class is ahead of one of the rest, in each sample; ties are halves."""
+    order = np.argsort(ranks, kind="stable")
+    below, wins = np.zeros(drawn.shape[1], drawn.dtype), np.zeros(drawn.shape[1], drawn.dtype)
+    for tied in np.split(order, np.flatnonzero(np.diff(ranks[order])) + 1):
+        if len(tied) == 1 and member[tied[0]]:
+            wins += drawn[tied[0]] * below
+        elif len(tied) == 1:
+            below += drawn[tied[0]]
+        else:
+            others = drawn[tied[~member[tied]]].sum(axis=0)
+            wins += drawn[tied[member[tied]]].sum(axis=0) * (below + others / 2)
+            below += others
+    return wins

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import bootstrap
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+from shortloop.eeg.decoding.metrics import intervals
 from shortloop.eeg.decoding.metrics.auc import decision_ranks
 from shortloop.eeg.decoding.metrics.intervals import bootstrap_interval, drawn_again, scores_of_drawn
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
@@ -69,6 +70,19 @@ def test_two_classes_have_one_column() -> None:
     for weights, area in zip(times, found[:, 0], strict=True):
         difference = decisions[0, :, 1] - decisions[0, :, 0]
         assert area == pytest.approx(roc_auc_score(labels, difference, sample_weight=weights))
+
+
+@pytest.mark.parametrize("score", ["balanced-accuracy", "auc"])
+def test_cells_have_the_same_interval_whatever_the_memory(
+    score: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interval() -> Any:
+        rng = np.random.default_rng(4)
+        return bootstrap_interval(score, evidence(score), LABELS, draws=200, level=0.9, rng=rng)
+
+    whole = interval()
+    monkeypatch.setattr(intervals, "AT_ONCE", 1)
+    np.testing.assert_allclose(interval(), whole, rtol=1e-12)
 
 
 def test_as_many_are_drawn_of_each_class_and_group() -> None:

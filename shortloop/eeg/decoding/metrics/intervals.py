@@ -152,7 +152,7 @@ def _of_classes(ranks: IntArray, labels: IntArray, times: FloatArray) -> Iterato
             continue
         pairs = times[:, member].sum(axis=1) * times[:, ~member].sum(axis=1)
         # Wins are halves of whole numbers, which single precision holds exactly up to this.
-        drawn = np.ascontiguousarray(times.T, np.float32 if pairs.max() < 2**22 else np.float64)
+        drawn: FloatArray = times.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
         wins = [_wins(each, member, drawn) for each in ranks[:, :, column]]
         yield np.array(wins, dtype=np.float64).T / pairs[:, np.newaxis]
 

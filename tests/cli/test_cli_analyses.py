@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT, shortloop
-from toy_jobs import ToyJobs, toy_project
+from toy_jobs import project_of_two_jobs
 
 from shortloop.cli.analyses import find_analyses
 
@@ -32,6 +32,8 @@ def compare(first, second):
 ANALYSIS = Analysis(app, compare)
 """
 
+folder = pytest.fixture(project_of_two_jobs)
+
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
@@ -40,17 +42,6 @@ def library(tmp_path: Path) -> Path:
     leave = shutil.ignore_patterns("__pycache__", *find_analyses())
     shutil.copytree(ROOT / "shortloop", copy / "shortloop", ignore=leave)
     return copy
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project of two jobs."""
-    made = toy_project(tmp_path / "project")
-    monkeypatch.chdir(made)
-    jobs = ToyJobs(made)
-    for left in (1.0, 2.0):
-        jobs.make("A", options={"left": left}, left=left)
-    return made
 
 
 def add_toy(library: Path, text: str) -> None:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from toy_jobs import ToyJobs, toy_project
+from toy_jobs import project_of_two_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 # As some libraries do that are interrupted while they are imported.
@@ -23,16 +23,7 @@ except KeyboardInterrupt:
     raise {error}
 """
 
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project of two jobs."""
-    made = toy_project(tmp_path / "project")
-    monkeypatch.chdir(made)
-    jobs = ToyJobs(made)
-    for left in (1.0, 2.0):
-        jobs.make("A", options={"left": left}, left=left)
-    return made
+folder = pytest.fixture(project_of_two_jobs)
 
 
 @pytest.mark.parametrize("error", ["", "ImportError('broken')", "SystemError('unreported')"])

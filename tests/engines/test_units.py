@@ -111,9 +111,7 @@ def test_nobody_idles_while_another_has_a_queue() -> None:
     assert shares[0] < 15  # the slow one takes a few, not half
 
 
-def test_worker_that_dies_loses_only_its_own_unit() -> None:
-    units = Units(6)
-
+def draw_and_die(units: Units) -> None:
     def die() -> None:
         next(iter(units))
         os._exit(1)
@@ -121,6 +119,11 @@ def test_worker_that_dies_loses_only_its_own_unit() -> None:
     process = FORK.Process(target=die)
     process.start()
     process.join(60)
+
+
+def test_worker_that_dies_loses_only_its_own_unit() -> None:
+    units = Units(6)
+    draw_and_die(units)
     assert list(units) == [1, 2, 3, 4, 5]
 
 
@@ -153,14 +156,7 @@ def test_all_workers_of_a_job_tell_together(job: Path) -> None:
 
 def test_a_worker_that_dies_has_not_done_its_unit(job: Path) -> None:
     units = Units(4)
-
-    def die() -> None:
-        next(iter(units))
-        os._exit(1)
-
-    process = FORK.Process(target=die)
-    process.start()
-    process.join(60)
+    draw_and_die(units)
     assert len(list(units)) == 3
     assert (job / PROGRESS).read_text(encoding="ascii") == "0.750"
 

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from shortloop.jobs.exax.evidence import watchers
-from shortloop.jobs.keys import closure, code, methods, source
+from shortloop.jobs.keys import closure, code, hashing, methods, source
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -129,6 +129,19 @@ def _own_methods(folder: Path) -> Iterator[None]:
 def _pop_methods() -> dict[str, ModuleType]:
     loaded = [name for name in sys.modules if name.partition(".")[0] == "methods"]
     return {name: sys.modules.pop(name) for name in loaded}
+
+
+def files_read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """A fixture: every file that is read for its hash, from now on."""
+    read: list[Path] = []
+    real = hashing.hash_file
+
+    def counted(file: Path, step: Callable[[int], None]) -> str:
+        read.append(file)
+        return real(file, step)
+
+    monkeypatch.setattr(hashing, "hash_file", counted)
+    return read
 
 
 def forget_sources(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jobs_project import make_job
 
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.manifest import Manifest, content_of_job, hash_files, output_files, write_manifest
 from shortloop.worker.records import FORMAT
+from shortloop.worker.results import Result
 
 
 def parts_with(**changes: Any) -> Parts:
@@ -35,6 +37,18 @@ def finished_job(project: Path, job: str, left: bytes = b"a result", **record: A
     plain |= {"versions": {"python": "3.11.7"}, "threads": [1]}
     (folder / "record.json").write_text(json.dumps({**plain, **record}), encoding="utf-8")
     return folder
+
+
+def result_with(folder: Path, facts: dict[str, Any] | None = None, **arrays: Any) -> Result:
+    """A job as `open_result` gives it, with these arrays."""
+    folder.mkdir(exist_ok=True)
+    described = {}
+    for name, values in arrays.items():
+        values = np.asarray(values)
+        np.save(folder / f"{name}.npy", values)
+        described[name] = {"shape": list(values.shape), "dtype": str(values.dtype), "unit": "s"}
+    record: Any = {"stage": "any", "partition": None, "arrays": described, "facts": facts or {}}
+    return Result(folder.name, folder, record)
 
 
 def manifest_for(folder: Path, parts: Parts | None = None, base: str = "") -> Manifest:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
+
+from shortloop.report.board import ADDRESS
 
 VOID = {"meta", "img", "br", "link", "input", "hr", "wbr"}
 
@@ -33,3 +36,28 @@ class Page(HTMLParser):
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for found, attributes in self.attributes if found == tag]
+
+
+def check_needs_nothing_else(html: str) -> None:
+    page = Page(html)
+    assert html.startswith("<!DOCTYPE html>")
+    for _, attributes in page.attributes:
+        for name in ("src", "href", "srcset", "action"):
+            value = attributes.get(name) or ""
+            assert value == "" or value.startswith(
+                ("data:image/png;base64,", "#", "figures/", "tables/", f"{ADDRESS}/job/main-")
+            )
+    alone = re.sub(rf"base64,[^\"]+|<a href=\"{ADDRESS}", "", html)
+    assert not re.search(r"https?:|@import|url\(", alone)
+    assert page.all("script") == [{}]  # its own
+    assert page.all("link") == []
+
+
+def places_linked(html: str) -> set[str]:
+    """Ids that links of the page lead to: they are there, and every id is there once."""
+    page = Page(html)
+    ids = [attributes["id"] for _, attributes in page.attributes if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    within = {str(link["href"])[1:] for link in page.all("a") if str(link["href"]).startswith("#")}
+    assert within <= set(ids)
+    return within

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
@@ -49,6 +50,16 @@ def toy_project(folder: Path) -> Path:
     (folder / "workdirs" / "main").mkdir(parents=True)
     (folder / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
     return folder
+
+
+def project_of_two_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fixture: a project of two jobs, in the folder of which the test runs."""
+    made = toy_project(tmp_path / "project")
+    monkeypatch.chdir(made)
+    jobs = ToyJobs(made)
+    for left in (1.0, 2.0):
+        jobs.make("A", options={"left": left}, left=left)
+    return made
 
 
 def beside(project: Path, name: str) -> Path:

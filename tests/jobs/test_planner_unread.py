@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs_project import empty_project, own_package, write
+from jobs_project import empty_project, files_read, own_package, write
 from jobs_recorded import recorded_job
 
 from shortloop.jobs.keys import hashing
@@ -63,14 +62,7 @@ def test_what_was_read_when_it_was_young_is_read_once_more(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A plan right after a run of files that were copied a moment before knows them, too."""
-    read: list[Path] = []
-    real = hashing.hash_file
-
-    def counted(file: Path, step: Callable[[int], None]) -> str:
-        read.append(file)
-        return real(file, step)
-
-    monkeypatch.setattr(hashing, "hash_file", counted)
+    read = files_read(monkeypatch)
     file, other = (write(package, f"{name}.npz", name) for name in "ab")
     (content,) = register([file])
     assert read == [file]

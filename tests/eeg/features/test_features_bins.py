@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -145,6 +148,14 @@ def test_a_baseline_may_miss_the_start_of_the_epochs_by_less_than_a_sample() -> 
     check_bins_fit("amplitude", AMPLITUDE, tmin=-102 / 512, sfreq=512.0, samples=600)
 
 
+def passes(refused: type[ValueError], call: Callable[..., object], *given: Any, **more: Any) -> bool:
+    try:
+        call(*given, **more)
+    except refused:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("order", [1, 2, 3, 6, 7, 12])
 def test_the_shortest_epochs_that_pass_are_the_shortest_that_can_be_filtered(order: int) -> None:
     from scipy.signal import butter, sosfiltfilt
@@ -152,17 +163,11 @@ def test_the_shortest_epochs_that_pass_are_the_shortest_that_can_be_filtered(ord
     sections = butter(order, 10.0, fs=100.0, output="sos")
     asked = AmplitudeSettings(baseline=None, lowpass=10.0, order=order, start=0.0, bins=1, bin_samples=1)
     for samples in range(1, 60):
-        try:
-            sosfiltfilt(sections, np.ones(samples))
-            possible = True
-        except ValueError:
-            possible = False
-        try:
-            check_bins_fit("amplitude", asked, tmin=0.0, sfreq=100.0, samples=samples)
-            passed = True
-        except InputError:
-            passed = False
-        assert passed == possible, samples
+        possible = passes(ValueError, sosfiltfilt, sections, np.ones(samples))
+        checked = passes(
+            InputError, check_bins_fit, "amplitude", asked, tmin=0.0, sfreq=100.0, samples=samples
+        )
+        assert checked == possible, samples
 
 
 @pytest.mark.parametrize(("fmin", "cycles"), [(4.0, 5.0), (10.0, 7.0), (6.5, 3.0)])
@@ -173,18 +178,9 @@ def test_the_shortest_epochs_that_pass_are_the_shortest_that_mne_takes(fmin: flo
     around = int(2 * 5 * cycles / (2 * np.pi * fmin) * 128)
     outcomes = set()
     for samples in range(around - 4, around + 5):
-        try:
-            tfr_array_morlet(
-                np.ones((1, 1, samples)), 128.0, [fmin, fmin + 1], n_cycles=cycles, verbose=False
-            )
-            possible = True
-        except ValueError:
-            possible = False
-        try:
-            check_bins_fit("power", asked, tmin=0.0, sfreq=128.0, samples=samples)
-            passed = True
-        except InputError:
-            passed = False
-        assert passed == possible, samples
+        of = np.ones((1, 1, samples)), 128.0, [fmin, fmin + 1]
+        possible = passes(ValueError, tfr_array_morlet, *of, n_cycles=cycles, verbose=False)
+        checked = passes(InputError, check_bins_fit, "power", asked, tmin=0.0, sfreq=128.0, samples=samples)
+        assert checked == possible, samples
         outcomes.add(possible)
     assert outcomes == {True, False}

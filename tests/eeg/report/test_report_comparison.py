@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from jobs_recorded import result_with
 
 from shortloop.eeg.report.comparison import compare_scores, comparison_figure, scores_in
 from shortloop.worker.results import Result
@@ -14,21 +14,10 @@ from shortloop.worker.results import Result
 TIMES = np.array([-0.1, 0.0, 0.1])
 
 
-def result(folder: Path, facts: dict[str, Any] | None = None, **arrays: Any) -> Result:
-    folder.mkdir(exist_ok=True)
-    described = {}
-    for name, values in arrays.items():
-        values = np.asarray(values)
-        np.save(folder / f"{name}.npy", values)
-        described[name] = {"shape": list(values.shape), "dtype": str(values.dtype), "unit": "s"}
-    record: Any = {"stage": "any", "partition": None, "arrays": described, "facts": facts or {}}
-    return Result(folder.name, folder, record)
-
-
 def permuted(folder: Path, shift: float = 0.0, bins: int = 3) -> Result:
     facts = {"score": "balanced-accuracy", "time_unit": "s", "chance": {"curve": 50.0, "plane": 50.0}}
     times = np.linspace(-0.1, 0.1, bins)
-    return result(
+    return result_with(
         folder,
         facts,
         train_times=times,
@@ -53,7 +42,9 @@ def test_scores_of_a_group_are_its_means(tmp_path: Path) -> None:
         "time_unit": "s",
         "statistics": {"curve": {"chance": 0.5}},
     }
-    group = result(tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3)))
+    group = result_with(
+        tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3))
+    )
     (curve,) = scores_in(group).values()
     assert curve.values.tolist() == TIMES.tolist()
     assert (curve.label, curve.chance) == ("AUC", 0.5)
@@ -61,17 +52,17 @@ def test_scores_of_a_group_are_its_means(tmp_path: Path) -> None:
 
 def test_scores_of_confusions_are_mean_recall(tmp_path: Path) -> None:
     counts = np.array([[[8, 2], [5, 5]]] * 3)
-    found = scores_in(result(tmp_path / "a", {"time_unit": "s"}, confusions=counts, times=TIMES))
+    found = scores_in(result_with(tmp_path / "a", {"time_unit": "s"}, confusions=counts, times=TIMES))
     assert found["curve"].values.tolist() == [65.0] * 3
     assert found["curve"].chance == 50.0
-    plane = result(
+    plane = result_with(
         tmp_path / "b", {}, confusions=np.array([counts] * 2), train_times=TIMES, test_times=TIMES[:2]
     )
     assert scores_in(plane)["plane"].values.shape == (2, 3)
 
 
 def test_a_job_without_scores_has_none(tmp_path: Path) -> None:
-    assert scores_in(result(tmp_path / "a", data=np.zeros((3, 2)))) == {}
+    assert scores_in(result_with(tmp_path / "a", data=np.zeros((3, 2)))) == {}
 
 
 def panels(one: Result, other: Result) -> list[str]:
@@ -121,4 +112,4 @@ def test_what_the_command_shows_of_two_jobs(tmp_path: Path) -> None:
 
 
 def test_jobs_without_scores_in_common_are_not_compared(tmp_path: Path) -> None:
-    assert compare_scores(permuted(tmp_path / "a"), result(tmp_path / "b", data=np.zeros(3))) is None
+    assert compare_scores(permuted(tmp_path / "a"), result_with(tmp_path / "b", data=np.zeros(3))) is None

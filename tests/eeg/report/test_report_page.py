@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from page_reader import Page
+from page_reader import Page, check_needs_nothing_else, places_linked
 from report_synthetic import kind_result, report_content, write_report
 
 from shortloop.report.board import ADDRESS
@@ -34,27 +34,11 @@ def test_all_files_are_written_and_listed(tmp_path: Path) -> None:
 
 
 def test_the_page_needs_nothing_else(html: str) -> None:
-    page = Page(html)
-    assert html.startswith("<!DOCTYPE html>")
-    for _, attributes in page.attributes:
-        for name in ("src", "href", "srcset", "action"):
-            value = attributes.get(name) or ""
-            assert value == "" or value.startswith(
-                ("data:image/png;base64,", "#", "figures/", "tables/", f"{ADDRESS}/job/main-")
-            )
-    alone = re.sub(rf"base64,[^\"]+|<a href=\"{ADDRESS}", "", html)
-    assert not re.search(r"https?:|@import|url\(", alone)
-    assert page.all("script") == [{}]  # its own
-    assert page.all("link") == []
+    check_needs_nothing_else(html)
 
 
 def test_links_lead_somewhere_and_ids_are_unique(html: str) -> None:
-    page = Page(html)
-    ids = [attributes["id"] for _, attributes in page.attributes if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    within = {str(link["href"])[1:] for link in page.all("a") if str(link["href"]).startswith("#")}
-    assert within
-    assert within <= set(ids)
+    assert places_linked(html)
 
 
 def test_files_beside_the_page_are_there(html: str, folder: Path) -> None:

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from jobs_recorded import result_with
 
 from shortloop.jobs.explain.arrays import ArrayDifference, array_differences
-from shortloop.worker.results import Result
-
-
-def result(folder: Path, **arrays: Any) -> Result:
-    folder.mkdir(exist_ok=True)
-    described = {}
-    for name, values in arrays.items():
-        values = np.asarray(values)
-        np.save(folder / f"{name}.npy", values)
-        described[name] = {"shape": list(values.shape), "dtype": str(values.dtype), "unit": "s"}
-    record: Any = {"stage": "any", "partition": None, "arrays": described, "facts": {}}
-    return Result(folder.name, folder, record)
 
 
 def test_differences_of_arrays(tmp_path: Path) -> None:
     nan = np.nan
-    one = result(
+    one = result_with(
         tmp_path / "a", same=[1.0, nan], numbers=[[1, 2], [3, 4]], words=["a", "b"], shape=[1], gone=[1]
     )
-    other = result(
+    other = result_with(
         tmp_path / "b", same=[1.0, nan], numbers=[[1, 2], [3, 9]], words=["a", "c"], shape=[1, 2], more=[1.0]
     )
     assert list(array_differences(one, other)) == [
@@ -43,6 +31,6 @@ def test_differences_of_arrays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 def test_a_number_that_became_none_differs(tmp_path: Path, value: float) -> None:
-    one, other = result(tmp_path / "a", x=[1.0, 2.0]), result(tmp_path / "b", x=[1.0, value])
+    one, other = result_with(tmp_path / "a", x=[1.0, 2.0]), result_with(tmp_path / "b", x=[1.0, value])
     (found,) = array_differences(one, other)
     assert found.differ == 1

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jobs_project import empty_project
+from jobs_project import empty_project, files_read
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys import file_state as filestate
@@ -22,6 +22,7 @@ from shortloop.jobs.keys import hashing
 from shortloop.jobs.store.inputs import content_of, is_unchanged, locate, register
 
 project = pytest.fixture(empty_project)
+reads = pytest.fixture(files_read)
 
 
 def expected(content: bytes) -> str:
@@ -30,20 +31,6 @@ def expected(content: bytes) -> str:
 
 def hashes_file(project: Path) -> Path:
     return project / "workdirs/.cache/inputs/hashes.json"
-
-
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Every file that is read for its hash."""
-    read: list[Path] = []
-    real = hashing.hash_file
-
-    def counted(file: Path, step: Callable[[int], None]) -> str:
-        read.append(file)
-        return real(file, step)
-
-    monkeypatch.setattr(hashing, "hash_file", counted)
-    return read
 
 
 @pytest.fixture

@@ -235,6 +235,25 @@ def test_importing_the_package_or_its_command_loads_nothing_heavy() -> None:
     assert loaded_after("import shortloop, shortloop.cli.main") & HEAVY == set()
 
 
+def test_contributors_read_where_things_are() -> None:
+    """The tree names every room, and what pages say to be in a file is there."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tree = text.partition("## The tree")[2].partition("## Layers")[0]
+    packages = [module_of(file) for file in MODULES if file.name == "__init__.py"]
+    rooms = {part for package in packages for part in package.split(".")[1:3]}
+    rooms |= {file.stem for file in (ROOT / "shortloop").glob("[a-z]*.py")}
+    assert {room for room in rooms if not re.search(rf"\b{room}\b", tree)} == set()
+    said = re.findall(r"`(?:\w+\.)*(\w+)`\s\(`(\w[\w/]*\.py)`\)", text)
+    assert len(said) > 40
+    assert {(name, path) for name, path in said if not re.search(rf"\b{name}\b", text_of(path))} == set()
+
+
+def text_of(path: str) -> str:
+    """Of all files whose path ends so."""
+    files = [file for file in (*MODULES, *METHODS, *SCRIPTS) if f"/{id_of(file)}".endswith(f"/{path}")]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
 def test_methods_keep_their_shape() -> None:
     """A docstring, imports, then what says the work: a stage, or functions as exax calls them."""
     wrong = {id_of(file) for file in METHODS if not (is_of_a_stage(file) or is_plain(file))}

@@ -11,8 +11,9 @@ from shortloop.cli.tables import print_lines, print_table
 from shortloop.cli.why import print_causes
 from shortloop.errors import InputError
 from shortloop.jobs.project import configuration
+from shortloop.jobs.store.job_files import NOTES
 from shortloop.jobs.store.lookup import look_up
-from shortloop.jobs.store.manifest import NOTES, read_manifest
+from shortloop.jobs.store.manifest import read_manifest
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.system_errors import if_writable
 from shortloop.worker.results import Result

@@ -19,8 +19,9 @@ from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.own_code import PACKAGE
 from shortloop.jobs.project import CONFIGURATION, cache_directory, configuration, project_directory
 from shortloop.jobs.store.inputs import locate
+from shortloop.jobs.store.job_files import hash_outputs, output_files
 from shortloop.jobs.store.lookup import here
-from shortloop.jobs.store.manifest import hash_files, output_files, read_manifest
+from shortloop.jobs.store.manifest import read_manifest
 from shortloop.plain import Plain
 from shortloop.worker.records import RECORD
 from shortloop.worker.results import bare_result
@@ -215,7 +216,7 @@ class _Needs:
 
     def _add_job(self, folder: Path) -> None:
         manifest = read_manifest(folder)
-        files = hash_files(folder, output_files(folder)) if manifest is None else manifest.files
+        files = hash_outputs(folder, output_files(folder)) if manifest is None else manifest.files
         self._whole.add(self.place_of_folder(folder))
         self._add_files(folder, [name for name in files if name != CODE_COPY], files)
         for content in _outside(folder):

@@ -20,7 +20,8 @@ from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.project import FINISHED, SET_ASIDE, write_atomically
 from shortloop.jobs.store.formats import is_outdated
-from shortloop.jobs.store.manifest import MANIFEST, Cost, Manifest, content_of_job, hash_files, output_files
+from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.jobs.store.manifest import MANIFEST, Cost, Manifest
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.stored_job import StoredJob
 from shortloop.plain import Plain
@@ -193,7 +194,7 @@ def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Ev
     method = find_method(order.method)[1]
     if order.modules or not says_code(method):
         write_atomically(folder / CODE_BESIDE, code_beside(method, order.modules, order.parts.code))
-    files = hash_files(folder, output_files(folder))
+    files = hash_outputs(folder, output_files(folder))
     rests_on = store.rests_on(folder, files)
     content, rejected = content_of_job(folder, files, rests_on)
     seconds = round(_post(folder)["exectime"]["total"], 6)

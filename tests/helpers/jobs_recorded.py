@@ -10,7 +10,8 @@ import numpy as np
 from jobs_project import make_job
 
 from shortloop.jobs.keys.key import Parts
-from shortloop.jobs.store.manifest import Manifest, content_of_job, hash_files, output_files, write_manifest
+from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.jobs.store.manifest import Manifest, write_manifest
 from shortloop.worker.records import FORMAT
 from shortloop.worker.results import Result
 
@@ -58,7 +59,7 @@ def manifest_for(folder: Path, parts: Parts | None = None, base: str = "") -> Ma
     package, _, method = parts.method.rpartition(".")
     asked = {"package": package, "method": method, "options": parts.options}
     (folder / "setup.json").write_text(json.dumps({**setup, **asked}), encoding="utf-8")
-    files = hash_files(folder, output_files(folder))
+    files = hash_outputs(folder, output_files(folder))
     content, rejected = content_of_job(folder, files)
     return Manifest(
         folder.name, parts.key(), parts, content, files, base, rejected=rejected, cost={"seconds": 1.5}

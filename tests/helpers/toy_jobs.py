@@ -18,15 +18,8 @@ from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.project import DELETED, FINISHED
 from shortloop.jobs.store.formats import BEFORE
-from shortloop.jobs.store.manifest import (
-    MANIFEST,
-    Manifest,
-    content_of_job,
-    hash_files,
-    output_files,
-    states_of,
-    write_manifest,
-)
+from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files, states_of
+from shortloop.jobs.store.manifest import MANIFEST, Manifest, write_manifest
 from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 from shortloop.worker.records import FORMAT, RECORD
@@ -114,7 +107,7 @@ class ToyJobs:
             options,
             {name: _each(made, "content") for name, made in above.items()},
         )
-        files = hash_files(folder, output_files(folder))
+        files = hash_outputs(folder, output_files(folder))
         content, _ = content_of_job(folder, files)
         manifest = Manifest(
             job=job,
@@ -252,7 +245,7 @@ def make_outdated(folder: Path, how: str) -> None:
     else:
         del plain["format"], record["format"]
     (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
-    plain["files"] = files = hash_files(folder, output_files(folder))
+    plain["files"] = files = hash_outputs(folder, output_files(folder))
     plain["content"], _ = content_of_job(folder, files)
     (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
     if how == "before":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from shortloop.jobs.explain.phrases import short_list
-from shortloop.jobs.store.manifest import NOTES, Manifest
+from shortloop.jobs.store.job_files import NOTES
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.worker.records import RECORD
 
 __all__ = ["outcome"]

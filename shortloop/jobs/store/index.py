@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortloop.jobs.store.database import Database, Values
-from shortloop.jobs.store.manifest import Manifest, States
+from shortloop.jobs.store.job_files import States
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.jobs.store.places import BEGUN, Places, Purpose
 from shortloop.jobs.store.workdir import hidden_folder
 from shortloop.worker.records import FORMAT

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.file_state import other_than
-from shortloop.jobs.store.manifest import Manifest, content_of_job, hash_files, output_files
+from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.jobs.store.manifest import Manifest
 from shortloop.plain import Plain
 from shortloop.worker.records import RECORD
 
@@ -45,7 +46,7 @@ def damage(folder: Path, manifest: Manifest) -> str | None:
         if what is not None:
             return f"{name} {what}"
     try:
-        files = hash_files(folder, sorted(manifest.files))
+        files = hash_outputs(folder, sorted(manifest.files))
     except OSError as error:
         return f"{error.filename or 'a file'} cannot be read: {error.strerror}"
     for name, known in manifest.files.items():

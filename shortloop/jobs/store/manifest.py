@@ -6,52 +6,33 @@ without a manifest was cut off between the two.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.jobs.keys.digest import digest
-from shortloop.jobs.keys.file_state import plain_size
 from shortloop.jobs.keys.key import Parts
-from shortloop.jobs.store.datasets import dataset_content, is_description
 from shortloop.jobs.store.harmless import Change, Harmless
 from shortloop.jobs.store.notes import NOTED
-from shortloop.plain import Plain
-from shortloop.worker.records import FORMAT, RECORD, ROWS
+from shortloop.worker.records import FORMAT
 from shortloop.worker.tables import is_table_file
 
 __all__ = [
     "MANIFEST",
-    "NOTES",
     "OTHER_FORMAT",
     "Cost",
     "Manifest",
     "NotOnDisk",
-    "States",
-    "content_of_job",
-    "hash_files",
     "manifest_problem",
-    "output_files",
     "read_manifest",
-    "states_of",
     "write_manifest",
 ]
 
 MANIFEST = "manifest.json"
-NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS)
-"""Part of what is checked, but no result: exax's own notes of a job, and what its units gave, each under the
-hash of what it read."""
-LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
 OTHER_FORMAT = "is kept in another format"
 Cost = dict[str, float]
 """What a job took: a number by what it is of."""
-States = list[list[str | int]]
-"""For each file its name, and what changes when the file does; as of `states_of`."""
-VOLATILE = ("versions", "threads", "taken", "engine")  # of a record: how it was made, not what it is
 
 
 class NotOnDisk(OSError):
@@ -141,119 +122,6 @@ class Manifest:
         states = [(each.applied(self.parts), each) for each in self.harmless]
         grows = self.grows if states else ""
         return [(parts.key(), parts.key(without=grows) if grows else "", each) for parts, each in states]
-
-
-def output_files(folder: Path) -> list[str]:
-    """Files of a finished job, by path below its folder, but for its manifest and what it printed.
-
-    Parameters
-    ----------
-    folder : Path
-        The job's folder.
-
-    Returns
-    -------
-    list of str
-        Sorted.
-    """
-    found = []
-    waiting = [""]
-    while waiting:
-        below = waiting.pop()
-        with os.scandir(folder / below) as entries:
-            for entry in entries:
-                name = f"{below}{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    if name != LOGS:
-                        waiting.append(f"{name}/")
-                elif name != MANIFEST and not entry.name.startswith("."):
-                    found.append(name)
-    return sorted(found)
-
-
-def hash_files(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Size and hash of files, of which none may be a link or a pipe; several are read at the same time.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder they are in.
-    names : sequence of str
-        Their paths below it.
-
-    Returns
-    -------
-    dict of str to (int, str)
-        Bytes and hexadecimal SHA-256.
-    """
-
-    def one(name: str) -> tuple[int, str]:
-        with (folder / name).open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-            return stream.tell(), found
-
-    sizes = {name: plain_size(folder / name) for name in names}
-    if sum(sizes.values()) < 10_000_000:  # threads cost more than they save
-        return {name: one(name) for name in names}
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return dict(zip(names, pool.map(one, names), strict=True))
-
-
-def content_of_job(
-    folder: Path, files: dict[str, tuple[int, str]], rests_on: Mapping[str, str] | None = None
-) -> tuple[str, bool]:
-    """What a job left, whenever and however it was made.
-
-    Parameters
-    ----------
-    folder : Path
-        The job's folder.
-    files : dict
-        As of `hash_files`, all its files.
-    rests_on : mapping of str to str, optional
-        As of `Manifest`.
-
-    Returns
-    -------
-    content : str
-        Hexadecimal hash.
-    rejected : bool
-        Whether all that it left is the message that its input is bad.
-    """
-    rejected = False
-    results: dict[str, Plain] = {name: found for name, (_, found) in files.items() if name not in NOTES}
-    for name in filter(is_description, files if rests_on else ()):
-        results[name] = dataset_content(folder / name, rests_on or {}) or results[name]
-    if RECORD in results:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        results[RECORD] = {name: value for name, value in record.items() if name not in VOLATILE}
-        rejected = record.get("problem") is not None
-    return digest(results), rejected
-
-
-def states_of(folder: Path, names: Sequence[str]) -> States:
-    """What changes when one of the files is changed, cut short, replaced or touched.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    names : sequence of str
-        Paths below it.
-
-    Returns
-    -------
-    States
-        Name, device, inode, size, time of modification and of change of each.
-
-    Raises
-    ------
-    OSError
-        If one is missing.
-    """
-    above = f"{folder}/"
-    found = [(name, os.stat(above + name)) for name in names]
-    return [[name, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for name, at in found]
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from shortloop.jobs.project import FINISHED
 from shortloop.jobs.store.datasets import is_description, jobs_named
-from shortloop.jobs.store.manifest import MANIFEST, content_of_job, hash_files, output_files, read_manifest
+from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.jobs.store.manifest import MANIFEST, read_manifest
 from shortloop.jobs.store.stored_job import StoredJob
 
 __all__ = ["Rests"]
@@ -108,5 +109,5 @@ class Rests:
         folder = self._folder(job)
         if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
             return None
-        files = hash_files(folder, output_files(folder))  # one that another job had exax build
+        files = hash_outputs(folder, output_files(folder))  # one that another job had exax build
         return content_of_job(folder, files, self.of(folder, files))[0]

@@ -41,14 +41,9 @@ from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, 
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.index import Index, Row
 from shortloop.jobs.store.integrity import damage
+from shortloop.jobs.store.job_files import states_of
 from shortloop.jobs.store.leftovers import tidy
-from shortloop.jobs.store.manifest import (
-    MANIFEST,
-    Manifest,
-    manifest_problem,
-    read_manifest,
-    states_of,
-)
+from shortloop.jobs.store.manifest import MANIFEST, Manifest, manifest_problem, read_manifest
 from shortloop.jobs.store.places import Purpose
 from shortloop.jobs.store.rests import Rests
 from shortloop.jobs.store.slices import Slices, slices_configured

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from shortloop.jobs.project import FINISHED, SET_ASIDE
 from shortloop.jobs.store.index import Index
-from shortloop.jobs.store.manifest import MANIFEST, Manifest, NotOnDisk, states_of, write_manifest
+from shortloop.jobs.store.job_files import states_of
+from shortloop.jobs.store.manifest import MANIFEST, Manifest, NotOnDisk, write_manifest
 from shortloop.jobs.store.stored_job import StoredJob
 
 __all__ = ["Writer"]

@@ -12,7 +12,7 @@ from accelerator.dataset import DatasetColumn
 from accelerator.extras import DotDict
 
 from shortloop.jobs.store.datasets import dataset_content, jobs_named
-from shortloop.jobs.store.manifest import content_of_job, hash_files, output_files
+from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files
 
 CONTENTS = {"main-1": "c1", "main-2": "c2"}
 
@@ -42,7 +42,9 @@ def written(above: Path, job: str, data: bytes = b"rows", **changes: Any) -> Pat
 
 
 def content(folder: Path, contents: dict[str, str] = CONTENTS) -> str:
-    return content_of_job(folder, hash_files(folder, output_files(folder)), {folder.name: "", **contents})[0]
+    return content_of_job(folder, hash_outputs(folder, output_files(folder)), {folder.name: "", **contents})[
+        0
+    ]
 
 
 def test_it_names_the_jobs_that_it_needs(tmp_path: Path) -> None:

@@ -14,14 +14,8 @@ from jobs_project import empty_project
 from jobs_recorded import parts_with, recorded_job
 
 from shortloop.jobs.store.integrity import added_files, damage
-from shortloop.jobs.store.manifest import (
-    Manifest,
-    content_of_job,
-    hash_files,
-    output_files,
-    read_manifest,
-    write_manifest,
-)
+from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.jobs.store.manifest import Manifest, read_manifest, write_manifest
 
 project = pytest.fixture(empty_project)
 
@@ -49,7 +43,7 @@ def forge(folder: Path, **changes: Any) -> str | None:
 
 def rewrite_manifest(folder: Path) -> None:
     """Bring the hashes up to date."""
-    files = hash_files(folder, output_files(folder))
+    files = hash_outputs(folder, output_files(folder))
     write_manifest(folder, replace(manifest_of(folder), files=files))
 
 

@@ -18,15 +18,8 @@ from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.store.integrity import damage
-from shortloop.jobs.store.manifest import (
-    MANIFEST,
-    hash_files,
-    manifest_problem,
-    output_files,
-    read_manifest,
-    states_of,
-    write_manifest,
-)
+from shortloop.jobs.store.job_files import hash_outputs, output_files, states_of
+from shortloop.jobs.store.manifest import MANIFEST, manifest_problem, read_manifest, write_manifest
 
 project = pytest.fixture(empty_project)
 
@@ -228,7 +221,7 @@ def test_large_files_are_hashed_alike(project: Path) -> None:
     for number in range(3):
         (folder / f"{number}.npy").write_bytes(bytes([number]) * 4_000_000)
     names = output_files(folder)
-    assert hash_files(folder, names) == {name: hash_files(folder, [name])[name] for name in names}
+    assert hash_outputs(folder, names) == {name: hash_outputs(folder, [name])[name] for name in names}
 
 
 def test_manifests_of_equal_jobs_differ_in_their_names_only(project: Path) -> None:

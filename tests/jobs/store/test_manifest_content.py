@@ -10,13 +10,13 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import finished_job
 
-from shortloop.jobs.store.manifest import content_of_job, hash_files, output_files
+from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files
 
 project = pytest.fixture(empty_project)
 
 
 def content_of(folder: Path) -> str:
-    return content_of_job(folder, hash_files(folder, output_files(folder)))[0]
+    return content_of_job(folder, hash_outputs(folder, output_files(folder)))[0]
 
 
 @pytest.fixture
@@ -82,4 +82,4 @@ def test_a_method_without_a_record_has_a_content(folder: Path) -> None:
 
 def test_a_rejected_input_is_told(folder: Path) -> None:
     change_record(folder, problem="no labels")
-    assert content_of_job(folder, hash_files(folder, output_files(folder)))[1]
+    assert content_of_job(folder, hash_outputs(folder, output_files(folder)))[1]

@@ -13,7 +13,8 @@ from jobs_recorded import finished_job, manifest_for
 
 from shortloop.errors import InputError
 from shortloop.jobs.store.integrity import damage
-from shortloop.jobs.store.manifest import hash_files, output_files, write_manifest
+from shortloop.jobs.store.job_files import hash_outputs, output_files
+from shortloop.jobs.store.manifest import write_manifest
 
 project = pytest.fixture(empty_project)
 
@@ -49,7 +50,7 @@ def test_a_job_that_leaves_one(project: Path, kind: str) -> None:
     (folder / "more").mkdir()
     make(folder / "more" / "x\x1b")
     with pytest.raises(InputError) as caught:
-        hash_files(folder, output_files(folder))
+        hash_outputs(folder, output_files(folder))
     assert caught.value.found == words
     assert r"main-3/more/x\x1b" in caught.value.message
     assert caught.value.hint

@@ -54,6 +54,23 @@ class Cluster:
         job.lacks(reply, time.monotonic() if since is None else since)
         return True
 
+    def asking(self) -> Supplies:
+        """A job that lacks the listing, and then what it lists."""
+        job = self.job()
+        self.ask(job, 0)
+        self.ask(job, 0)
+        return job
+
+    def two_under_way(self) -> tuple[Supplies, Supplies]:
+        """Jobs that lack the same, of which some was sent for the first."""
+        first, second = self.job(), self.job()
+        for _ in range(2):
+            self.ask(first, 0)
+            self.ask(second, 0)
+        time.sleep(0.02)
+        self.deliver(first, most=2)
+        return first, second
+
     def deliver(self, job: Supplies, most: int = 1000) -> None:
         """Send until nothing is under way, or so many parcels."""
         by_name = {each.name: each for each in self.caches}
@@ -112,12 +129,7 @@ def test_who_has_not_seen_yet_that_it_came_is_sent_nothing(tmp_path: Path) -> No
 
 def test_two_jobs_at_once_send_once(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
-    first, second = cluster.job(), cluster.job()
-    for _ in range(2):
-        cluster.ask(first, 0)
-        cluster.ask(second, 0)
-    time.sleep(0.02)
-    cluster.deliver(first, most=2)
+    first, second = cluster.two_under_way()
     assert not [*second.parcels()]
     assert second.waiting()
     cluster.deliver(first)
@@ -128,12 +140,7 @@ def test_two_jobs_at_once_send_once(tmp_path: Path) -> None:
 
 def test_a_job_that_ends_on_the_way_leaves_the_rest_to_others(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
-    first, second = cluster.job(), cluster.job()
-    for _ in range(2):
-        cluster.ask(first, 0)
-        cluster.ask(second, 0)
-    time.sleep(0.02)
-    cluster.deliver(first, most=2)
+    first, second = cluster.two_under_way()
     first.close()
     cluster.deliver(second)
     assert cluster.ask(second, 0)
@@ -143,9 +150,7 @@ def test_a_job_that_ends_on_the_way_leaves_the_rest_to_others(tmp_path: Path) ->
 
 def test_a_damaged_cache_is_sent_again_and_only_that(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
-    job = cluster.job()
-    cluster.ask(job, 0)
-    cluster.ask(job, 0)
+    job = cluster.asking()
     cluster.deliver(job)
     (file,) = cluster.contents(0).glob(f"*/{hash_of(b'A' * 1000)}")
     file.unlink()
@@ -156,9 +161,7 @@ def test_a_damaged_cache_is_sent_again_and_only_that(tmp_path: Path) -> None:
 
 def test_a_worker_that_ends_meanwhile(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
-    job = cluster.job()
-    cluster.ask(job, 0)
-    cluster.ask(job, 0)
+    job = cluster.asking()
     time.sleep(0.02)
     (cache, _, _), *_ = job.parcels()
     job.came(cache, None)
@@ -199,9 +202,7 @@ def test_a_node_that_never_says_what_it_lacks_is_named(tmp_path: Path) -> None:
 
 def test_a_node_without_room_is_named(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
-    job = cluster.job()
-    cluster.ask(job, 0)
-    cluster.ask(job, 0)
+    job = cluster.asking()
     time.sleep(0.02)
     (cache, _, _), *_ = job.parcels()
     with pytest.raises(TransientError, match="No space left"):
@@ -211,9 +212,7 @@ def test_a_node_without_room_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["content", "size", "gone"])
 def test_a_file_that_changes_is_not_sent(tmp_path: Path, change: str) -> None:
     cluster = Cluster(tmp_path)
-    job = cluster.job()
-    cluster.ask(job, 0)
-    cluster.ask(job, 0)
+    job = cluster.asking()
     if change == "gone":
         (tmp_path / "file1").unlink()
     else:
@@ -227,9 +226,7 @@ def test_what_is_not_as_it_was_is_said(tmp_path: Path, of_a_job: bool) -> None:
     for name in ("setup.json", "manifest.json") if of_a_job else ():
         (tmp_path / name).touch()
     cluster = Cluster(tmp_path)
-    job = cluster.job()
-    cluster.ask(job, 0)
-    cluster.ask(job, 0)
+    job = cluster.asking()
     (tmp_path / "file1").write_bytes(b"Z" * 70_000)
     said = "not what the job left there" if of_a_job else "changed while a run went on"
     with pytest.raises(TransientError, match=said):

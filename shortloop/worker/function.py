@@ -36,17 +36,7 @@ class FunctionStage(Stage):
     function: ClassVar[Function]
 
     def finish(self, out: Outputs) -> Finished:
-        """Call the function.
-
-        Parameters
-        ----------
-        out : Outputs
-            Nothing.
-
-        Returns
-        -------
-        Finished
-        """
+        """Call the function."""
         function = type(self).function
         return sorted_out(function(**self._values(_fields(function))), type(self).__name__)
 
@@ -77,41 +67,15 @@ class UnitsStage(CollectingStage, FunctionStage):
             )
 
     def units(self) -> list[float]:
-        """What each unit costs: the length of what it reads.
-
-        Returns
-        -------
-        list of float
-        """
+        """What each unit costs: the length of what it reads."""
         return [float(len(data)) if isinstance(data, Sized) else 1.0 for data in self._reads]
 
     def unit_key(self, unit: int) -> bytes:
-        """What the result of a unit hangs on, beside the code and the arguments that all units share.
-
-        Parameters
-        ----------
-        unit : int
-            Its number.
-
-        Returns
-        -------
-        bytes
-            A hash of what it reads, and of its name if the function asks for that.
-        """
+        """A hash of what it reads, and of its name if the function asks for that."""
         return content_of([self._names[unit] if self._takes_name else None, self._reads[unit]])
 
     def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
-        """Call the function with copies: what it does to them, no other unit sees.
-
-        Parameters
-        ----------
-        unit : int
-            Its number.
-
-        Returns
-        -------
-        mapping
-        """
+        """Call the function with copies: what it does to them, no other unit sees."""
         own = {name: self._shared[name] for name in self._options}
         if self._takes_name:
             own[UNIT] = self._names[unit]
@@ -125,33 +89,10 @@ class UnitsStage(CollectingStage, FunctionStage):
         return given
 
     def unit_name(self, unit: int) -> str:
-        """What messages call a unit.
-
-        Parameters
-        ----------
-        unit : int
-            Its number.
-
-        Returns
-        -------
-        str
-        """
         return f"{self._names[unit]} of {type(self).__name__}"
 
     def finish(self, out: Outputs) -> Finished:
-        """Put together what the units gave.
-
-        Parameters
-        ----------
-        out : Outputs
-            Has a row of each unit.
-
-        Returns
-        -------
-        Finished
-            With an array for each value, its first axis the units, and the names of these as the fact
-            ``units``.
-        """
+        """Put together what the units gave: arrays, their first axis the units, whose names are a fact."""
         arrays, tables = stacked(self._names, [unpack(row) for row in out.rows], type(self).__name__)
         along = {"units": "units"} if arrays else {}
         return Finished({"units": self._names}, arrays, tables=tables, coordinates=along)

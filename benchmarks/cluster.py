@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import cluster_tables as tables
 from benchmarks import cluster_thesis as thesis
 from benchmarks.cluster_constants import Constants, measure, median_of
 from benchmarks.cluster_model import Outcome
 from benchmarks.cluster_scheduler import PUBLISHED, saturation, task_seconds_for
+from benchmarks.cluster_tables import tables_of
 from benchmarks.cluster_workloads import AGAIN, MODES, SMALL_UNITS, WAYS, around, many_units, retrained
 from benchmarks.measure import spread
 from benchmarks.options import Options
@@ -60,19 +60,7 @@ def run(options: Options) -> dict[str, Any]:
             used, MANY_MACHINES[1:3] if quick else MANY_MACHINES, 20_000 if quick else SMALL_UNITS[0]
         ),
     }
-    made = [
-        tables.constants(measured, result["used"]),
-        tables.divisions(result["thesis"]),
-        tables.variants(result["thesis"]),
-        tables.needs(result["thesis"]),
-        tables.scheduler(result["scheduler"]),
-        tables.bytes_of_units(used),
-        tables.units(result["units"]),
-        tables.retrained(result["retrained"]),
-        tables.around(result["around"]),
-        tables.break_even(used),
-    ]
-    return {**result, "tables": made}
+    return {**result, "tables": tables_of(measured, result, used)}
 
 
 def _thesis(machines: Iterable[int], seeds: int, quick: bool) -> dict[str, Any]:

@@ -10,18 +10,7 @@ from benchmarks.cluster_thesis import BIN_BYTES, BINS, MACHINES, MINUTES, PERMUT
 from benchmarks.cluster_workloads import SMALL_UNITS, WAYS, breaks_even, fed_workers
 from benchmarks.write import figures, number
 
-__all__ = [
-    "around",
-    "break_even",
-    "bytes_of_units",
-    "constants",
-    "divisions",
-    "needs",
-    "retrained",
-    "scheduler",
-    "units",
-    "variants",
-]
+__all__ = ["tables_of"]
 
 Table = dict[str, Any]
 FACTORS = {"bytes_per_second": (1e-6, "MB/s"), "start": (1.0, "s")}
@@ -43,20 +32,38 @@ SAYS = {
 }
 
 
-def constants(measured: dict[str, Any], used: dict[str, float]) -> Table:
-    """What was measured, and what was taken as given.
+def tables_of(measured: dict[str, Any], found: dict[str, Any], used: Constants) -> list[Table]:
+    """All tables, in their order.
 
     Parameters
     ----------
     measured : dict
         Of `cluster_constants.measure`.
-    used : dict
-        Fields of `Constants`.
+    found : dict
+        What was simulated, by part.
+    used : Constants
+        What the simulation takes.
 
     Returns
     -------
-    dict
+    list of dict
     """
+    return [
+        _constants(measured, found["used"]),
+        _divisions(found["thesis"]),
+        _variants(found["thesis"]),
+        _needs(found["thesis"]),
+        _scheduler(found["scheduler"]),
+        _bytes_of_units(used),
+        _units(found["units"]),
+        _retrained(found["retrained"]),
+        _around(found["around"]),
+        _break_even(used),
+    ]
+
+
+def _constants(measured: dict[str, Any], used: dict[str, float]) -> Table:
+    """What was measured, and what was taken as given."""
     rows = []
     for name, each in measured.items():
         kind, _, workers = name.partition(", ")
@@ -76,18 +83,8 @@ def constants(measured: dict[str, Any], used: dict[str, float]) -> Table:
     }
 
 
-def divisions(found: dict[str, Any]) -> Table:
-    """Minutes of each way to divide the thesis's work.
-
-    Parameters
-    ----------
-    found : dict
-        Part ``thesis`` of the result.
-
-    Returns
-    -------
-    dict
-    """
+def _divisions(found: dict[str, Any]) -> Table:
+    """Minutes of each way to divide the thesis's work."""
     each = found["divisions"]
     machines = [n for n in next(iter(each.values()))["machines"] if n != str(MACHINES)]
     rows = [
@@ -117,18 +114,8 @@ def divisions(found: dict[str, Any]) -> Table:
     }
 
 
-def variants(found: dict[str, Any]) -> Table:
-    """Minutes of each way when one assumption is another one.
-
-    Parameters
-    ----------
-    found : dict
-        Part ``thesis`` of the result.
-
-    Returns
-    -------
-    dict
-    """
+def _variants(found: dict[str, Any]) -> Table:
+    """Minutes of each way when one assumption is another one."""
     each = found["divisions"]
     names = list(next(iter(each.values()))["variants"])
     rows = [["usual", *(_agreeing(division["usual"]["median"]) for division in each.values())]]
@@ -142,18 +129,8 @@ def variants(found: dict[str, Any]) -> Table:
     }
 
 
-def needs(found: dict[str, Any]) -> Table:
-    """What each way would need besides computing, if it were one thing.
-
-    Parameters
-    ----------
-    found : dict
-        Part ``thesis`` of the result.
-
-    Returns
-    -------
-    dict
-    """
+def _needs(found: dict[str, Any]) -> Table:
+    """What each way would need besides computing, if it were one thing."""
     rows = []
     for name, division in found["divisions"].items():
         needed = division["needed"]
@@ -174,18 +151,8 @@ def needs(found: dict[str, Any]) -> Table:
     }
 
 
-def scheduler(found: dict[str, Any]) -> Table:
-    """How many workers Dask's scheduler can feed.
-
-    Parameters
-    ----------
-    found : dict
-        Part ``scheduler`` of the result.
-
-    Returns
-    -------
-    dict
-    """
+def _scheduler(found: dict[str, Any]) -> Table:
+    """How many workers Dask's scheduler can feed."""
     counts = list(next(iter(found["tasks"].values()))["efficiency"])
     rows = [
         [f"{task} s", f"{each['workers']:.0f}", *(f"{100 * each['efficiency'][n]:.0f} %" for n in counts)]
@@ -200,17 +167,8 @@ def scheduler(found: dict[str, Any]) -> Table:
     }
 
 
-def bytes_of_units(used: Constants) -> Table:
-    """How many workers a link can feed.
-
-    Parameters
-    ----------
-    used : Constants
-
-    Returns
-    -------
-    dict
-    """
+def _bytes_of_units(used: Constants) -> Table:
+    """How many workers a link can feed."""
     kinds = {
         "thesis: training a bin of power": (POWER * TRAIN / BINS, BIN_BYTES),
         "thesis: a permutation, features sent with it": (PERMUTE / 100, BINS * BIN_BYTES),
@@ -238,18 +196,8 @@ def bytes_of_units(used: Constants) -> Table:
     }
 
 
-def units(found: dict[str, Any]) -> Table:
-    """Speed-up of many small units, by how they are put into messages.
-
-    Parameters
-    ----------
-    found : dict
-        Part ``units`` of the result.
-
-    Returns
-    -------
-    dict
-    """
+def _units(found: dict[str, Any]) -> Table:
+    """Speed-up of many small units, by how they are put into messages."""
     counts = list(next(iter(found["ways"].values())))
     rows = []
     for way, by_machines in found["ways"].items():
@@ -266,18 +214,8 @@ def units(found: dict[str, Any]) -> Table:
     }
 
 
-def retrained(found: dict[str, Any]) -> Table:
-    """Runs that train everything again, on more and more machines.
-
-    Parameters
-    ----------
-    found : dict
-        Part ``retrained`` of the result.
-
-    Returns
-    -------
-    dict
-    """
+def _retrained(found: dict[str, Any]) -> Table:
+    """Runs that train everything again, on more and more machines."""
     rows = [
         [
             again,
@@ -300,18 +238,8 @@ def retrained(found: dict[str, Any]) -> Table:
     }
 
 
-def around(found: dict[str, Any]) -> Table:
-    """Seconds of the thesis workload that are not computing.
-
-    Parameters
-    ----------
-    found : dict
-        Part ``around`` of the result.
-
-    Returns
-    -------
-    dict
-    """
+def _around(found: dict[str, Any]) -> Table:
+    """Seconds of the thesis workload that are not computing."""
     rows = []
     for place, modes in found.items():
         for mode, each in modes.items():
@@ -325,17 +253,8 @@ def around(found: dict[str, Any]) -> Table:
     }
 
 
-def break_even(used: Constants) -> Table:
-    """From how much work more machines are faster than one.
-
-    Parameters
-    ----------
-    used : Constants
-
-    Returns
-    -------
-    dict
-    """
+def _break_even(used: Constants) -> Table:
+    """From how much work more machines are faster than one."""
     rows = []
     for cluster, more in (("25 × 4", 100), ("100 × 4", 400), ("1000 × 4", 4000)):
         for jobs in (1, 54):

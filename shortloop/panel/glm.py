@@ -6,8 +6,9 @@ import numpy as np
 
 from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.covariance import KINDS
-from shortloop.panel.kernels.families import FAMILIES, LINKS
+from shortloop.panel.kernels.families import FAMILIES
 from shortloop.panel.kernels.irls import NUMBERS, fit_groups
+from shortloop.panel.kernels.links import LINKS
 from shortloop.panel.statistics import LEVEL, Covariance, Statistics
 from shortloop.types import FloatArray, IntArray
 

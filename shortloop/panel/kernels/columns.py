@@ -17,8 +17,6 @@ __all__ = [
     "basis_of",
     "constant_of",
     "implicit_constant",
-    "move",
-    "weighted_gram",
 ]
 
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
@@ -149,63 +147,3 @@ def _orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
         for i in range(q.shape[1]):
             q[j, i] *= scale
     return True
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def weighted_gram(q: FloatArray, weight: FloatArray, gram: FloatArray) -> None:
-    """Products of columns, with a weight for each row.
-
-    Parameters
-    ----------
-    q : array, shape (p, n)
-    weight : array, shape (n,)
-    gram : array, shape (p, p)
-        Its lower triangle becomes ``q diag(weight) q'``.
-    """
-    size = q.shape[0]
-    for j in range(0, size, 2):
-        after = min(j + 1, size - 1)
-        for k in range(0, j + 1, 2):  # four at a time, so that numbers are read half as often
-            beside = min(k + 1, size - 1)
-            gram[j, k], corner, gram[after, k], gram[after, beside] = _four(
-                weight, q[j], q[after], q[k], q[beside]
-            )
-            if beside <= j:
-                gram[j, beside] = corner
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _four(
-    weight: FloatArray, a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray
-) -> tuple[float, float, float, float]:
-    """Weighted products of each of two columns with each of two others."""
-    ac = ad = bc = bd = 0.0
-    for i in range(weight.shape[0]):
-        wa, wb = weight[i] * a[i], weight[i] * b[i]
-        ac += wa * c[i]
-        ad += wa * d[i]
-        bc += wb * c[i]
-        bd += wb * d[i]
-    return ac, ad, bc, bd
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def move(q: FloatArray, step: FloatArray, gamma: FloatArray, left: FloatArray) -> None:
-    """Add to coefficients, and take that from the residuals.
-
-    Parameters
-    ----------
-    q : array, shape (p, n)
-        Columns.
-    step : array, shape (p,)
-        What is added.
-    gamma : array, shape (p,)
-        Coefficients; become larger by it.
-    left : array, shape (n,)
-        Residuals; become smaller by what it explains.
-    """
-    for j in range(q.shape[0]):
-        factor = step[j]
-        gamma[j] += factor
-        for i in range(left.shape[0]):
-            left[i] -= factor * q[j, i]

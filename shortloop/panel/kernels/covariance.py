@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import weighted_gram
 from shortloop.panel.kernels.groups import Rows
+from shortloop.panel.kernels.products import weighted_gram
 from shortloop.panel.kernels.reasons import FEW_CLUSTERS, NO_VARIANCE, VOUCHED
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import cholesky, dot, sandwich_of

@@ -1,4 +1,4 @@
-"""Families and links of generalized linear models: means, weights, deviances, likelihoods of rows.
+"""Families of generalized linear models: weights, deviances, likelihoods of rows.
 
 McCullagh and Nelder 1989 (Generalized Linear Models, sections 2.2 and 2.3).
 """
@@ -10,157 +10,77 @@ import math
 import numba
 import numpy as np
 
+from shortloop.panel.kernels.exponentials import log_of
+from shortloop.panel.kernels.links import IDENTITY, LOG
 from shortloop.panel.kernels.reasons import EDGE
+from shortloop.panel.kernels.triangles import total_of
 from shortloop.types import FloatArray
 
 __all__ = [
     "BINOMIAL",
     "FAMILIES",
     "GAMMA",
-    "LINKS",
     "POISSON",
+    "are_possible",
     "deviance_of",
     "log_factorials",
     "log_likelihood",
     "logs_of",
-    "means_of",
     "observed_of",
     "scale_of",
-    "slopes_of",
-    "start_values",
+    "start_means",
     "weights_of",
 ]
 
 FAMILIES = ("binomial", "poisson", "gamma", "gaussian")
 BINOMIAL, POISSON, GAMMA, GAUSSIAN = range(4)
-LINKS = ("logit", "probit", "cloglog", "log", "identity", "inverse_power", "sqrt")
-LOGIT, PROBIT, CLOGLOG, LOG, IDENTITY, INVERSE, SQRT = range(7)
 TWO_PI = 2.0 * math.pi
-QUARTILE = 0.6744897501960817  # of the normal distribution
-TOGETHER = 32  # probabilities that are multiplied: none is below `EDGE`, so the product is a normal number
 FACTORIALS = 256  # counts whose factorial is computed once
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def start_values(family: int, link: int, y: FloatArray, eta: FloatArray, mu: FloatArray) -> None:
-    """Means and sums of regressors to begin with.
+def start_means(family: int, y: FloatArray, mu: FloatArray) -> None:
+    """Means to begin with.
 
     Parameters
     ----------
-    family, link : int
-        Places in `FAMILIES` and `LINKS`.
+    family : int
+        Place in `FAMILIES`.
     y : array, shape (rows,)
         Outcomes.
-    eta, mu : array, shape (rows,)
-        Become the sums and the means.
+    mu : array, shape (rows,)
+        Become the means.
     """
-    mean = 0.5
-    if family != BINOMIAL:
-        mean = 0.0
-        for i in range(y.shape[0]):
-            mean += y[i]
-        mean /= y.shape[0]
+    mean = 0.5 if family == BINOMIAL else total_of(y) / y.shape[0]
     for i in range(y.shape[0]):
         mu[i] = (y[i] + mean) / 2.0
-        if link == LOGIT:
-            eta[i] = math.log(mu[i] / (1.0 - mu[i]))
-        elif link == PROBIT:
-            eta[i] = _quantile(mu[i])
-        elif link == CLOGLOG:
-            eta[i] = math.log(-math.log(1.0 - mu[i]))
-        elif link == LOG:
-            eta[i] = math.log(mu[i]) if mu[i] > 0.0 else np.nan
-        elif link == IDENTITY:
-            eta[i] = mu[i]
-        elif link == INVERSE:
-            eta[i] = 1.0 / mu[i] if mu[i] != 0.0 else np.nan
-        else:
-            eta[i] = math.sqrt(mu[i]) if mu[i] >= 0.0 else np.nan
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _quantile(share: float) -> float:
-    """Of the normal distribution, of shares from 1/4 to 3/4: by Newton's method, there in five steps."""
-    if share == 0.25 or share == 0.75:
-        return -QUARTILE if share == 0.25 else QUARTILE
-    found = 0.0
-    for _ in range(6):
-        missing = share - 0.5 * math.erfc(-found / math.sqrt(2.0))
-        found += missing * math.sqrt(TWO_PI) * math.exp(0.5 * found * found)
-    return found
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def means_of(family: int, link: int, eta: FloatArray, mu: FloatArray) -> bool:
-    """Means of sums of regressors.
+def are_possible(family: int, mu: FloatArray) -> bool:
+    """Whether means are such as a family can have.
 
     Parameters
     ----------
-    family, link : int
-        Places in `FAMILIES` and `LINKS`.
-    eta : array, shape (rows,)
-        Sums of regressors.
+    family : int
+        Place in `FAMILIES`.
     mu : array, shape (rows,)
-        Become the means.
+        Means.
 
     Returns
     -------
     bool
         False if one is next to where statsmodels cuts it off, or beyond.
     """
-    for i in range(eta.shape[0]):
-        if link == LOGIT:
-            mu[i] = 1.0 / (1.0 + math.exp(-eta[i]))
-        elif link == PROBIT:
-            mu[i] = 0.5 * math.erfc(-eta[i] / math.sqrt(2.0))
-        elif link == CLOGLOG:
-            mu[i] = 1.0 - math.exp(-math.exp(eta[i]))
-        elif link == LOG:
-            mu[i] = math.exp(eta[i])
-        elif link == IDENTITY:
-            mu[i] = eta[i]
-        elif link == INVERSE:
-            mu[i] = 1.0 / eta[i]
-        else:
-            mu[i] = eta[i] * eta[i]
-    lowest, highest = np.inf, -np.inf
-    for i in range(mu.shape[0]):
-        lowest, highest = min(lowest, mu[i]), max(highest, mu[i])
+    lowest, highest = EDGE, 1.0 / EDGE
     if family == BINOMIAL:
-        return lowest > EDGE and highest < 1.0 - EDGE
-    if family == GAUSSIAN:
-        return np.isfinite(lowest) and np.isfinite(highest)
-    return lowest > EDGE and highest < 1.0 / EDGE
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def slopes_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray) -> None:
-    """Derivatives of the link.
-
-    Parameters
-    ----------
-    link : int
-        Place in `LINKS`.
-    eta, mu : array, shape (rows,)
-        Sums of regressors, and means.
-    slope : array, shape (rows,)
-        Become the derivatives.
-    """
+        highest = 1.0 - EDGE
+    elif family == GAUSSIAN:
+        lowest, highest = -np.inf, np.inf
+    inside = 0
     for i in range(mu.shape[0]):
-        if link == LOGIT:
-            slope[i] = 1.0 / (mu[i] * (1.0 - mu[i]))
-        elif link == PROBIT:
-            slope[i] = math.sqrt(TWO_PI) * math.exp(0.5 * eta[i] * eta[i])
-        elif link == CLOGLOG:
-            slope[i] = 1.0 / ((mu[i] - 1.0) * math.log(1.0 - mu[i]))
-        elif link == LOG:
-            slope[i] = 1.0 / mu[i]
-        elif link == IDENTITY:
-            slope[i] = 1.0
-        elif link == INVERSE:
-            slope[i] = -1.0 / (mu[i] * mu[i])
-        else:
-            slope[i] = 0.5 / math.sqrt(mu[i])
+        inside += lowest < mu[i] < highest
+    return inside == mu.shape[0]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -191,56 +111,37 @@ def weights_of(family: int, mu: FloatArray, slope: FloatArray, weight: FloatArra
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def observed_of(
-    family: int,
-    link: int,
-    eta: FloatArray,
-    y: FloatArray,
-    mu: FloatArray,
-    slope: FloatArray,
-    weight: FloatArray,
-    score: FloatArray,
+    family: int, y: FloatArray, mu: FloatArray, slope: FloatArray, weight: FloatArray, score: FloatArray
 ) -> None:
     """Derivatives of the likelihood of each row, and the second with their sign turned, times the scale.
 
     Parameters
     ----------
-    family, link : int
-        Places in `FAMILIES` and `LINKS`.
-    eta, y, mu, slope : array, shape (rows,)
-        Sums of regressors, outcomes, means, derivatives of the link.
-    weight, score : array, shape (rows,)
-        Become the second and the first derivatives.
+    family : int
+        Place in `FAMILIES`.
+    y, mu, slope : array, shape (rows,)
+        Outcomes, means, derivatives of the link.
+    weight : array, shape (rows,)
+        Second derivatives of the link; become those of the likelihood.
+    score : array, shape (rows,)
+        Become the first derivatives.
     """
     for i in range(mu.shape[0]):
-        m = mu[i]
-        if link == LOGIT:
-            bend = (2.0 * m - 1.0) / (m * (1.0 - m)) ** 2
-        elif link == PROBIT:
-            bend = eta[i] * slope[i] * slope[i]
-        elif link == CLOGLOG:
-            bend = -(1.0 + math.log(1.0 - m)) * slope[i] * slope[i]
-        elif link == LOG:
-            bend = -1.0 / (m * m)
-        elif link == IDENTITY:
-            bend = 0.0
-        elif link == INVERSE:
-            bend = 2.0 / (m * m * m)
-        else:
-            bend = -0.25 / (m * math.sqrt(m))
         of_mean = 0.0  # derivative of the variance
         if family == BINOMIAL:
-            of_mean = 1.0 - 2.0 * m
+            of_mean = 1.0 - 2.0 * mu[i]
         elif family == POISSON:
             of_mean = 1.0
         elif family == GAMMA:
-            of_mean = 2.0 * m
-        variance = _variance(family, m)
-        score[i] = (y[i] - m) / (slope[i] * variance)
-        weight[i] = (1.0 + score[i] * (variance * bend + of_mean * slope[i])) / (slope[i] ** 2 * variance)
+            of_mean = 2.0 * mu[i]
+        variance = _variance(family, mu[i])
+        score[i] = (y[i] - mu[i]) / (slope[i] * variance)
+        weight[i] = 1.0 + score[i] * (variance * weight[i] + of_mean * slope[i])
+        weight[i] /= slope[i] * slope[i] * variance
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def scale_of(family: int, y: FloatArray, mu: FloatArray, freedom: int) -> float:
+def scale_of(family: int, y: FloatArray, mu: FloatArray, freedom: int, work: FloatArray) -> float:
     """1, or Pearson's χ² over the degrees of freedom.
 
     Parameters
@@ -251,6 +152,8 @@ def scale_of(family: int, y: FloatArray, mu: FloatArray, freedom: int) -> float:
         Outcomes and means.
     freedom : int
         Degrees of freedom.
+    work : array, shape (rows,)
+        Is written to.
 
     Returns
     -------
@@ -258,15 +161,15 @@ def scale_of(family: int, y: FloatArray, mu: FloatArray, freedom: int) -> float:
     """
     if family in (BINOMIAL, POISSON):
         return 1.0
-    total = 0.0
     for i in range(y.shape[0]):
-        total += (y[i] - mu[i]) ** 2 / _variance(family, mu[i])
-    return total / freedom
+        left = y[i] - mu[i]
+        work[i] = left * left / _variance(family, mu[i])
+    return total_of(work) / freedom
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def deviance_of(
-    family: int, link: int, y: FloatArray, logs: FloatArray, eta: FloatArray, mu: FloatArray
+    family: int, link: int, y: FloatArray, logs: FloatArray, eta: FloatArray, mu: FloatArray, work: FloatArray
 ) -> float:
     """Twice what the likelihood lacks to that of a model with a mean of its own for each row.
 
@@ -276,37 +179,41 @@ def deviance_of(
         Places in `FAMILIES` and `LINKS`.
     y, logs, eta, mu : array, shape (rows,)
         Outcomes, their logarithms as of `logs_of`, sums of regressors, means.
+    work : array, shape (rows,)
+        Is written to.
 
     Returns
     -------
     float
     """
-    total = 0.0
+    rows = y.shape[0]
     if family == BINOMIAL:
-        return -2.0 * _of_outcomes(y, mu)
-    for i in range(y.shape[0]):
-        if family == POISSON:
-            total -= y[i] - mu[i]
-            if y[i] > 0.0:
-                total += y[i] * (logs[i] - eta[i] if link == LOG else math.log(y[i] / mu[i]))
-        elif family == GAMMA:
-            total += (y[i] - mu[i]) / mu[i] - (logs[i] - eta[i] if link == LOG else math.log(y[i] / mu[i]))
-        else:
-            total += 0.5 * (y[i] - mu[i]) ** 2
-    return 2.0 * total
+        return -2.0 * _of_outcomes(y, mu, work)
+    if family == POISSON and link == LOG:
+        for i in range(rows):
+            work[i] = y[i] * (logs[i] - eta[i]) - (y[i] - mu[i])
+    elif family == POISSON:
+        for i in range(rows):
+            work[i] = (y[i] * log_of(y[i] / mu[i]) if y[i] > 0.0 else 0.0) - (y[i] - mu[i])
+    elif family == GAMMA and link == LOG:
+        for i in range(rows):
+            work[i] = (y[i] - mu[i]) / mu[i] - (logs[i] - eta[i])
+    elif family == GAMMA:
+        for i in range(rows):
+            work[i] = (y[i] - mu[i]) / mu[i] - log_of(y[i] / mu[i])
+    else:
+        for i in range(rows):
+            left = y[i] - mu[i]
+            work[i] = 0.5 * left * left
+    return 2.0 * total_of(work)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _of_outcomes(y: FloatArray, mu: FloatArray) -> float:
-    """Sum of the logarithms of the probabilities of outcomes 0 and 1: those of products of some of them."""
-    total, product, number = 0.0, 1.0, 0
+def _of_outcomes(y: FloatArray, mu: FloatArray, work: FloatArray) -> float:
+    """Sum of the logarithms of the probabilities of outcomes 0 and 1."""
     for i in range(y.shape[0]):
-        product *= mu[i] if y[i] == 1.0 else 1.0 - mu[i]
-        number += 1
-        if number == TOGETHER:
-            total += math.log(product)
-            product, number = 1.0, 0
-    return total + math.log(product)
+        work[i] = log_of(mu[i] if y[i] == 1.0 else 1.0 - mu[i])
+    return total_of(work)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -314,10 +221,12 @@ def log_likelihood(
     family: int,
     link: int,
     y: FloatArray,
+    logs: FloatArray,
     eta: FloatArray,
     mu: FloatArray,
     scale: float,
     factorials: FloatArray,
+    work: FloatArray,
 ) -> float:
     """Logarithm of the likelihood.
 
@@ -325,36 +234,43 @@ def log_likelihood(
     ----------
     family, link : int
         Places in `FAMILIES` and `LINKS`.
-    y, eta, mu : array, shape (rows,)
-        Outcomes, sums of regressors, means.
+    y, logs, eta, mu : array, shape (rows,)
+        Outcomes, their logarithms as of `logs_of`, sums of regressors, means.
     scale : float
         As of `scale_of`.
     factorials : array
         As of `log_factorials`.
+    work : array, shape (rows,)
+        Is written to.
 
     Returns
     -------
     float
     """
-    total, rows = 0.0, y.shape[0]
+    rows = y.shape[0]
     if family == BINOMIAL:
-        return _of_outcomes(y, mu)
+        return _of_outcomes(y, mu, work)
     if family == GAUSSIAN:
-        squares = 0.0
-        for i in range(rows):
-            squares += (y[i] - mu[i]) ** 2
+        squares = deviance_of(family, link, y, logs, eta, mu, work)
         if link == IDENTITY:
             scale = squares / rows
         return -0.5 * (squares / scale + rows * math.log(TWO_PI * scale))
+    if family == GAMMA:
+        for i in range(rows):
+            share = y[i] / mu[i]
+            work[i] = (log_of(share / scale) - share) / scale - logs[i]
+        return total_of(work) - rows * math.lgamma(1.0 / scale)
+    if link == LOG:
+        for i in range(rows):
+            work[i] = y[i] * eta[i] - mu[i]
+    else:
+        for i in range(rows):
+            work[i] = y[i] * log_of(mu[i]) - mu[i]
+    total = total_of(work)
     for i in range(rows):
-        if family == POISSON:
-            log = eta[i] if link == LOG else math.log(mu[i])
-            count = int(y[i]) if y[i] < factorials.shape[0] else 0
-            known = count == y[i]
-            total += y[i] * log - mu[i] - (factorials[count] if known else math.lgamma(y[i] + 1.0))
-        else:
-            total += (math.log(y[i] / (scale * mu[i])) - y[i] / mu[i]) / scale - math.log(y[i])
-    return total - rows * math.lgamma(1.0 / scale) if family == GAMMA else total
+        count = int(y[i]) if y[i] < factorials.shape[0] else 0
+        total -= factorials[count] if count == y[i] else math.lgamma(y[i] + 1.0)
+    return total
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -392,4 +308,4 @@ def logs_of(family: int, y: FloatArray, logs: FloatArray) -> None:
     """
     if family in (POISSON, GAMMA):
         for i in range(y.shape[0]):
-            logs[i] = math.log(y[i]) if y[i] > 0.0 else 0.0
+            logs[i] = log_of(y[i]) if y[i] > 0.0 else 0.0

@@ -11,8 +11,8 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import move, weighted_gram
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
+from shortloop.panel.kernels.products import move, products_of, weighted_gram
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     ILL_CONDITIONED,
@@ -75,8 +75,7 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
         length = math.sqrt(dot(y, y) / number)
         gamma[:] = 0.0
         for _ in range(2):  # the second time, for what rounding left
-            for j in range(size):
-                step[j] = dot(q[j], left)
+            products_of(q, left, step)
             move(q, step, gamma, left)
         variance = dot(left, left) / (number - size)
         scale = _scale(left, work)
@@ -90,8 +89,7 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
                 distance = abs(left[i])
                 weight[i] = 1.0 if distance <= bound * scale else bound * scale / distance
                 work[i] = weight[i] * left[i]
-            for j in range(size):
-                right[j] = dot(q[j], work)
+            products_of(q, work, right)
             weighted_gram(q, weight, gram)
             if not cholesky(gram, weighted):
                 reasons[g] = SINGULAR

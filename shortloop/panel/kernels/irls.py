@@ -9,25 +9,25 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import weighted_gram
 from shortloop.panel.kernels.counts import are_counts, counts_deviance, counts_likelihood, rounding_of_sums
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.families import (
     BINOMIAL,
     GAMMA,
     POISSON,
+    are_possible,
     deviance_of,
     log_factorials,
     log_likelihood,
     logs_of,
-    means_of,
     observed_of,
     scale_of,
-    slopes_of,
-    start_values,
+    start_means,
     weights_of,
 )
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
+from shortloop.panel.kernels.links import bends_of, links_of, means_of, slopes_of
+from shortloop.panel.kernels.products import products_of, sum_of, weighted_gram
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NO_VARIANCE,
@@ -42,7 +42,6 @@ from shortloop.panel.kernels.reasons import (
 from shortloop.panel.kernels.triangles import (
     cholesky,
     coefficients_of,
-    dot,
     inverse_of,
     outer_of,
     product_of,
@@ -71,7 +70,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
     rows : Rows
     found : Found
     family, link : int
-        Places in `FAMILIES` and `LINKS` of `shortloop.panel.kernels.families`.
+        Places in `FAMILIES` and `LINKS` of `shortloop.panel.kernels.families` and ``links``.
     kind : int
         Of the covariance, as of `shortloop.panel.kernels.covariance`.
     """
@@ -96,13 +95,14 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         eta, mu, slope = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
         weight, work, logs = room.vectors[3, :number], room.vectors[4, :number], room.vectors[5, :number]
         logs_of(family, y, logs)
-        start_values(family, link, y, eta, mu)
-        scale = scale_of(family, y, mu, number - size)
+        start_means(family, y, mu)
+        links_of(link, mu, eta)
+        scale = scale_of(family, y, mu, number - size, work)
         rounding, of_sums = 0.0, 0.0  # in the deviance
         if is_counted:
             before, rounding = counts_deviance(y, tried, mu)
         else:
-            before = deviance_of(family, link, y, logs, eta, mu) / scale
+            before = deviance_of(family, link, y, logs, eta, mu, work) / scale
         reasons[g] = NOT_CONVERGED
         last = np.inf
         for iteration in range(MAX_ITERATIONS):
@@ -113,31 +113,28 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
                 of_sums = rounding_of_sums(y, eta, mu, slope, weight, numbers[g, 3])
             for i in range(number):
                 work[i] = weight[i] * (eta[i] + slope[i] * (y[i] - mu[i]))
-            for j in range(size):
-                right[j] = dot(q[j], work)
+            products_of(q, work, right)
             weighted_gram(q, weight, gram)
             if not cholesky(gram, weighted):
                 reasons[g] = SINGULAR
                 break
             solve(weighted, right, gamma)
             eta[:] = 0.0
-            for j in range(size):
-                factor = gamma[j]
-                for i in range(number):
-                    eta[i] += factor * q[j, i]
-            if not means_of(family, link, eta, mu):
+            sum_of(q, gamma, 1.0, eta)
+            means_of(link, eta, mu)
+            if not are_possible(family, mu):
                 reasons[g] = SEPARATED if family == BINOMIAL else OUTSIDE
                 break
             if is_counted:
                 deviance, rounding = counts_deviance(y, tried, mu)
                 rounding += of_sums
             else:
-                deviance = deviance_of(family, link, y, logs, eta, mu)
+                deviance = deviance_of(family, link, y, logs, eta, mu, work)
             if iteration > 0 and deviance > last * (1.0 + RISE):  # rounding may grow with each such step
                 break
             last = deviance
             now = deviance / scale
-            scale = scale_of(family, y, mu, number - size)
+            scale = scale_of(family, y, mu, number - size, work)
             change = abs(before - now)
             if abs(change - TOLERANCE) < NEAR * TOLERANCE + ROUNDING * abs(now) + rounding:
                 break
@@ -157,7 +154,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         if is_counted:
             numbers[g, 0] = counts_likelihood(y, tried, mu, factorials)
         else:
-            numbers[g, 0] = log_likelihood(family, link, y, eta, mu, scale, factorials)
+            numbers[g, 0] = log_likelihood(family, link, y, logs, eta, mu, scale, factorials, work)
         if kind == NONROBUST:
             inverse_of(weighted, first)
             product_of(first, inverse, second)
@@ -165,7 +162,8 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             covariance[g] *= scale
             continue
         slopes_of(link, eta, mu, slope)
-        observed_of(family, link, eta, y, mu, slope, weight, work)
+        bends_of(link, eta, mu, slope, weight)
+        observed_of(family, y, mu, slope, weight, work)
         if is_counted:
             weight *= tried
             work *= tried

@@ -11,7 +11,6 @@ from shortloop.panel.kernels.columns import (
     UNCLEAR,
     constant_of,
     implicit_constant,
-    move,
 )
 from shortloop.panel.kernels.covariance import (
     CLUSTER,
@@ -23,6 +22,7 @@ from shortloop.panel.kernels.covariance import (
     wald,
 )
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
+from shortloop.panel.kernels.products import move
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     FEW_CLUSTERS,

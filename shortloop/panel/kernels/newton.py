@@ -7,9 +7,10 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.columns import weighted_gram
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
+from shortloop.panel.kernels.exponentials import exp_of, log_of
 from shortloop.panel.kernels.groups import Found, Rows, room_for
+from shortloop.panel.kernels.products import products_of, sum_of, weighted_gram
 from shortloop.panel.kernels.reasons import (
     EDGE,
     ILL_CONDITIONED,
@@ -22,7 +23,15 @@ from shortloop.panel.kernels.reasons import (
     TOO_FEW_ROWS,
     VOUCHED,
 )
-from shortloop.panel.kernels.triangles import cholesky, dot, inverse_of, outer_of, singular_values, solve
+from shortloop.panel.kernels.triangles import (
+    cholesky,
+    dot,
+    inverse_of,
+    outer_of,
+    singular_values,
+    solve,
+    total_of,
+)
 from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
@@ -108,7 +117,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
             reasons[g] = ILL_CONDITIONED
             continue
         inverse_of(lower, inverse)
-        numbers[g, 0] = _log_likelihood(y, eta)
+        numbers[g, 0] = _log_likelihood(y, eta, weight)
         if kind == NONROBUST:
             outer_of(inverse, covariance[g])
             covariance[g] /= number
@@ -137,12 +146,9 @@ def _ones_of(y: FloatArray) -> int:
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _probabilities(x: FloatArray, beta: FloatArray, eta: FloatArray, chance: FloatArray) -> None:
     eta[:] = 0.0
-    for j in range(x.shape[0]):
-        factor = beta[j]
-        for i in range(eta.shape[0]):
-            eta[i] += factor * x[j, i]
+    sum_of(x, beta, 1.0, eta)
     for i in range(eta.shape[0]):
-        chance[i] = 1.0 / (1.0 + math.exp(-eta[i]))
+        chance[i] = 1.0 / (1.0 + exp_of(-eta[i]))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -153,8 +159,9 @@ def _derivatives(
     rows = y.shape[0]
     for i in range(rows):
         work[i] = y[i] - chance[i]
+    products_of(x, work, slope)
     for j in range(x.shape[0]):
-        slope[j] = dot(x[j], work) / rows
+        slope[j] /= rows
     for i in range(rows):
         work[i] = chance[i] * (1.0 - chance[i]) / rows
     weighted_gram(x, work, second)
@@ -162,15 +169,14 @@ def _derivatives(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _is_at_edge(chance: FloatArray) -> bool:
-    lowest, highest = 1.0, 0.0
+    inside = 0
     for i in range(chance.shape[0]):
-        lowest, highest = min(lowest, chance[i]), max(highest, chance[i])
-    return lowest < EDGE or highest > 1.0 - EDGE
+        inside += EDGE <= chance[i] <= 1.0 - EDGE
+    return inside < chance.shape[0]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _log_likelihood(y: FloatArray, eta: FloatArray) -> float:
-    total = 0.0
+def _log_likelihood(y: FloatArray, eta: FloatArray, work: FloatArray) -> float:
     for i in range(y.shape[0]):
-        total -= math.log1p(math.exp(-eta[i] if y[i] == 1.0 else eta[i]))
-    return total
+        work[i] = log_of(1.0 + exp_of(-eta[i] if y[i] == 1.0 else eta[i]))
+    return -total_of(work)

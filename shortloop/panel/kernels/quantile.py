@@ -16,10 +16,9 @@ from shortloop.panel.kernels.columns import (
     UNCLEAR,
     constant_of,
     implicit_constant,
-    move,
-    weighted_gram,
 )
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
+from shortloop.panel.kernels.products import move, products_of, weighted_gram
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NO_VARIANCE,
@@ -166,8 +165,7 @@ def _iterate(
     gamma, step, right = np.zeros(size), np.empty(size), np.empty(size)
     left[:] = y
     for _ in range(2):  # the second time, for what rounding left
-        for j in range(size):
-            step[j] = dot(q[j], left)
+        products_of(q, left, step)
         move(q, step, gamma, left)
     coefficients_of(inverse, gamma, beta)
     change = 0.0
@@ -195,8 +193,7 @@ def _iterate(
             return UNCLEAR_WEIGHT
         for i in range(rows):
             some[i] = weight[i] * left[i]
-        for j in range(size):
-            right[j] = dot(q[j], some)
+        products_of(q, some, right)
         weighted_gram(q, weight, gram)
         if not cholesky(gram, weighted):
             return SINGULAR

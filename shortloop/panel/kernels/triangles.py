@@ -19,6 +19,7 @@ __all__ = [
     "sandwich_of",
     "singular_values",
     "solve",
+    "total_of",
 ]
 
 SWEEPS = 30  # of Jacobi's method: about six are needed
@@ -40,6 +41,24 @@ def dot(a: FloatArray, b: FloatArray) -> float:
     total = 0.0
     for i in range(a.shape[0]):
         total += a[i] * b[i]
+    return total
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def total_of(values: FloatArray) -> float:
+    """Sum, in the order that suits the processor.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+
+    Returns
+    -------
+    float
+    """
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i]
     return total
 
 

@@ -45,6 +45,9 @@ PANEL = (
     {
         "panel.design",
         "panel.elementwise",
+        "panel.equation",
+        "panel.designs",
+        "panel.terms",
         "panel.least_squares",
         "panel.logit",
         "panel.glm",

@@ -52,6 +52,21 @@ class Column:
         """
         return Column(self.values[rows], self.levels)
 
+    def trimmed(self) -> Column:
+        """The same, with those texts only that some row has.
+
+        Returns
+        -------
+        Column
+        """
+        if self.levels is None:
+            return self
+        codes: IntArray = np.asarray(self.values)
+        seen = np.unique(codes[codes >= 0])
+        place = np.full(len(self.levels) + 1, -1, np.int32)  # the last is that of what is missing
+        place[seen] = np.arange(len(seen))
+        return Column(place[codes], tuple(self.levels[int(each)] for each in seen))
+
     def moved(self, places: IntArray, rows: int) -> Column:
         """Its rows where they belong.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,13 +10,16 @@ import numpy as np
 
 from shortloop.errors import InputError
 from shortloop.panel import status
+from shortloop.panel.designs import Designs
+from shortloop.panel.equation import CategoriesError
 from shortloop.panel.general import fit_group
 from shortloop.panel.kernels.reasons import REASONS, VOUCHED
 from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics
 
 if TYPE_CHECKING:
     from shortloop.panel.data import Column
-    from shortloop.panel.design import Design, Equation
+    from shortloop.panel.design import Design
+    from shortloop.panel.equation import Equation
     from shortloop.panel.models.base import ModelSettings
     from shortloop.types import IntArray
 
@@ -77,8 +80,6 @@ class Fitter:
         level: float = 0.95,
     ) -> None:
         self._model = model
-        self._equation = equation
-        self._columns = columns
         self._starts = np.array(starts, np.int64)  # those of a file may not be written to
         self._level = level
         if equation.is_counted and not model.takes_counts():
@@ -89,34 +90,31 @@ class Fitter:
                 expected="one outcome; successes + failures are for model 'glm' with family 'binomial'",
                 hint="name several outcomes in `outcomes`",
             )
-        design, self._depends = equation.design(columns, model.roles())
-        missing = design.missing() if self._depends != "rows" else equation.lacking(columns, model.roles())
-        self._design, self._whole, self._lacking = _whole_rows(design, missing, self._starts)
+        self._designs = Designs(equation, columns, model.roles(), self._starts)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the coefficients."""
-        return self._design.names
+        return self._designs.names
 
-    def design_of(self, group: int, batched: bool) -> Design:
+    @property
+    def terms(self) -> tuple[int, ...]:
+        """Which term of the formula each coefficient belongs to."""
+        return self._designs.terms
+
+    def design_of(self, group: int) -> Design:
         """Outcome and regressors of a group, of the rows that are fitted.
 
         Parameters
         ----------
         group : int
             Its number.
-        batched : bool
-            Whether compiled code fitted it, beside others.
 
         Returns
         -------
         Design
         """
-        if batched or self._depends == "row":
-            begin, end = (int(each) for each in self._whole[group : group + 2])
-            return self._design.taken(slice(begin, end))
-        begin, end = (int(each) for each in self._starts[group : group + 2])
-        return self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
+        return self._designs.of_group(group)
 
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
         """Fit some groups.
@@ -134,16 +132,22 @@ class Fitter:
             The same whatever other groups are fitted with them.
         """
         last = len(self._starts) - 1 if last is None else last
-        design, starts, lacking = self._design, self._whole[first : last + 1], self._lacking[first:last]
-        groups = last - first
-        found = None
-        if self._depends != "rows":
-            found = self._model.fit_groups(design, starts, self._level)
-        if found is None:
-            found = Statistics.empty(groups, len(self.names))
-            left, why = np.ones(groups, bool), [""] * groups
-        else:
-            left, why = found.reasons != VOUCHED, [REASONS[int(each)] for each in found.reasons]
+        groups, lacking = last - first, self._designs.lacking[first:last]
+        found = Statistics.empty(groups, len(self.names))
+        left, why = np.ones(groups, bool), [""] * groups
+        for some in self._designs.alike:
+            begin, end = np.searchsorted(some.groups, [first, last])
+            starts, places = some.starts[begin : end + 1], some.groups[begin:end] - first
+            fits = self._model.fit_groups(some.design, starts, self._level) if begin < end else None
+            if fits is not None:
+                _put(found, places, [self.names.index(name) for name in some.design.names], fits)
+                left[places] = fits.reasons != VOUCHED
+                for place, reason in zip(places, fits.reasons, strict=True):
+                    why[place] = REASONS[int(reason)]
+        return self._with_left(found, left | (lacking & (self._model.missing == "raise")), why, first)
+
+    def _with_left(self, found: Statistics, left: np.ndarray, why: Sequence[str], first: int) -> Fits:
+        """Have statsmodels fit the groups that compiled code has left; `first` is the first of them all."""
         fits = Fits(
             self.names,
             found,
@@ -151,28 +155,28 @@ class Fitter:
             left.astype(np.int8),
             {},
         )
-        for g in map(int, np.flatnonzero(left | (lacking & (self._model.missing == "raise")))):
-            if lacking[g] and self._model.missing == "raise":
+        for g in map(int, np.flatnonzero(left)):
+            if self._designs.lacking[first + g] and self._model.missing == "raise":
                 _write(fits, g, {"nobs": np.nan}, self.names)
                 fits.status[g], fits.path[g] = status.MISSING_VALUES, 0
                 continue
-            part = self.design_of(first + g, batched=False)
+            try:
+                part = self.design_of(first + g)
+            except CategoriesError as error:
+                fits.status[g], fits.said[first + g] = status.FAILED, [f"{error.problem}: {error.expected}"]
+                continue
             values, fits.status[g], said = fit_group(self._model, part, self._level)
-            others = [name for name in self.names if name not in part.names]
-            if others:
-                said = [f"in this group there are no {', '.join(others)}", *said]
             _write(fits, g, values, part.names)
             fits.said[first + g] = [text for text in (why[g], *said) if text]
         return fits
 
 
-def _whole_rows(design: Design, missing: np.ndarray, starts: IntArray) -> tuple[Design, IntArray, np.ndarray]:
-    """The rows that lack nothing, where each group begins among them, and which groups lacked something."""
-    if not missing.any():
-        return design, starts, np.zeros(len(starts) - 1, bool)
-    before = np.concatenate([[0], np.cumsum(missing)])
-    lacking = np.diff(before[starts]) > 0
-    return design.taken(np.flatnonzero(~missing)), starts - before[starts], lacking
+def _put(into: Statistics, groups: IntArray, names: Sequence[int], fits: Statistics) -> None:
+    """Put what was found of some groups, which have some of the coefficients, into the arrays of all."""
+    for name in COEFFICIENTS:
+        getattr(into, name)[np.ix_(groups, np.asarray(names))] = getattr(fits, name)
+    for name in (*FITS, "reasons"):
+        getattr(into, name)[groups] = getattr(fits, name)
 
 
 def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[str, ...]) -> None:

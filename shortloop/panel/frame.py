@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shortloop.panel.data import from_frame
-from shortloop.panel.design import Equation
+from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
 from shortloop.panel.models.base import ModelSettings
-from shortloop.panel.results import Results
+from shortloop.panel.results import Results, check_computed, with_others
 from shortloop.panel.statistics import COEFFICIENTS, FITS, LEVEL
 
 if TYPE_CHECKING:
@@ -55,5 +55,8 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     fits = Fitter(model, equation, panel.columns, panel.starts, level).fit()
     arrays = {name: getattr(fits.statistics, name) for name in (*COEFFICIENTS, *FITS)}
     said = ["; ".join(fits.said.get(g, [])) for g in range(len(panel.keys))]
+    said = with_others(fits.names, fits.statistics.params, said)
     arrays |= {"status": fits.status, "path": fits.path}
-    return Results(panel.by, panel.keys, fits.names, arrays, said)
+    found = Results(panel.by, panel.keys, fits.names, arrays, said)
+    check_computed(found, equation.where)
+    return found

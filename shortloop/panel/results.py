@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.errors import InputError
 from shortloop.panel import status
 from shortloop.panel.statistics import COEFFICIENTS, FITS
+from shortloop.panel.terms import joined
 from shortloop.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "corrected", "merged"]
+__all__ = ["Results", "check_computed", "corrected", "merged", "with_others"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Results:
         By the names of `Statistics`, and "status" and "path".
     said : list of str
         What there is to say of each group.
+    terms : tuple of int, optional
+        Which term of the formula each coefficient belongs to.
     """
 
     by: tuple[str, ...]
@@ -41,6 +45,7 @@ class Results:
     names: tuple[str, ...]
     arrays: Mapping[str, FloatArray | IntArray]
     said: Sequence[str]
+    terms: tuple[int, ...] = ()
 
     def coefficients(self, correction: str) -> pd.DataFrame:
         """A row for each coefficient of each group.
@@ -102,12 +107,12 @@ def merged(parts: Sequence[Results]) -> Results:
     Returns
     -------
     Results
-        Groups are in the order of what makes them, numbers by size.
+        Groups are in the order of what makes them, numbers by size. They say which coefficients only others
+        have.
     """
     parts = [part for part in parts if part.keys]
-    names: list[str] = []
-    for part in parts:  # they differ where a text is in groups of one block only
-        names += [name for name in part.names if name not in names]
+    names, terms = joined([(part.names, part.terms) for part in parts])  # a text may be in one block only
+    column = {name: place for place, name in enumerate(names)}
     keys = [key for part in parts for key in part.keys]
     order = _order(keys)
     arrays = {}
@@ -117,14 +122,57 @@ def merged(parts: Sequence[Results]) -> Results:
             first = 0
             for part in parts:
                 into = whole[first : first + len(part.keys)]
-                into[:, [names.index(each) for each in part.names]] = part.arrays[name]
+                into[:, [column[each] for each in part.names]] = part.arrays[name]
                 first += len(part.keys)
         else:
             whole = np.concatenate([part.arrays[name] for part in parts] or [np.zeros(0, np.int8)])
         arrays[name] = whole[order]
     said = [text for part in parts for text in part.said]
     by = parts[0].by if parts else ()
-    return Results(by, [keys[i] for i in order], tuple(names), arrays, [said[i] for i in order])
+    said = with_others(names, arrays["params"], [said[i] for i in order])
+    return Results(by, [keys[i] for i in order], names, arrays, said, terms)
+
+
+def check_computed(found: Results, field: str) -> None:
+    """See that there is a group of which the formula can be computed.
+
+    Parameters
+    ----------
+    found : Results
+        Of all groups.
+    field : str
+        Of the formula.
+
+    Raises
+    ------
+    InputError
+        If there is none, as with a reference that no group has.
+    """
+    if not found.names and (np.asarray(found.arrays["status"]) == status.FAILED).all():
+        raise InputError("the formula cannot be computed in any group", field=field, found=found.said[0])
+
+
+def with_others(names: Sequence[str], params: FloatArray, said: Sequence[str]) -> list[str]:
+    """Have groups say which coefficients they do not have.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the coefficients of all groups.
+    params : array, shape (groups, coefficients)
+        NaN of those that a group does not have; all NaN, if there is no fit.
+    said : sequence of str
+        What there is to say of each group besides.
+
+    Returns
+    -------
+    list of str
+    """
+    found, lacks = list(said), np.isnan(params)
+    for g in np.flatnonzero(lacks.any(axis=1) & ~lacks.all(axis=1)):
+        others = f"in this group there are no {', '.join(names[int(j)] for j in np.flatnonzero(lacks[g]))}"
+        found[g] = "; ".join(filter(None, (others, found[g])))
+    return found
 
 
 def corrected(pvalues: FloatArray, fitted: np.ndarray, correction: str) -> FloatArray:

@@ -13,11 +13,14 @@ import pytest
 from shortloop.errors import InputError
 from shortloop.panel import status
 from shortloop.panel.data import from_frame
-from shortloop.panel.design import Equation
+from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fits, Fitter
+from shortloop.panel.frame import fit_frame
 from shortloop.panel.models.base import ModelSettings
 
+sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
+Formula = pytest.importorskip("formulaic", reason="formulaic is not installed").Formula
 
 
 def panel(groups: int = 12, rows: int = 60, seed: int = 0) -> pd.DataFrame:
@@ -80,14 +83,82 @@ def test_it_is_a_formula_in_a_groupby(formula: str) -> None:
         same(fits, g, theirs, batched=True)
 
 
-def test_a_group_that_lacks_a_text_has_no_coefficient_of_it() -> None:
+def lacking_texts() -> pd.DataFrame:
     frame = panel()
-    frame = frame[~((frame["g"] == 3) & (frame["k"] == "c")) & ~((frame["g"] == 5) & (frame["k"] == "a"))]
-    fits, keys = fitted(frame, model="ols", formula="y ~ x + k")
+    return frame[
+        ~((frame["g"] == 3) & (frame["k"] == "c")) & ~((frame["g"] == 5) & (frame["k"] == "a"))
+    ].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("formula", ["y ~ x + k", "y ~ k:x", "y ~ C(k, contr.sum) + x", "y ~ C(c) * k"])
+def test_a_group_that_lacks_a_text_has_no_coefficient_of_it(formula: str) -> None:
+    frame = lacking_texts()
+    frame["c"] = frame["c"] // 5 + (frame["g"] == 7)  # numbers that are categories: of 7, none is 0
+    fits, keys = fitted(frame, model="ols", formula=formula)
     for g, (key,) in enumerate(keys):
-        same(fits, g, smf.ols("y ~ x + k", each(frame)[key]).fit(), batched=g not in (3, 5))
-    assert "there are no k[T.c]" in " ".join(fits.said[3])
-    assert "there are no k[T.b]" in " ".join(fits.said[5])
+        part = each(frame)[key]
+        design = Formula(formula).get_model_matrix(part.astype({"c": float}))
+        theirs = sm.OLS(design.lhs, design.rhs).fit()
+        same(fits, g, theirs, batched=True)
+
+
+def test_a_group_says_which_coefficients_only_others_have() -> None:
+    said = fit_frame(lacking_texts(), ["g"], model="ols", formula="y ~ x + k").said
+    assert said[3] == "in this group there are no k[T.c]"
+    assert said[5] == "in this group there are no k[T.b]"
+    assert said[4] == ""
+
+
+@pytest.mark.parametrize(
+    "formula", ["y ~ x + k", "y ~ C(c) + k:x", "y ~ scale(x) + k", "np.log(z - 2) ~ C(k)"]
+)
+@pytest.mark.parametrize("covariance", ["HC3", "cluster"])
+def test_a_group_is_fitted_as_if_there_were_no_other(formula: str, covariance: str) -> None:
+    frame = lacking_texts()
+    frame.loc[frame.index[frame["g"] == 1][:5], "k"] = "only"
+    frame.loc[frame.index[frame["g"] == 1][5], "k"] = None
+    frame.loc[frame["g"] == 2, "y"] = np.nan
+    settings: dict[str, Any] = {"model": "ols", "formula": formula, "covariance": covariance}
+    settings |= {"clusters": "k"} if covariance == "cluster" else {}
+    found = fit_frame(frame, ["g"], **settings)
+    for g, (key,) in enumerate(found.keys):
+        alone = fit_frame(each(frame)[key], ["g"], **settings)
+        place = [found.names.index(name) for name in alone.names]
+        for name, values in found.arrays.items():
+            mine = values[g, place] if values.ndim == 2 else values[g]
+            np.testing.assert_array_equal(mine, alone.arrays[name][0], err_msg=name)
+
+
+def test_a_text_that_only_rows_without_a_value_have_is_none() -> None:
+    frame = panel(groups=3)
+    some = frame.index[frame["g"] == 1][:4]
+    frame.loc[some, "k"], frame.loc[some, "z"] = "only", -1.0
+    for formula in ("y ~ k + np.log(z)", "y ~ C(k, contr.treatment('a')) + np.log(z)"):
+        fits, _ = fitted(frame, model="ols", formula=formula)
+        assert fits.status.tolist() == [status.FITTED] * 3
+        params = smf.ols("y ~ k + np.log(z)", frame.drop(some)[lambda d: d["g"] == 1]).fit().params
+        mine = fits.statistics.params[1]
+        np.testing.assert_allclose(mine[np.isfinite(mine)], params, rtol=1e-9)
+
+
+def test_a_group_that_lacks_the_reference_does_not_end_the_others() -> None:
+    frame = lacking_texts()
+    fits, _ = fitted(frame, model="ols", formula="y ~ x + C(k, contr.treatment('a'))")
+    assert fits.status.tolist() == [status.FAILED if g == 5 else status.FITTED for g in range(12)]
+    assert "'a'" in fits.said[5][0]
+    frame = frame[(frame["g"] != 0) | (frame["k"] != "c")]
+    for some in (frame, frame[frame["g"] < 2]):  # a contrast of two texts, which only one group has
+        fits, _ = fitted(some, model="ols", formula="y ~ C(k, {'z': [1, -1]}) + x")
+        part = some[some["g"] == 0].assign(c=lambda d: np.where(d["k"] == "a", 1.0, -1.0))
+        theirs = smf.ols("y ~ c + x", part).fit()
+        np.testing.assert_allclose(fits.statistics.params[0], theirs.params, rtol=1e-9)
+        assert fits.status[:2].tolist() == [status.FITTED, status.FAILED]
+
+
+def test_a_reference_that_no_group_has_is_refused() -> None:
+    with pytest.raises(InputError, match="in any group") as caught:
+        fit_frame(panel(groups=2), ["g"], model="ols", formula="y ~ C(k, contr.treatment('A'))")
+    assert "'A'" in str(caught.value.found)
 
 
 def test_what_is_scaled_is_scaled_in_its_group() -> None:

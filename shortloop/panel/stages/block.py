@@ -1,4 +1,7 @@
-"""Some groups of a panel: what their fits depend on, so that a change of others is none for them."""
+"""Some groups of a panel: what their fits depend on, so that a change of others is none for them.
+
+Texts are numbered within the block: one that only other groups have is not in it.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,6 @@ class Block(Stage):
         first = groups[0] if groups else 0
         last = groups[-1] + 1 if groups else 0
         rows = slice(int(starts[first]), int(starts[last]))
-        columns = {name: column.taken(rows) for name, column in load_columns(self.panel).items()}
+        columns = {name: column.taken(rows).trimmed() for name, column in load_columns(self.panel).items()}
         facts = column_facts(columns, self.panel.facts["by"], keys[first:last])
         return Finished(facts, column_values(columns, starts[first : last + 1] - starts[first]))

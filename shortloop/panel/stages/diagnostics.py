@@ -113,7 +113,7 @@ class Diagnostics(CollectingStage):
 
     def _where(self, wanted: set[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[FittedGroups, int]]:
         """The block of each group, and its number there."""
-        from shortloop.panel.design import Equation
+        from shortloop.panel.equation import Equation
         from shortloop.panel.stages.fitted import FittedGroups
 
         equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")

@@ -35,7 +35,7 @@ class Fit(Stage):
         import numpy as np
 
         from shortloop.panel.data import parts_of
-        from shortloop.panel.design import Equation
+        from shortloop.panel.equation import Equation
         from shortloop.panel.fit import Fitter
         from shortloop.panel.stages.panel_files import load_columns
 
@@ -94,10 +94,11 @@ class Fit(Stage):
         """What coefficients are called, and what numbers mean."""
         from shortloop.panel.status import PATHS, STATUSES
 
-        names = list(self._fitter.names) if self._parts else []
+        names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
         return Finished(
             {
-                "names": names,
+                "names": list(names),
+                "terms": list(terms),
                 "keys": self._keys,
                 "by": self.block.facts["by"],
                 "statuses": list(STATUSES),

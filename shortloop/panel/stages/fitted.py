@@ -14,13 +14,13 @@ from shortloop.seeds import seed_for
 from shortloop.worker.stage import Job
 
 if TYPE_CHECKING:
-    from shortloop.panel.design import Equation
+    from shortloop.panel.equation import Equation
     from shortloop.panel.models.base import ModelSettings
 
 __all__ = ["FittedGroups"]
 
 PURPOSE = "quantile residuals"
-NUMBERS = ("params", "scale", "status", "path")
+NUMBERS = ("params", "scale", "status")
 
 
 class FittedGroups:
@@ -80,12 +80,13 @@ class FittedGroups:
             Plain data and arrays.
         """
         rows = self._slice(group)
-        names = {*self._equation.variables(self._columns), *self._model.roles().values()}
-        columns = {name: self._columns[name].taken(rows) for name in sorted(names)}
+        needed = self._equation.needed(self._columns, self._model.roles())
+        columns = {name: needed[name].taken(rows).trimmed() for name in sorted(needed)}
+        params = dict(zip(self._names, map(float, self._arrays["params"][group]), strict=True))
         return [
             self.keys[group],
-            self._names,
-            [self._arrays[name][group] for name in NUMBERS],
+            {name: value for name, value in params.items() if value == value},  # others have more of them
+            [self._arrays[name][group] for name in ("scale", "status")],
             {name: (np.asarray(column.values), column.levels) for name, column in columns.items()},
         ]
 
@@ -104,7 +105,7 @@ class FittedGroups:
         columns, starts = self._columns, self._starts
         if group is not None:
             rows = self._slice(group)
-            columns = {name: column.taken(rows) for name, column in columns.items()}
+            columns = {name: column.taken(rows).trimmed() for name, column in columns.items()}
             starts = np.array([0, rows.stop - rows.start])
         return Fitter(self._model, self._equation, columns, starts)
 
@@ -125,11 +126,7 @@ class FittedGroups:
         """
         if self.status(group) != status.FITTED:
             return None
-        is_batched = bool(self._arrays["path"][group] == 0)
-        if fitter is None:
-            design = self.fitter(group).design_of(0, is_batched)
-        else:
-            design = fitter.design_of(group, is_batched)
+        design = self.fitter(group).design_of(0) if fitter is None else fitter.design_of(group)
         params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]
         seed = seed_for(self._seed, PURPOSE, *map(ascii, self.keys[group]))
         return rows_of(self._model, design, params, float(self._arrays["scale"][group]), seed)

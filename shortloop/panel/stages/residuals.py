@@ -35,7 +35,7 @@ class Residuals(Stage):
         import numpy as np
 
         from shortloop.panel.data import parts_of
-        from shortloop.panel.design import Equation
+        from shortloop.panel.equation import Equation
         from shortloop.panel.stages.fitted import FittedGroups
 
         self._starts = np.asarray(self.block.arrays["starts"])

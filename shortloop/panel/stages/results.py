@@ -26,11 +26,12 @@ class Results(Stage):
         """Put the blocks together, and correct for the many tests."""
         import numpy as np
 
-        from shortloop.panel.results import merged
+        from shortloop.panel.results import check_computed, merged
         from shortloop.panel.statistics import COEFFICIENTS, FITS
         from shortloop.panel.status import CODES, STATUSES
 
         found = merged([_results(job) for job in self.fits])
+        check_computed(found, f"models.{self.specification}.formula")
         coefficients, fits = found.coefficients(self.correction), found.fits()
         counts = np.bincount(np.asarray(found.arrays["status"], int), minlength=len(STATUSES))
         batched = int((np.asarray(found.arrays["path"]) == 0).sum())
@@ -69,4 +70,5 @@ def _results(job: Job) -> Found:
             for group, texts in json.loads((job.path / name).read_text(encoding="utf-8")).items():
                 said[int(group)] = "; ".join(texts)
     arrays = {name: job.arrays[name] for name in job.arrays}
-    return Found(tuple(job.facts["by"]), keys, tuple(job.facts["names"]), arrays, said)
+    facts = job.facts
+    return Found(tuple(facts["by"]), keys, tuple(facts["names"]), arrays, said, tuple(facts["terms"]))

@@ -142,6 +142,20 @@ def bids(folder: Path) -> None:
                 mne_bids.write_raw_bids(raw, path, allow_preload=True, format="BrainVision", verbose="ERROR")
 
 
+def of_mne(ending: str) -> Callable[[Path], None]:
+    """One recording for each participant, of a format that MNE alone reads, without key presses."""
+
+    def write(folder: Path) -> None:
+        from by_hand import WRITERS
+
+        for who in PARTICIPANTS:
+            raw = recording(who)
+            shown = [number for number, each in enumerate(raw.annotations) if each["description"] in CLASSES]
+            WRITERS[ending](raw.set_annotations(raw.annotations[shown]), folder / f"{who}{ending}")
+
+    return write
+
+
 FOLDERS: dict[str, Callable[[Path], None]] = {
     "eeglab": eeglab,
     "brainvision": brainvision,
@@ -149,4 +163,10 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
     "fif": fif,
     "fieldtrip": fieldtrip,
     "bids": bids,
+    "egi": of_mne(".mff"),
+    "ctf": of_mne(".ds"),
+    "gdf": of_mne(".gdf"),
+    "cnt": of_mne(".cnt"),
+    "nihon": of_mne(".EEG"),
+    "nicolet": of_mne(".data"),
 }

@@ -1,4 +1,4 @@
-"""From a folder of recordings to the report, of six formats, by `init --data` and `ax run build_pipeline`."""
+"""From a folder of recordings to the report, of each format, by `init --data` and `ax run build_pipeline`."""
 
 from __future__ import annotations
 

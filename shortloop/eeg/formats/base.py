@@ -233,6 +233,8 @@ class FilesInput(RecordedInput):
     """Epochs in files that the study names."""
 
     places = frozenset({"folder", "files"})
+    folders: ClassVar[frozenset[str]] = frozenset()
+    """Endings of folders that are recordings of this format."""
     files: dict[str, Patterns] = Field(description=FILES)
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
@@ -242,7 +244,9 @@ class FilesInput(RecordedInput):
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
         from shortloop.eeg.formats.files import find_files
 
-        return find_files(folder, self.files[phase], participant=participant, phase=phase)
+        return find_files(
+            folder, self.files[phase], participant=participant, phase=phase, folders=self.folders
+        )
 
 
 class FeaturesInput(InputSettings):

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from shortloop.eeg.formats.folders import ENDINGS, is_recording
 from shortloop.errors import InputError
 
 __all__ = ["PLACE", "find_files"]
@@ -16,7 +17,13 @@ PLACE = "{participant}"
 
 
 def find_files(
-    folder: Path, patterns: Sequence[str], *, participant: str, phase: str, field: str | None = None
+    folder: Path,
+    patterns: Sequence[str],
+    *,
+    participant: str,
+    phase: str,
+    field: str | None = None,
+    folders: Collection[str] = (),
 ) -> list[Path]:
     """Files of one participant in one phase.
 
@@ -33,6 +40,8 @@ def find_files(
         Name of the phase, for messages.
     field : str, optional
         Where the study file names the patterns, for messages; default: ``input.files.<phase>``.
+    folders : collection of str, default ()
+        Endings of folders that are recordings, and are found as files are.
 
     Returns
     -------
@@ -60,7 +69,9 @@ def find_files(
             field="input.folder",
             hint="correct input.folder in the study file, or put the recordings there",
         )
-    found = [path for pattern in patterns for path in _expand(Path(folder), pattern, participant, field)]
+    found = [
+        path for pattern in patterns for path in _expand(Path(folder), pattern, participant, field, folders)
+    ]
     if not found:
         raise InputError(
             f"no files are named for the {phase} phase",
@@ -72,21 +83,20 @@ def find_files(
     return list(dict.fromkeys(found))
 
 
-def _expand(folder: Path, pattern: str, participant: str, field: str) -> list[Path]:
+def _expand(folder: Path, pattern: str, participant: str, field: str, folders: Collection[str]) -> list[Path]:
     named = pattern.replace(PLACE, participant)
     if not any(sign in named for sign in "*?"):
         path = folder / named
-        if not path.is_file():
+        if not _is_there(path, folders):
             raise InputError(
                 "a file is missing",
                 participant=participant,
                 file=path,
                 field=field,
-                found="a folder" if path.is_dir() else "nothing",
-                hint="correct the name in the study file, or leave the participant out",
+                **_instead(path, folders),
             )
         return [path]
-    matched = _glob(folder, pattern, participant)
+    matched = _glob(folder, pattern, participant, folders)
     belongs = re.compile(_regex(pattern, participant))
     base = "" if Path(pattern).is_absolute() else folder
     kept = [path for path in matched if belongs.fullmatch(path.relative_to(base).as_posix())]
@@ -102,11 +112,30 @@ def _expand(folder: Path, pattern: str, participant: str, field: str) -> list[Pa
     return kept
 
 
-def _glob(folder: Path, pattern: str, participant: str) -> list[Path]:
+def _is_there(path: Path, folders: Collection[str]) -> bool:
+    return path.is_file() or (path.suffix.lower() in folders and is_recording(path))
+
+
+def _instead(path: Path, folders: Collection[str]) -> dict[str, str]:
+    """What is there in place of a file."""
+    usual = "correct the name in the study file, or leave the participant out"
+    if not path.is_dir():
+        return {"found": "nothing", "hint": usual}
+    if path.suffix.lower() not in ENDINGS:
+        return {"found": "a folder", "hint": usual}
+    if path.suffix.lower() in folders:
+        return {
+            "found": "a folder without the header of a recording",
+            "hint": "copy it again from its source",
+        }
+    return {"found": "a folder that may be a recording", "hint": 'write format = "mne"'}
+
+
+def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]) -> list[Path]:
     # Only * and ? are wildcards to the user: a bracket in a name is a bracket.
     escaped = pattern.replace("[", "[[]").replace(PLACE, glob.escape(participant))
     paths = glob.glob(str(Path(glob.escape(str(folder))) / escaped), recursive=True)
-    return sorted(path for path in map(Path, paths) if path.is_file())
+    return sorted(path for path in map(Path, paths) if _is_there(path, folders))
 
 
 def _regex(pattern: str, participant: str) -> str:

@@ -2,41 +2,71 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.base import FilesInput, Named
+from shortloop.eeg.formats.folders import ENDINGS, files_in, is_recording
+from shortloop.eeg.formats.signals import SignalInput, events_beside
 from shortloop.eeg.formats.sizes import declared
+from shortloop.errors import InputError
 
 __all__ = ["MneInput"]
+
+OF_NIHON_KOHDEN = {".pnt": ".PNT", ".21e": ".21E", ".log": ".LOG"}
+"""Files beside a recording of Nihon Kohden, and how MNE expects them to be written."""
+ALONE = (".gdf", ".edf", ".bdf", ".nedf")
+"""Recordings that have all in one file, whatever is called like them."""
+MISSING = re.compile(r"the module (\w+) is needed")
 
 
 class MneInput(SignalInput, FilesInput):
     """Continuous recordings of any format that ``mne.io.read_raw`` knows by its ending, such as Neuroscan and
-    ANT (.cnt), Curry (.cdt, .dat), GDF, KIT, Nihon Kohden, Nicolet and Persyst.
+    ANT (.cnt), Curry (.cdt, .dat), GDF, KIT, Nihon Kohden, Nicolet and Persyst, and the folders of EGI (.mff)
+    and CTF (.ds).
 
-    All files in the same folder that have the same name but for the ending belong to a recording.
+    All files in the same folder that have the same name but for the ending belong to a recording, unless its
+    format has no others.
     """
 
     any_kind = True
+    folders = ENDINGS
     format: Literal["mne"] = Field(
         description="continuous recordings of any other format that mne.io.read_raw reads, by its ending"
     )
 
     def warm_up(self) -> None:
-        # What MNE reads ANT and Curry with, where it is installed: its version counts, too.
+        # What MNE reads ANT, Curry and EGI with, where it is installed: its version counts, too.
         with suppress(ImportError):
             import antio  # noqa: F401
         with suppress(ImportError):
             import curryreader  # noqa: F401
+        with suppress(ImportError):
+            import mffpy  # noqa: F401
 
         super().warm_up()
 
+    def together(self, file: Path) -> Named:
+        if file.suffix.lower() == ".eeg":
+            return [
+                (_as_mne_expects(path), path) for path in [file, *self.beside(file), *events_beside(file)]
+            ]
+        if not is_recording(file):
+            return super().together(file)
+        inside = files_in(file)
+        stem = Path(inside[0][0]).parent.stem
+        return [*inside, *((f"{stem}_events.tsv", each) for each in events_beside(file))]
+
     def beside(self, file: Path) -> list[Path]:
+        if file.suffix.lower() in ALONE:
+            return []
+        if file.suffix.lower() == ".eeg":
+            beside = sorted(path for path in file.parent.iterdir() if path.stem == file.stem)
+            return [path for path in beside if path.suffix.lower() in OF_NIHON_KOHDEN]
         stem = file.name.partition(".")[0]
         return sorted(
             path
@@ -51,4 +81,24 @@ class MneInput(SignalInput, FilesInput):
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
-        return mne.io.read_raw(file)
+        options = {"ch_type": "eeg"} if file.suffix.lower() == ".data" else {}  # Nicolet does not say it
+        try:
+            raw = mne.io.read_raw(file, **options)
+        except (ImportError, RuntimeError) as error:
+            missing = MISSING.search(str(error))
+            if missing is None:
+                raise
+            raise InputError(
+                f"a library is missing that reads this format: {missing[1]}",
+                participant=participant,
+                file=file,
+                hint="pip install 'shortloop[formats]'",
+            ) from None
+        if raw.info["comps"] is None:  # of CTF without MEG, of which MNE cannot pick channels then
+            with raw.info._unlock():
+                raw.info["comps"] = []
+        return raw
+
+
+def _as_mne_expects(path: Path) -> str:
+    return path.stem + OF_NIHON_KOHDEN.get(path.suffix.lower(), path.suffix)

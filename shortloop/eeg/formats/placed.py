@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.eeg.formats.folders import whole
+
 if TYPE_CHECKING:
     from shortloop.eeg.formats.base import Named
 
@@ -41,4 +43,4 @@ def _place(folder: Path, recording: Named) -> Path:
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path.absolute())
-    return folder / recording[0][0]
+    return whole(folder / recording[0][0])

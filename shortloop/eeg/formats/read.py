@@ -13,6 +13,7 @@ import numpy as np
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, Named, RecordedInput
 from shortloop.eeg.formats.checks import check_epochs, check_features
+from shortloop.eeg.formats.folders import whole
 from shortloop.eeg.formats.guarded import begun, read_apart, reading
 from shortloop.eeg.formats.placed import placed
 from shortloop.eeg.formats.recognised import named_for_what_it_is
@@ -204,6 +205,8 @@ def _own_header(recording: Named) -> Path:
     """Where a recording lies, for messages: its header may be known by the path of another one of the same
     content, its samples are nobody else's."""
     name, file = recording[0]
+    if whole(file) != file:
+        return whole(file)
     samples = max((path for _, path in recording if path.is_file()), key=getsize, default=file)
     beside = samples.with_name(Path(name).name) if name else file
     return beside if beside.is_file() else file

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from shortloop.eeg.formats.folders import is_recording
 from shortloop.eeg.formats.mat73 import is_hdf5, variables
 from shortloop.errors import InputError
 
@@ -49,6 +50,8 @@ STARTS = (
     (b"GDF ", Kind("GDF", "mne")),
     (b"Version 3.", Kind("Neuroscan CNT", "mne")),
     (b"RIFF", Kind("ANT CNT", "mne")),
+    (b"RF64", Kind("ANT CNT", "mne")),
+    (b"[FileInfo]", Kind("Persyst", "mne")),
     (b"version https://git-lfs", Kind("a pointer of Git LFS", hint=POINTER)),
     (b"/annex/objects/", Kind("a pointer of git-annex", hint=POINTER)),
     (b"../.git/annex", Kind("a pointer of git-annex", hint=POINTER)),
@@ -57,6 +60,14 @@ STARTS = (
     (b"\x1f\x8b", Kind("packed by gzip", hint="unpack it")),
     (b"\x80\x04\x95", Kind("a pickle of Python", hint="save X, y, t and ch with numpy.savez")),
     (b"\x80\x05\x95", Kind("a pickle of Python", hint="save X, y, t and ch with numpy.savez")),
+)
+# First bytes do not tell these: ending of the name, that of a file that is always beside it, and what it is.
+PAIRS = (
+    (".eeg", ".pnt", Kind("Nihon Kohden", "mne")),
+    (".data", ".head", Kind("Nicolet", "mne")),
+    (".cdt", ".cdt.dpa", Kind("Curry", "mne")),
+    (".cdt", ".cdt.dpo", Kind("Curry", "mne")),
+    (".dat", ".dap", Kind("Curry", "mne")),
 )
 OF_MATLAB = ("eeglab", "fieldtrip", "thesis")
 EEGLAB = {"nbchan", "srate", "chanlocs", "pnts"}
@@ -68,19 +79,31 @@ def recognised(file: Path) -> Kind | None:
     Parameters
     ----------
     file : Path
-        The file.
+        The file, or a folder.
 
     Returns
     -------
     Kind or None
         None if it is not known.
     """
+    if is_recording(file):
+        return Kind(f"a folder {file.suffix.lower()}", "mne")
     with file.open("rb") as stream:
         start = stream.read(64)
     for bytes_, kind in STARTS:
         if start.startswith(bytes_):
             return kind
-    return _of_matlab(file) if start.startswith(b"MATLAB ") or is_hdf5(file) else None
+    if start.startswith(b"MATLAB ") or is_hdf5(file):
+        return _of_matlab(file)
+    return _of_a_pair(file)
+
+
+def _of_a_pair(file: Path) -> Kind | None:
+    ending = file.suffix.lower()
+    others = {other: kind for own, other, kind in PAIRS if own == ending}
+    beside = {path.name.lower() for path in file.parent.iterdir()} if others else set()
+    stem = file.name[: -len(ending)].lower() if ending else ""
+    return next((kind for other, kind in others.items() if stem + other in beside), None)
 
 
 def _of_matlab(file: Path) -> Kind:

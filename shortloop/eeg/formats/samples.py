@@ -20,7 +20,7 @@ def check_samples(signal: Any, file: Path, participant: str) -> None:
     signal : mne.io.BaseRaw or mne.BaseEpochs
         The recording.
     file : Path
-        Its file, beside which there is nothing but what belongs to it.
+        Its file, beside which there is nothing but what belongs to it; or its folder.
     participant : str
         Whose it is, for messages.
 
@@ -30,7 +30,8 @@ def check_samples(signal: Any, file: Path, participant: str) -> None:
         If a file is read that is not beside it, as no key of a job would hold that, or if samples in .fdt
         have not the size that the dataset says.
     """
-    beside = {path.resolve() for path in file.parent.iterdir()}
+    folder = file if file.is_dir() else file.parent
+    beside = {path.resolve() for path in folder.iterdir()}
     for path in map(Path, filter(None, getattr(signal, "filenames", ()))):
         if path.is_file() and path.resolve() not in beside:
             raise InputError(

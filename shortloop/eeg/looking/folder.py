@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.folders import is_recording, may_be_recording
 from shortloop.eeg.formats.recognised import recognised
 from shortloop.eeg.looking.at_once import Tell
 from shortloop.eeg.looking.table import table_settings
@@ -75,6 +76,10 @@ def look_through(folder: Path, tell: Tell) -> Folder:
             found="a file" if folder.is_file() else "nothing",
             hint="name the folder that has the recordings",
         )
+    if is_recording(folder):
+        raise InputError(
+            "recordings are looked for in a folder", file=folder, hint=f"name the folder: {folder.parent}"
+        )
     root = _root_of_bids(folder)
     if root is not None:
         return _of_bids(root)
@@ -111,8 +116,11 @@ def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
 def _files_below(folder: Path) -> list[Path]:
     found = []
     for above, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
-        found += [Path(above) / name for name in names]
+        whole = [name for name in folders if may_be_recording(Path(above) / name)]
+        folders[:] = sorted(
+            name for name in folders if not name.startswith((".", "__")) and name not in whole
+        )
+        found += [Path(above) / name for name in [*whole, *names]]
     return sorted(found)
 
 
@@ -123,7 +131,10 @@ def _sort(path: Path, found: Folder) -> None:
         if not str(path).isprintable() and not _is_text(str(path)):
             found.problems[path] = InputError("its name is no text in UTF-8: rename it", file=path)
             return
-        if not path.is_file():
+        if path.is_dir() and not is_recording(path):
+            found.problems[path] = InputError("the folder is no whole recording", file=path)
+            return
+        if not (path.is_file() or is_recording(path)):
             found.others.append(path)
             return
         if not path.stat().st_size:

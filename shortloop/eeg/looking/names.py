@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from shortloop.eeg.formats.files import PLACE, find_files
+from shortloop.eeg.formats.folders import ENDINGS
 from shortloop.eeg.looking.words import (
     GROUPS,
     NAME,
@@ -260,7 +261,7 @@ def _reached(
     root: Path, phase: str, patterns: list[str], name: str, taken: list[_Taken]
 ) -> list[Path] | None:
     try:
-        files = find_files(root, patterns, participant=name, phase=phase)
+        files = find_files(root, patterns, participant=name, phase=phase, folders=ENDINGS)
     except InputError:
         return None
     return files if {*files} == {each.path for each in taken} else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.eeg.formats.base import Named, RecordedInput
+from shortloop.eeg.formats.folders import whole
 from shortloop.eeg.formats.guarded import read_apart, reading
 from shortloop.eeg.formats.placed import placed
 from shortloop.eeg.formats.recognised import named_for_what_it_is
@@ -79,7 +80,7 @@ def look_at(settings: RecordedInput, named: Named, participant: str) -> Recorded
         warnings.simplefilter("ignore")  # the run says them, once the study is as its user wants it
 
         def read() -> Recorded:
-            with reading(file, participant, place):
+            with reading(whole(file), participant, place):
                 return _recorded(settings.read_part(place, participant, ()))
 
         try:

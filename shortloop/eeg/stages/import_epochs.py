@@ -23,6 +23,7 @@ class ImportEpochs(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Read and check."""
+        from shortloop.eeg.formats.folders import whole
         from shortloop.eeg.formats.same_trials import refuse_shared, trial_digests
         from shortloop.eeg.formats.summary import summarize
         from shortloop.eeg.stages.feature_files import epoch_coordinates, epoch_facts, epoch_values
@@ -45,7 +46,7 @@ class ImportEpochs(Stage):
             arrays.update(epoch_values(epochs, phase, out))
             along.update(epoch_coordinates(phase))
             phases[phase] = epoch_facts(epochs)
-            names[phase] = ", ".join(file.path.name for file in files)
+            names[phase] = ", ".join(whole(file.path).name for file in files)
             warnings = [each.removeprefix(f"{what}: ").removeprefix(f"{who}, ") for each in said]
             summary = summarize(epochs, participant=who, phase=phase, file=names[phase], warnings=warnings)
             recordings.append(summary.to_dict())

@@ -98,8 +98,8 @@ print(json.dumps(sorted(sys.modules)))
 
 def test_the_versions_of_what_mne_reads_with_count() -> None:
     method = ROOT / "methods" / "a_import_epochs.py"
-    assert {"antio", "curryreader"} <= closure(method, settings_of("mne").modules())[1]
-    assert not {"antio", "curryreader"} & closure(method, settings_of("edf").modules())[1]
+    assert {"antio", "curryreader", "mffpy"} <= closure(method, settings_of("mne").modules())[1]
+    assert not {"antio", "curryreader", "mffpy"} & closure(method, settings_of("edf").modules())[1]
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -13,6 +13,7 @@ import mne
 import numpy as np
 import pandas as pd
 import pytest
+from by_hand import write_mff
 from command_line import ROOT, assert_one_message, shortloop
 from eeg_folders import CHANNELS, FOLDERS, exported, recording
 
@@ -62,11 +63,24 @@ def test_a_study_of_each_format(tmp_path: Path, looked: Shown, format: str) -> N
     study = read_study(tmp_path / "my-study/study.toml")
     assert len(study.participants) == 3
     assert study.name == "my-study"
-    names = {"brainvision": ("S1", "S2"), "fieldtrip": ("11", "12")}
+    names = {"brainvision": ("S1", "S2"), "fieldtrip": ("11", "12"), "gdf": ("1", "2"), "cnt": ("1", "2")}
     assert study.classes == names.get(format, ("face", "house"))
     two = {"eeglab": ("study", "test"), "bids": ("encoding", "retrieval")}
     assert study.phases.names == two.get(format, study.phases.names[:1])
     assert_it_runs(tmp_path)
+
+
+def test_a_folder_that_is_a_recording_is_named_with_what_is_wrong(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2", "P3"):
+        write_mff(recording(who), tmp_path / f"data/{who}.mff")
+    (tmp_path / "data/P2.mff/epochs.xml").unlink()
+    (tmp_path / "data/P3.mff/info.xml").unlink()
+    said = "\n".join(looked(tmp_path / "data").lines)
+    assert "cannot be read: P2.mff: the file cannot be read" in said
+    assert "cannot be read: P3.mff: the folder is no whole recording" in said
+    assert_it_runs(tmp_path, participants=("P1",))
+    with pytest.raises(InputError, match="recordings are looked for in a folder"):
+        looked(tmp_path / "data/P1.mff")
 
 
 def test_text_with_times_and_markers(tmp_path: Path, looked: Shown) -> None:

@@ -38,6 +38,8 @@ class Epochs:
         Anything else known of each trial.
     accounts : tuple of mappings
         Of each file that was prepared here, plain data: what was recorded, done, and left out.
+    positions : array of float, shape (channels, 3), optional
+        Metres to the right, to the front and upwards, from between the ears; NaN where it is not known.
     """
 
     data: FloatArray
@@ -49,6 +51,7 @@ class Epochs:
     unit: str = "V"
     trial_info: Mapping[str, np.ndarray] = field(default_factory=dict)
     accounts: tuple[Mapping[str, Any], ...] = ()
+    positions: FloatArray | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from shortloop.eeg.formats.events import Found, find_events, labels_of
 from shortloop.eeg.formats.plausible import check_rate
+from shortloop.eeg.formats.positions import positions_of
 from shortloop.eeg.formats.preprocessing import filtered, marked, referenced
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.eeg.formats.sessions import Part
@@ -94,6 +95,7 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         info["onset"] = (epochs.events[:, 0] - signal.first_samp) / recorded["rate"]
     elif epochs.metadata is not None:
         info = {**_columns(epochs.metadata), **info}
+    positions = positions_of(epochs, channels)
     return Part(
         file=file,
         data=epochs.get_data(picks=channels)
@@ -120,7 +122,9 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
                 for (label, reason), count in sorted(dropped.items())
             ],
             "rejected_by": dict(rejected_by.most_common()),
+            "positions": "" if positions is None else settings.preprocessing.montage or "file",
         },
+        positions=positions,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.positions import mean_positions
 from shortloop.eeg.formats.same_trials import trial_digests
 from shortloop.errors import InputError
 from shortloop.types import FloatArray, IntArray
@@ -45,6 +46,8 @@ class Part:
         Unit of the data.
     account : mapping, optional
         Plain data: what was recorded, what was done, how many trials were left out, and why.
+    positions : array of float, shape (channels, 3), optional
+        As of `Epochs`.
     """
 
     file: Path
@@ -57,6 +60,7 @@ class Part:
     info: Mapping[str, np.ndarray] = field(default_factory=dict)
     unit: str = "V"
     account: Mapping[str, Any] = field(default_factory=dict)
+    positions: FloatArray | None = None
 
 
 def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str]) -> Epochs:
@@ -74,7 +78,7 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
     Returns
     -------
     Epochs
-        ``trial_info["file"]`` is the number of each trial's file, from 0.
+        ``trial_info["file"]`` is the number of each trial's file, from 0. Positions are the mean over files.
 
     Raises
     ------
@@ -119,6 +123,7 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
         unit=first.unit,
         trial_info=info,
         accounts=tuple({"file": part.file.name, **part.account} for part in parts if part.account),
+        positions=mean_positions([part.positions for part in parts]),
     )
 
 

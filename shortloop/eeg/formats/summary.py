@@ -47,7 +47,8 @@ class RecordingSummary:
         (None for epochs), where ``events_from``, ``events`` with their counts, ``bads`` and ``interpolated``
         channels, ``highpass`` and ``lowpass`` (Hz, those of the recording included), ``trials`` of classes,
         and what was ``dropped``: class, reason and number of trials; ``rejected_by``: for each channel how
-        many trials its amplitude or flatness had left out.
+        many trials its amplitude or flatness had left out; ``positions``: ``"file"``, the montage that the
+        study names, or empty.
     warnings : tuple of str
         What is odd about it, each in a sentence.
     amplitude : float

@@ -10,6 +10,7 @@ import numpy as np
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.eeg.report.means import mean_of_known
+from shortloop.eeg.report.positions import measured_of
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
 from shortloop.types import FloatArray
@@ -66,7 +67,7 @@ def collect(
     return ReportContent(
         study=settings["name"],
         settings=settings,
-        kinds=tuple(_kind_result(results, made) for results in chains),
+        kinds=tuple(_kind_result(results, made, imported) for results in chains),
         versions=dict(groups[0].record["versions"]),
         thread_note=thread_note(result for results in chains for result in results),
         notes=tuple(sorted(set(notes))),
@@ -75,7 +76,7 @@ def collect(
     )
 
 
-def _kind_result(chain: list[Result], every: Made) -> KindResult:
+def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -> KindResult:
     group = chain[0]
     facts = group.facts
     made = every.of_kind(facts["kind"])
@@ -97,7 +98,7 @@ def _kind_result(chain: list[Result], every: Made) -> KindResult:
         classes=tuple(facts["classes"]),
         alone=tuple(map(_alone, made.individual)),
         confusions=tuple(_confusions(made, curve.mean, None if plane is None else plane.mean)),
-        patterns=_patterns(made.patterns),
+        patterns=_patterns(made.patterns, imported),
     )
 
 
@@ -132,7 +133,7 @@ def _confusions(made: Made, curve: FloatArray, plane: FloatArray | None) -> list
     return found
 
 
-def _patterns(jobs: Sequence[Result]) -> Patterns | None:
+def _patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | None:
     if not jobs:
         return None
     facts, arrays = jobs[0].facts, jobs[0].arrays
@@ -144,6 +145,7 @@ def _patterns(jobs: Sequence[Result]) -> Patterns | None:
         patterns=_mean(jobs, "patterns") if "patterns" in arrays else None,
         shown=tuple(facts["shown"]),
         unit=facts["unit"],
+        measured=measured_of(imported, facts["phase"], facts["channels"]),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.report.positions import Measured
 from shortloop.report.provenance import Source
 from shortloop.types import FloatArray
 
@@ -79,6 +80,8 @@ class Patterns:
         Classes whose patterns are shown: of two, the second.
     unit : str
         Unit of the features, and so of the patterns.
+    measured : Measured, optional
+        Positions of the channels, if recordings have them.
     """
 
     kept: FloatArray
@@ -88,6 +91,7 @@ class Patterns:
     patterns: FloatArray | None
     shown: tuple[str, ...]
     unit: str
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True)

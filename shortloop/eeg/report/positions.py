@@ -1,15 +1,123 @@
-"""Where on the head channels are, by their names."""
+"""Where on the head channels are: as the recordings say, or by their names."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["head_of", "known_names"]
+import numpy as np
+
+from shortloop.eeg.formats.positions import mean_positions
+from shortloop.types import FloatArray
+from shortloop.worker.results import Result
+
+__all__ = ["Measured", "Place", "known_names", "measured_of", "place_of"]
 
 NAMES = ("colin27_1005", "standard_1005")  # of the system in MNE, from version 1.13 on and before
 FEWEST = 6  # channels, of which a topography can be drawn
 SHARE = 0.75  # of the channels must have a position
+NEAR, FAR = 0.05, 0.15  # m, of electrodes from between the ears, on heads of all sizes
+APART = 1e-3  # m, of any two electrodes
+ASIDE = 0.03  # m, from where on it is clear which side of the head a channel is on
+AGREEING = 0.7  # mean cosine of the angle, seen from above, between a position and that of the name
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Positions that recordings have.
+
+    Parameters
+    ----------
+    at : array of float, shape (channels, 3), or None
+        As of `positions_of`, mean over participants; None if there are none that could be.
+    source : str
+        ``"file"``, or the name of the montage that the study names.
+    turned : bool, default False
+        Whether some were left out, as they are not where the names of the channels say.
+    """
+
+    at: FloatArray | None
+    source: str
+    turned: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """Positions to draw at.
+
+    Parameters
+    ----------
+    channels : tuple of str
+        Channels that have one.
+    info : mne.Info
+        Of these, with their positions.
+    said : str
+        Where the positions are from.
+    """
+
+    channels: tuple[str, ...]
+    info: Any
+    said: str
+
+
+def measured_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) -> Measured | None:
+    """Positions of channels in the recordings of a study.
+
+    Parameters
+    ----------
+    imported : sequence of Result
+        Jobs of the import.
+    phase : str
+        Of which phase.
+    channels : sequence of str
+        Of which channels.
+
+    Returns
+    -------
+    Measured or None
+        None if no recording has any that are those of a head.
+    """
+    found = [_of_job(job, phase, channels) for job in imported if f"positions_{phase}" in job.arrays]
+    heads = [each for each in found if _is_a_head(each)]
+    if not heads:
+        return None
+    names = known_names(tuple(channels))
+    kept = [each for each in heads if _agree(channels, each, names)]
+    sources = {str(each.get("positions", "")) for job in imported for each in _accounts(job)} - {""}
+    source = sources.pop() if len(sources) == 1 else "file"
+    return Measured(mean_positions(kept), source, turned=len(kept) < len(heads))
+
+
+def place_of(channels: tuple[str, ...], measured: Measured | None) -> Place | None:
+    """Where to draw channels.
+
+    Parameters
+    ----------
+    channels : tuple of str
+        Their names.
+    measured : Measured or None
+        What recordings say.
+
+    Returns
+    -------
+    Place or None
+        None where too few positions are known to draw a topography.
+    """
+    if measured is not None and measured.at is not None:
+        known = [bool(np.isfinite(each).all()) for each in measured.at]
+        if sum(known) >= max(FEWEST, SHARE * len(channels)):
+            at = {name: at for name, at, there in zip(channels, measured.at, known, strict=True) if there}
+            montage = "in the recordings" if measured.source == "file" else f"of {measured.source}"
+            return Place(tuple(at), _info_at(at), f"at the positions {montage}")
+    names = known_names(channels)
+    if not names:
+        return None
+    said = "at the positions that the international 10-05 system gives to channels of these names"
+    if measured is not None and measured.turned:
+        said += ", as those in the recordings are turned against the names"
+    return Place(tuple(names), _info_of(list(names.values())), said)
 
 
 @lru_cache(maxsize=8)
@@ -35,22 +143,52 @@ def known_names(channels: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def head_of(names: list[str]) -> Any:
-    """Positions of channels of the system, as MNE's drawings take them.
+def _of_job(job: Result, phase: str, channels: Sequence[str]) -> FloatArray:
+    at = dict(zip(job.facts["phases"][phase]["channels"], job.arrays[f"positions_{phase}"], strict=True))
+    return np.array([at.get(name, np.full(3, np.nan)) for name in channels])
 
-    Parameters
-    ----------
-    names : list of str
-        As the system calls them.
 
-    Returns
-    -------
-    mne.Info
-    """
+def _accounts(job: Result) -> list[Any]:
+    return [each for recording in job.facts["recordings"] for each in recording["accounts"]]
+
+
+def _is_a_head(at: FloatArray) -> bool:
+    """Whether positions are those of electrodes on a head, in metres."""
+    known = at[np.isfinite(at).all(axis=1)]
+    if len(known) < FEWEST or not NEAR < np.median(np.linalg.norm(known, axis=1)) < FAR:
+        return False
+    apart = np.linalg.norm(known[:, np.newaxis] - known, axis=2)
+    return bool((apart + np.eye(len(known)) > APART).all())
+
+
+def _agree(channels: Sequence[str], at: FloatArray, names: dict[str, str]) -> bool:
+    """Whether positions are about where the names of channels say; other axes would turn a topography."""
+    if not names:
+        return True
+    system = {each["ch_name"]: each["loc"][:2] for each in _info_of(list(names.values()))["chs"]}
+    pairs = [(at[channels.index(name), :2], system[name_there]) for name, name_there in names.items()]
+    cosines = [
+        one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+        for one, other in pairs
+        if np.isfinite(one).all() and min(np.linalg.norm(one), np.linalg.norm(other)) > ASIDE
+    ]
+    return len(cosines) < 3 or float(np.mean(cosines)) > AGREEING
+
+
+def _info_of(names: list[str]) -> Any:
+    """Channels of the system, at their positions."""
     import mne
 
     info = mne.create_info(names, 1000.0, "eeg", verbose="ERROR")
     return info.set_montage(_system(), verbose="ERROR")
+
+
+def _info_at(at: dict[str, FloatArray]) -> Any:
+    import mne
+
+    info = mne.create_info(list(at), 1000.0, "eeg", verbose="ERROR")
+    montage = mne.channels.make_dig_montage(at, coord_frame="head")
+    return info.set_montage(montage, verbose="ERROR")
 
 
 def _system() -> Any:

@@ -59,6 +59,13 @@ def epoch_values(epochs: Epochs, phase: str, out: Outputs) -> dict[str, Values]:
         f"channels_{phase}": Values(np.array(epochs.channels, str), channels, "name of each channel"),
         f"times_{phase}": Values(epochs.times, samples, "time of each sample, 0 at the event", "s"),
     }
+    if epochs.positions is not None:
+        values[f"positions_{phase}"] = Values(
+            epochs.positions,
+            f"{channels} × right, front, up",
+            "position of each channel, from between the ears; NaN: not known",
+            "m",
+        )
     for name, each in epochs.trial_info.items():
         values[_info(phase) + quote(name, safe=" ")] = Values(each, f"{trials} × …", f"{name} of each trial")
     return values
@@ -130,6 +137,9 @@ def load_epochs(result: Result, phase: str) -> Epochs:
             for name in result.arrays
             if name.startswith(info)
         },
+        positions=np.asarray(result.arrays[f"positions_{phase}"])
+        if f"positions_{phase}" in result.arrays
+        else None,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import edges_of, short, title_of
 from shortloop.eeg.report.panels import colour_bar, colour_limits
-from shortloop.eeg.report.positions import head_of, known_names
+from shortloop.eeg.report.positions import Place, place_of
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sections.selected_features import name_channels
 from shortloop.eeg.report.sentences import listed
@@ -45,8 +45,8 @@ def activation_patterns(result: KindResult) -> Figure:
     Haufe et al. 2014, On the interpretation of weight vectors of linear models in multivariate neuroimaging.
     """
     assert result.patterns is not None
-    names = known_names(result.patterns.channels)
-    return _topographies(result, names) if names else _images(result)
+    place = place_of(result.patterns.channels, result.patterns.measured)
+    return _images(result) if place is None else _topographies(result, place)
 
 
 def shown_bins(result: KindResult) -> list[int]:
@@ -82,13 +82,12 @@ def _values(result: KindResult) -> tuple[FloatArray, tuple[str, ...], str]:
     return factor * known.patterns[:, :CLASSES], known.shown[:CLASSES], unit
 
 
-def _topographies(result: KindResult, names: dict[str, str]) -> Figure:
+def _topographies(result: KindResult, head: Place) -> Figure:
     import mne
 
     values, classes, unit = _values(result)
     assert result.patterns is not None
-    values = values[:, :, [name in names for name in result.patterns.channels]]
-    info = head_of(list(names.values()))
+    values = values[:, :, [name in head.channels for name in result.patterns.channels]]
     bins, scale = shown_bins(result), time_scale(result)
     low, high, outside = colour_limits(values[bins], 0.0)
     with styled():
@@ -99,7 +98,14 @@ def _topographies(result: KindResult, names: dict[str, str]) -> Figure:
             each = values[bins[column], row]
             if np.isfinite(each).all():
                 image, _ = mne.viz.plot_topomap(
-                    each, info, axes=axes, show=False, cmap=DIVERGING, vlim=(low, high), contours=4, res=40
+                    each,
+                    head.info,
+                    axes=axes,
+                    show=False,
+                    cmap=DIVERGING,
+                    vlim=(low, high),
+                    contours=4,
+                    res=40,
                 )
             else:
                 axes.set_axis_off()
@@ -156,16 +162,11 @@ def _applies(result: KindResult) -> bool:
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     known = result.patterns
     assert known is not None
-    names = known_names(known.channels)
-    where = (
-        "Channels and times"
-        if not names
-        else (
-            "Topographies at the peak and at other times of the effect, at the positions that the "
-            "international 10-05 system gives to channels of these names"
-        )
-    )
-    if names and (lost := [name for name in known.channels if name not in names]):
+    place = place_of(known.channels, known.measured)
+    where = "Channels and times"
+    if place is not None:
+        where = f"Topographies at the peak and at other times of the effect, {place.said}"
+    if place is not None and (lost := [name for name in known.channels if name not in place.channels]):
         where += f" (none for {listed(lost)})"
     against = f"{listed(list(result.classes[:1]))}" if len(result.classes) == 2 else "all other classes"
     more = "" if len(known.shown) <= CLASSES else f" The first {CLASSES} of {len(known.shown)} classes."

@@ -1,0 +1,64 @@
+"""Where on the head channels are, as far as a recording says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shortloop.types import FloatArray
+
+__all__ = ["mean_positions", "positions_of"]
+
+
+def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
+    """Positions of channels of EEG.
+
+    Parameters
+    ----------
+    signal : mne.io.BaseRaw or mne.BaseEpochs
+        The recording, after a montage was set, if one was.
+    channels : sequence of str
+        Of which channels.
+
+    Returns
+    -------
+    array of float, shape (channels, 3), or None
+        Metres to the right, to the front and upwards, from between the ears; NaN where it is not known. None
+        if it is known of none.
+    """
+    from mne._fiff.constants import FIFF
+
+    found = np.full((len(channels), 3), np.nan)
+    by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
+    for index, name in enumerate(channels):
+        channel, kind = by_name[name]
+        at = np.asarray(channel["loc"][:3], dtype=float)
+        in_the_head = channel["coord_frame"] == FIFF.FIFFV_COORD_HEAD
+        if kind == "eeg" and in_the_head and np.isfinite(at).all() and at.any():
+            found[index] = at
+    return found if np.isfinite(found).any() else None
+
+
+def mean_positions(every: Sequence[FloatArray | None]) -> FloatArray | None:
+    """The mean of positions in several recordings.
+
+    Parameters
+    ----------
+    every : sequence of array of float, shape (channels, 3), or of None
+        Of the same channels, as of `positions_of`.
+
+    Returns
+    -------
+    array of float, shape (channels, 3), or None
+        Of each channel over the recordings that know it.
+    """
+    known = [each for each in every if each is not None]
+    if not known:
+        return None
+    stacked = np.stack(known)
+    there = np.isfinite(stacked)
+    count = there.sum(axis=0)
+    total = np.where(there, stacked, 0.0).sum(axis=0)
+    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)

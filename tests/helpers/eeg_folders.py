@@ -114,7 +114,8 @@ def fieldtrip(folder: Path) -> None:
         write_fieldtrip(recording(who), folder / f"{who} clean.mat")
 
 
-def write_fieldtrip(raw: mne.io.RawArray, file: Path) -> None:
+def write_fieldtrip(raw: mne.io.RawArray, file: Path, *more: np.ndarray) -> None:
+    """With more columns of trialinfo before that of the codes."""
     events, ids = mne.events_from_annotations(raw, verbose="ERROR")
     kept = events[np.isin(events[:, 2], [ids[name] for name in CLASSES])]
     epochs = mne.Epochs(raw, kept, None, -0.3, 0.7, baseline=None, preload=True, verbose="ERROR")
@@ -123,7 +124,8 @@ def write_fieldtrip(raw: mne.io.RawArray, file: Path) -> None:
         trials[number], times[number] = trial, epochs.times
     label = np.empty(len(CHANNELS), dtype=object)
     label[:] = CHANNELS
-    codes = np.where(kept[:, 2] == ids["face"], 11.0, 12.0)[:, np.newaxis]
+    codes = np.where(kept[:, 2] == ids["face"], 11.0, 12.0)
+    codes = np.column_stack([*more, codes])
     struct = {"label": label, "trial": trials, "time": times, "fsample": RATE, "trialinfo": codes}
     savemat(file, {"data": struct})
 

@@ -13,6 +13,7 @@ from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.mat73 import read_struct, variables
 from shortloop.eeg.formats.mat_header import declared
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.trialinfo import codes_of, table_of
 from shortloop.eeg.formats.units import VOLTS, VoltUnit, voltages
 from shortloop.errors import InputError
 
@@ -34,7 +35,11 @@ class FieldtripInput(SignalInput, FilesInput):
 
     format: Literal["fieldtrip"] = Field(description="FieldTrip's raw and timelock structs (.mat)")
     variable: str | None = Field(None, description="name of the struct; default: the only one in the file")
-    column: int = Field(1, ge=1, description="column of trialinfo with codes of events, from 1; default 1")
+    column: int | None = Field(
+        None,
+        ge=1,
+        description="column of trialinfo with codes of events, from 1; default: the only one of integers",
+    )
     unit: VoltUnit | None = Field(
         None, description="unit of the EEG: V, mV, µV or nV; default: what the header says, else µV"
     )
@@ -53,6 +58,7 @@ class FieldtripInput(SignalInput, FilesInput):
     def open(self, file: Path, participant: str) -> Any:
         import mne
         import numpy as np
+        import pandas as pd
 
         struct = self._struct(file, participant)
         names = [str(name) for name in _listed(struct["label"])]
@@ -69,10 +75,13 @@ class FieldtripInput(SignalInput, FilesInput):
         data = np.stack(trials) * scale[:, np.newaxis]
         if len(data) == 1:
             return mne.io.RawArray(data[0], info)
-        codes, table = self._codes(struct, len(data), file, participant)
+        table = table_of(struct)
+        codes = codes_of(table, self.column, len(data), file, participant)
         events = np.c_[np.arange(len(data)), np.zeros_like(codes), codes]
         ids = {str(code): int(code) for code in np.unique(codes)}
-        return mne.EpochsArray(data, info, events, float(times[0]), ids, metadata=table)
+        columns = [f"trialinfo {number}" for number in range(1, table.shape[1] + 1)]
+        metadata = pd.DataFrame(table, columns=columns)
+        return mne.EpochsArray(data, info, events, float(times[0]), ids, metadata=metadata)
 
     def _struct(self, file: Path, participant: str) -> dict[str, Any]:
         found = variables(file)
@@ -100,30 +109,6 @@ class FieldtripInput(SignalInput, FilesInput):
             if len(known := voltages(map(str, said))) == 1:
                 return VOLTS[known.pop()]
         return VOLTS["µV"]
-
-    def _codes(self, struct: dict[str, Any], trials: int, file: Path, participant: str) -> tuple[Any, Any]:
-        """A code of each trial, and all columns of trialinfo."""
-        import numpy as np
-        import pandas as pd
-
-        table = np.asarray(struct.get("trialinfo", ()))
-        table = table[:, np.newaxis] if table.ndim == 1 else table
-        fits = table.dtype.kind in "biuf" and table.ndim == 2 and len(table) == trials
-        codes = table[:, self.column - 1] if fits and table.shape[1] >= self.column else np.array([np.nan])
-        if not fits or not np.isfinite(codes).all() or (codes != np.round(codes)).any():
-            raise InputError(
-                "there is no code of an event for each trial",
-                participant=participant,
-                file=file,
-                field="input.column",
-                found=f"trialinfo: {' × '.join(map(str, table.shape))} of {table.dtype}"
-                if "trialinfo" in struct
-                else _fields(struct),
-                expected=f"trialinfo with {trials} rows of numbers, whole ones in column {self.column}",
-                hint="set cfg.trialdef, or data.trialinfo, before saving; a table has to become a matrix",
-            )
-        columns = [f"trialinfo {number}" for number in range(1, table.shape[1] + 1)]
-        return codes.astype(int), pd.DataFrame(table, columns=columns)
 
 
 def _trials(struct: dict[str, Any], file: Path, participant: str) -> tuple[list[Any], Any]:

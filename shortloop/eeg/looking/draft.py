@@ -74,6 +74,11 @@ def questions(looked: Looked, text: str) -> list[str]:
             f"Which phase trains the classifiers, and which is decoded? Found: {choices}.\n"
             f"  Line {_line(text, TRAIN)} of the study file, for example: train = {_quoted(first)}"
         )
+    for option, choices in looked.folder.doubts.items():
+        found.append(
+            f"Which {option} has the codes of events? Found: {choices}.\n"
+            f"  Line {_line(text, f'# {option} = ')} of the study file; classes are those of the one there"
+        )
     if not looked.classes.certain:
         counts = _counted(looked.classes.counts)
         example = ", ".join(map(_quoted, list(looked.classes.events)[:2])) or '"face", "house"'
@@ -138,10 +143,12 @@ def _input(looked: Looked, project: Path) -> str:
             lines += _array(f"files.{_key(phase)}", patterns)
         elif patterns != [phase]:
             lines.append(f"tasks.{_key(phase)} = {_quoted(patterns[0])}")
-    lines += [
-        f"{option} = {_quoted(value) if isinstance(value, str) else value}"
-        for option, value in looked.folder.options.get(looked.format, {}).items()
-    ]
+    for option, value in looked.folder.options.get(looked.format, {}).items():
+        given = f"{option} = {_quoted(value) if isinstance(value, str) else value}"
+        doubt = looked.folder.doubts.get(option)
+        lines.append(
+            given if doubt is None else f"# {given}  # remove the first #, or choose another: {doubt}"
+        )
     events = looked.classes.events
     if any(of != (name,) for name, of in events.items()):
         lines += [f"events.{_key(name)} = {_list(of)}" for name, of in events.items()]

@@ -34,6 +34,8 @@ class Folder:
         By format, sorted; without the files that belong to another one.
     options : dict of str to dict
         What has to be said of a format for its files to be read.
+    doubts : dict of str to str
+        Of those of the study's format that could as well be others, what there is to choose from.
     others : list of Path
         Files that are no recordings.
     named : dict of Path to str
@@ -45,6 +47,7 @@ class Folder:
     root: Path
     recordings: dict[str, list[Path]] = field(default_factory=dict)
     options: dict[str, dict[str, object]] = field(default_factory=dict)
+    doubts: dict[str, str] = field(default_factory=dict)
     others: list[Path] = field(default_factory=list)
     named: dict[Path, str] = field(default_factory=dict)
     problems: dict[Path, InputError] = field(default_factory=dict)

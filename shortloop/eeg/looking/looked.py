@@ -15,7 +15,7 @@ from shortloop.eeg.looking.at_once import Tell, at_once
 from shortloop.eeg.looking.classes import Classes, find_classes
 from shortloop.eeg.looking.folder import BIDS, Folder, settings_of
 from shortloop.eeg.looking.names import read_names
-from shortloop.eeg.looking.options import options_of
+from shortloop.eeg.looking.options import doubts_of, options_of
 from shortloop.eeg.looking.recorded import Recorded, look_at
 from shortloop.eeg.looking.warm import warm_up
 from shortloop.eeg.looking.windows import folds_for
@@ -161,6 +161,7 @@ def _read(looked: Looked, files: dict[str, dict[str, list[Path]]], tell: Tell) -
     first = next(path for phases in files.values() for every in phases.values() for path in every)
     options = looked.folder.options.setdefault(looked.format, {})
     options |= options_of(looked.format, first)
+    looked.folder.doubts = doubts_of(looked.format, first, options)
     settings = settings_of(looked.format, options)
     warm_up(settings)
     asked = [

@@ -122,6 +122,33 @@ def test_units_and_columns_can_be_named(tmp_path: Path) -> None:
     assert ft(save(tmp_path, {**raw_struct(), **header})).channels == ("Fz", "Pz", "Oz", "C3", "C4")
 
 
+def with_columns(*columns: list[int]) -> dict[str, Any]:
+    return {**raw_struct(), "trialinfo": np.array(columns, dtype=float).T}
+
+
+def test_of_several_columns_one_has_to_be_named(tmp_path: Path) -> None:
+    codes, responses, trial = [11, 12] * 3, [12, 12, 11, 11, 12, 11], [1, 2, 3, 4, 5, 6]
+    file = save(tmp_path, with_columns(responses, codes, trial))
+    with pytest.raises(InputError, match="several columns of trialinfo") as refused:
+        ft(file)
+    assert refused.value.field == "input.column"
+    assert "column 1: 11 (3 times), 12 (3 times); column 2: 11" in str(refused.value.found)
+    assert ft(file, column=2).labels.tolist() == [0, 1] * 3
+    assert ft(file, column=1).labels.tolist() == [1, 1, 0, 0, 1, 0]
+    many = with_columns(codes, [*range(100, 106)])
+    many["trialinfo"] = np.repeat(many["trialinfo"], 3, axis=0)
+    with pytest.raises(InputError, match="no code of an event"):
+        ft(save(tmp_path, many))
+
+
+def test_columns_that_could_not_be_meant_are_passed_over(tmp_path: Path) -> None:
+    codes = [11, 12] * 3
+    assert ft(save(tmp_path, with_columns(codes, codes))).labels.tolist() == [0, 1] * 3
+    struct = raw_struct()
+    struct["trialinfo"] = struct["trialinfo"][:, ::-1]  # reaction times first
+    assert ft(save(tmp_path, struct)).labels.tolist() == [0, 1] * 3
+
+
 @pytest.mark.filterwarnings("ignore:S1, ")
 def test_one_trial_is_a_continuous_recording(tmp_path: Path) -> None:
     long = np.random.default_rng(3).standard_normal((7, 640)) * 10

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from by_hand import write_mff
 from command_line import ROOT, assert_one_message, shortloop
-from eeg_folders import CHANNELS, FOLDERS, exported, recording
+from eeg_folders import CHANNELS, FOLDERS, exported, recording, write_fieldtrip
 
 from shortloop.cli.analyses import Look
 from shortloop.eeg.looking.look import look
@@ -68,6 +68,33 @@ def test_a_study_of_each_format(tmp_path: Path, looked: Shown, format: str) -> N
     two = {"eeglab": ("study", "test"), "bids": ("encoding", "retrieval")}
     assert study.phases.names == two.get(format, study.phases.names[:1])
     assert_it_runs(tmp_path)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_columns_of_trialinfo(tmp_path: Path, looked: Shown, alike: bool) -> None:
+    """One of several that looks like codes is taken; of two, one is asked for."""
+    (tmp_path / "data").mkdir()
+    rng = np.random.default_rng(0)
+    for who in ("P1", "P2"):
+        other = rng.permutation(np.arange(48) % 2 + 5) if alike else np.arange(48)
+        write_fieldtrip(recording(who), tmp_path / f"data/{who}.mat", other)
+    found = looked(tmp_path / "data")
+    file = tmp_path / "my-study/study.toml"
+    if not alike:
+        assert found.questions == ()
+        assert_it_runs(tmp_path, classes=("11", "12"))
+        return
+    (question,) = found.questions
+    assert (
+        "Which column has the codes of events? Found: column 1: 5 (24 times), 6 (24 times); column 2"
+        in question
+    )
+    assert any("several columns of trialinfo" in each.problem for each in open_all(file, silent).problems)
+    lines = found.settings.splitlines()
+    lines[int(question.split("Line ")[1].split()[0]) - 1] = "column = 2"
+    text = "\n".join(lines).replace('classes = ["5", "6"]', 'classes = ["11", "12"]')
+    file.write_text(text, encoding="utf-8")
+    assert_it_runs(tmp_path, classes=("11", "12"))
 
 
 def test_a_folder_that_is_a_recording_is_named_with_what_is_wrong(tmp_path: Path, looked: Shown) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field
 
@@ -29,6 +29,7 @@ __all__ = [
     "Patterns",
     "RecordedInput",
     "all_named",
+    "none_other",
 ]
 
 Patterns = tuple[str, ...]
@@ -139,14 +140,39 @@ class RecordedInput(InputSettings):
         default_factory=dict,
         description="names of the events of each class; default: the class's own name",
     )
+    phase_events: dict[str, dict[str, Events]] = Field(
+        default_factory=dict,
+        description="the same of phases that have events of their own, as phase_events.test.face = [11]; "
+        "default: as in `events`",
+    )
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         if self.events:
             all_named("input.events", classes, self.events)
+        none_other("input.phase_events", phases, self.phase_events)
+        for phase, events in self.phase_events.items():
+            all_named(f"input.phase_events.{phase}", classes, events)
+            none_other(f"input.phase_events.{phase}", classes, events)
 
     def events_of(self, name: str) -> Patterns:
         """Names of the events of one class."""
         return self.events.get(name, (name,))
+
+    def of_phase(self, phase: str) -> Self:
+        """How recordings of one phase are read.
+
+        Parameters
+        ----------
+        phase : str
+            Its name.
+
+        Returns
+        -------
+        RecordedInput
+            In which `events` are those of the phase.
+        """
+        events = self.phase_events.get(phase, self.events)
+        return self.model_copy(update={"events": events, "phase_events": {}})
 
     @abstractmethod
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
@@ -331,3 +357,25 @@ def all_named(field: str, wanted: Sequence[str], table: Mapping[str, object]) ->
     if missing:
         have = ", ".join(table) or "none"
         raise ValueError(f"{field}: nothing given for {', '.join(missing)} (given: {have})")
+
+
+def none_other(field: str, known: Sequence[str], table: Mapping[str, object]) -> None:
+    """Raise ValueError if a table has a key that is not known.
+
+    Parameters
+    ----------
+    field : str
+        Where it is in the study file.
+    known : sequence of str
+        The keys that it may have.
+    table : mapping
+        The table.
+
+    Raises
+    ------
+    ValueError
+        Which names those that it may have.
+    """
+    others = [name for name in table if name not in known]
+    if others:
+        raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known)}")

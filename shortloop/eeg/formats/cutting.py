@@ -15,6 +15,7 @@ from shortloop.eeg.formats.events import Found, find_events, labels_of
 from shortloop.eeg.formats.plausible import check_rate
 from shortloop.eeg.formats.positions import positions_of
 from shortloop.eeg.formats.preprocessing import filtered, marked, referenced
+from shortloop.eeg.formats.sections import events_within
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.eeg.formats.sessions import Part
 from shortloop.errors import InputError
@@ -74,6 +75,19 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
     bads = list(signal.info["bads"])
     if continuous:
         found = find_events(signal, settings, wanted, file, participant)
+        if settings.sections:
+            phase = next(iter(settings.sections))
+            found, recorded["sections"] = events_within(
+                found, signal, settings.sections, phase, file, participant
+            )
+    elif settings.sections:
+        raise InputError(
+            "sections are of continuous recordings, and these are epochs",
+            participant=participant,
+            file=file,
+            field="input.sections",
+            hint="leave them out; phases that have events of their own are told apart by input.phase_events",
+        )
     else:
         names = {number: name for name, number in signal.event_id.items()}
         seen = Counter(names[number] for number in signal.events[:, 2])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.formats.signals import SignalInput
 
-__all__ = ["Found", "find_events", "labels_of"]
+__all__ = ["Found", "find_events", "labels_of", "matching"]
 
 COLUMNS = ("trial_type", "value")
 NOTHING = ("", "n/a")
@@ -81,7 +81,7 @@ def find_events(
         found = readers[source](raw, settings, file, participant)
         if found is None:
             continue
-        if _matching(found.ids, wanted):
+        if matching(found.ids, wanted):
             return found
         if first is None or (found.seen and not first.seen):
             first = found
@@ -128,7 +128,7 @@ def labels_of(
         If an event belongs to two classes.
     """
     labels: dict[int, int] = {}
-    for name, label in _matching(ids, wanted):
+    for name, label in matching(ids, wanted):
         if labels.setdefault(ids[name], label) != label:
             raise InputError(
                 "an event belongs to two classes",
@@ -142,7 +142,19 @@ def labels_of(
     return labels
 
 
-def _matching(ids: dict[str, int], wanted: dict[str, int]) -> list[tuple[str, int]]:
+def matching(ids: dict[str, int], wanted: dict[str, int]) -> list[tuple[str, int]]:
+    """Events that names in a study stand for.
+
+    Parameters
+    ----------
+    ids, wanted : dict of str to int
+        As of `labels_of`.
+
+    Returns
+    -------
+    list of (str, int)
+        The name of each event, and what is wanted of it.
+    """
     import mne
 
     return [

@@ -70,6 +70,7 @@ def read_epochs(
         return epochs
     if not isinstance(settings, RecordedInput):
         raise _of_the_other_sort(settings, "features, not epochs", "read_features", participant)
+    settings = settings.of_phase(phase)
     if not recordings:
         raise InputError(
             f"there are no files of the {phase} phase", participant=participant, field="input.files"

@@ -73,10 +73,33 @@ def refuse_shared(
             + (f" in {files[training]}" if files[training] else ""),
             expected="trials of its own",
             hint="the same file, or one that holds both phases, is named for both: "
-            f"name the file of each phase, or leave out phases.decode to decode {training} by held-out trials"
+            f"name the file of each phase; where it is one file, its events (input.phase_events) or sections "
+            f"(input.sections); or leave out phases.decode to decode {training} by held-out trials"
             if every
             else "the files of the phases overlap: export each phase by itself",
         )
+
+
+def overlaps(training: Mapping[str, FloatArray], decoded: Mapping[str, FloatArray], seconds: float) -> int:
+    """Trials that share time with a trial that trains, in the same recording.
+
+    Parameters
+    ----------
+    training, decoded : mapping of str to array of float
+        Onsets of the trials of each recording, s.
+    seconds : float
+        Length of a trial.
+
+    Returns
+    -------
+    int
+        How many of those that are decoded.
+    """
+    return sum(
+        int((np.abs(onsets[:, np.newaxis] - training[file]).min(axis=1) < seconds).sum())
+        for file, onsets in decoded.items()
+        if file in training and training[file].size
+    )
 
 
 def feature_digests(data: FloatArray) -> list[bytes | None]:

@@ -7,14 +7,15 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, field_validator
 
-from shortloop.eeg.formats.base import Named, Patterns, RecordedInput
+from shortloop.eeg.formats.base import Named, Patterns, RecordedInput, all_named, none_other
 from shortloop.eeg.formats.plausible import in_seconds
 from shortloop.eeg.formats.preprocessing import Preprocessing
 from shortloop.eeg.formats.samples import check_samples
+from shortloop.eeg.formats.sections import Section
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.sessions import Part
@@ -61,6 +62,11 @@ class SignalInput(RecordedInput):
         None, description="column of the tsv with the names of events; default: trial_type, else value"
     )
     stim_channel: str | None = Field(None, description="channel of codes; default: MNE's choice")
+    sections: dict[str, Section] = Field(
+        default_factory=dict,
+        description='where in a continuous recording each phase is, as sections.test = {start = "test"}; '
+        "default: each phase has recordings of its own, or events",
+    )
     preprocessing: Preprocessing = Field(
         Preprocessing(), description="filters, reference, rejection and the like"
     )
@@ -83,8 +89,16 @@ class SignalInput(RecordedInput):
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         super().check_phases(phases, classes, kinds)
+        if self.sections:
+            all_named("input.sections", phases, self.sections)
+            none_other("input.sections", phases, self.sections)
         if self.tmin is not None and self.tmax is not None and self.tmax <= self.tmin:
             raise ValueError(f"tmax: the epochs end before they begin, at {self.tmin:g} s")
+
+    def of_phase(self, phase: str) -> Self:
+        """The same; its section comes first."""
+        own = {phase: self.sections[phase]} if phase in self.sections else {}
+        return super().of_phase(phase).model_copy(update={"sections": {**own, **self.sections}})
 
     def check_participants(self, participants: tuple[str, ...]) -> None:
         unknown = [name for name in self.preprocessing.bads if name not in participants]

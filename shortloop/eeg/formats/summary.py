@@ -48,7 +48,7 @@ class RecordingSummary:
         channels, ``highpass`` and ``lowpass`` (Hz, those of the recording included), ``trials`` of classes,
         and what was ``dropped``: class, reason and number of trials; ``rejected_by``: for each channel how
         many trials its amplitude or flatness had left out; ``positions``: ``"file"``, the montage that the
-        study names, or empty.
+        study names, or empty; of phases that are ``sections`` of it where these begin and end, s.
     warnings : tuple of str
         What is odd about it, each in a sentence.
     amplitude : float

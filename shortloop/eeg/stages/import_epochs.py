@@ -8,6 +8,7 @@ from shortloop.worker.stage import File, Finished, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs
+    from shortloop.types import FloatArray
 
 __all__ = ["ImportEpochs"]
 
@@ -34,7 +35,7 @@ class ImportEpochs(Stage):
         along: dict[str, str] = {}
         phases, recordings, sources = {}, [], {}
         notes: list[str] = []
-        digests, names = {}, {}
+        digests, names, onsets, seconds = {}, {}, {}, 0.0
         for phase in self.phases:
             files = [recording[0][1] for recording in self.recordings.get(phase, [])]
             said: list[str] = []
@@ -43,6 +44,8 @@ class ImportEpochs(Stage):
                 epochs = self._read(phase)
             notes += said
             digests[phase] = trial_digests(epochs.data)
+            onsets[phase] = self._onsets(epochs, phase)
+            seconds = float(epochs.times[-1] - epochs.times[0])
             arrays.update(epoch_values(epochs, phase, out))
             along.update(epoch_coordinates(phase))
             phases[phase] = epoch_facts(epochs)
@@ -56,11 +59,35 @@ class ImportEpochs(Stage):
                 for name, file in recording
             ]
         refuse_shared(digests, participant=who, files=names, field="input.files")
+        notes += self._overlaps(onsets, seconds)
         return Finished(
             {"phases": phases, "recordings": recordings, "files": sources, "notes": notes},
             arrays,
             coordinates=along,
         )
+
+    def _onsets(self, epochs: Epochs, phase: str) -> dict[str, FloatArray]:
+        """Of each recording, by its content, when its trials are; empty where nobody knows."""
+        if "onset" not in epochs.trial_info:
+            return {}
+        found: dict[str, FloatArray] = {}
+        for number, recording in enumerate(self.recordings.get(phase, [])):
+            content = " ".join(file.content for _, file in recording)
+            found[content] = epochs.trial_info["onset"][epochs.trial_info["file"] == number]
+        return found
+
+    def _overlaps(self, onsets: dict[str, dict[str, FloatArray]], seconds: float) -> list[str]:
+        from shortloop.eeg.formats.same_trials import overlaps
+
+        training, *others = self.phases
+        found = {phase: overlaps(onsets[training], onsets[phase], seconds) for phase in others}
+        return [
+            f"{self.partition}, {phase}: {count} trials share time with trials of {training} in the same "
+            "recording: what is decoded there was trained on in part; make the epochs shorter (input.tmin, "
+            "input.tmax), or name other events"
+            for phase, count in found.items()
+            if count
+        ]
 
     def _read(self, phase: str) -> Epochs:
         from shortloop.eeg.formats.base import InputSettings

@@ -98,16 +98,24 @@ def check_file(kind: SettingsKind, file: Path, quick: bool = False) -> int:
     Raises
     ------
     InputError
-        If the file is missing or wrong.
+        If the file is missing, no TOML, or has one mistake.
     """
-    said = kind.check(file)
+    from shortloop.settings.explain import WrongSettings
+
+    try:
+        said = kind.check(file)
+    except WrongSettings as error:
+        if len(error.every) == 1:
+            raise
+        _print_problems(error.every)
+        print_lines(f"{one_line(file)}: {counted(len(error.every), 'problem')}; no data were opened")
+        return 1
     opened = None
     if kind.open is not None and not quick:
         with Waiting("opened") as waiting:
             opened = kind.open(file, waiting.tell)
     if opened is not None and opened.problems:
-        for number, problem in enumerate(opened.problems, start=1):
-            print_lines(f"{number}. {problem.message}", "")
+        _print_problems(opened.problems)
         print_lines(*opened.notes)
         print_lines(f"{one_line(file)}: {counted(len(opened.problems), 'problem')}; {opened.said}")
         return 1
@@ -115,3 +123,8 @@ def check_file(kind: SettingsKind, file: Path, quick: bool = False) -> int:
     if opened is not None:
         print_lines(*opened.notes, *filter(None, [opened.said]))
     return 0
+
+
+def _print_problems(problems: Sequence[InputError]) -> None:
+    for number, problem in enumerate(problems, start=1):
+        print_lines(f"{number}. {problem.message}", "")

@@ -16,7 +16,24 @@ from shortloop.settings.records import held_by_name, models_in, tag_of
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["explain"]
+__all__ = ["WrongSettings", "explain"]
+
+
+class WrongSettings(InputError):
+    """The first problem of a settings file, which says how many there are.
+
+    Parameters
+    ----------
+    every : sequence of InputError
+        All of them, at least one.
+    """
+
+    def __init__(self, every: Sequence[InputError]) -> None:
+        self.every = tuple(every)
+        first = every[0]
+        more = f" (and {len(every) - 1} more)" if len(every) > 1 else ""
+        said = {"field": first.field, "found": first.found, "expected": first.expected, "hint": first.hint}
+        super().__init__(f"{first.problem}{more}", file=first.file, **said)  # type: ignore[arg-type]
 
 
 class _Place(NamedTuple):
@@ -39,8 +56,8 @@ class _Place(NamedTuple):
 
 def explain(
     error: ValidationError, content: Mapping[str, object], path: Path, model: type[BaseModel], noun: str
-) -> InputError:
-    """The first of pydantic's errors in words of the file.
+) -> WrongSettings:
+    """Pydantic's errors in words of the file.
 
     Parameters
     ----------
@@ -57,28 +74,36 @@ def explain(
 
     Returns
     -------
-    InputError
-        With file and field, what was found and what was expected; says how many mistakes there are besides.
+    WrongSettings
+        With file and field, what was found and what was expected, of each.
     """
-    problems = [(_place_of(each, content, model), each) for each in error.errors(include_url=False)]
-    place, first = problems[0]
-    # Alternatives that all fail, e.g. a number or 'auto', are one mistake.
-    same = [each for other, each in problems if other.keys == place.keys]
-    more = f" (and {len(problems) - len(same)} more)" if len(problems) > len(same) else ""
+    places: dict[tuple[str | int, ...], list[tuple[_Place, ErrorDetails]]] = {}
+    for each in error.errors(include_url=False):
+        place = _place_of(each, content, model)
+        # Alternatives that all fail, e.g. a number or 'auto', are one mistake.
+        places.setdefault(place.keys, []).append((place, each))
+    return WrongSettings([one for same in places.values() for one in _in_own_words(same, path, noun)])
+
+
+def _in_own_words(same: Sequence[tuple[_Place, ErrorDetails]], path: Path, noun: str) -> list[InputError]:
+    place, first = same[0]
     if first["type"] == "extra_forbidden":
-        return _unknown_key(place, path, noun, more)
+        return [_unknown_key(place, path, noun)]
     if first["type"] == "missing" and first["loc"][-1] == place.keys[-1]:
-        return _missing_key(place.keys, path, noun, more)
+        return [_missing_key(place.keys, path, noun)]
     if first["type"] in ("union_tag_not_found", "union_tag_invalid"):
-        return _wrong_tag(place, first, path, noun, more)
-    return _wrong_value(place, same, path, noun, more)
+        return [_wrong_tag(place, first, path, noun)]
+    if first["type"] == "value_error":  # of our own making
+        said = first["msg"].removeprefix("Value error, ")
+        return [_wrong_together(place, line, path, noun) for line in said.splitlines()]
+    return [_wrong_value(place, [each for _, each in same], path, noun)]
 
 
-def _unknown_key(place: _Place, path: Path, noun: str, more: str) -> InputError:
+def _unknown_key(place: _Place, path: Path, noun: str) -> InputError:
     key = str(place.keys[-1])
     known = sorted(place.models[0].model_fields) if place.models else []
     return InputError(
-        f"the {noun} file has an unknown key{more}",
+        f"the {noun} file has an unknown key",
         file=path,
         field=_dotted(place.keys),
         found=key,
@@ -87,21 +112,21 @@ def _unknown_key(place: _Place, path: Path, noun: str, more: str) -> InputError:
     )
 
 
-def _missing_key(keys: Sequence[str | int], path: Path, noun: str, more: str) -> InputError:
+def _missing_key(keys: Sequence[str | int], path: Path, noun: str) -> InputError:
     return InputError(
-        f"the {noun} file lacks a key{more}", file=path, field=_dotted(keys), hint=f"add '{keys[-1]}'"
+        f"the {noun} file lacks a key", file=path, field=_dotted(keys), hint=f"add '{keys[-1]}'"
     )
 
 
-def _wrong_tag(place: _Place, problem: ErrorDetails, path: Path, noun: str, more: str) -> InputError:
+def _wrong_tag(place: _Place, problem: ErrorDetails, path: Path, noun: str) -> InputError:
     """What is wrong with the key that says which of several tables this is."""
     keys = (*place.keys, problem["ctx"]["discriminator"].strip("'"))
     tags = problem["ctx"].get("expected_tags")
     if tags is None:
-        return _missing_key(keys, path, noun, more)
+        return _missing_key(keys, path, noun)
     found = problem["ctx"]["tag"]
     return InputError(
-        f"the {noun} file has a wrong value{more}",
+        f"the {noun} file has a wrong value",
         file=path,
         field=_dotted(keys),
         found=repr(found),
@@ -110,23 +135,27 @@ def _wrong_tag(place: _Place, problem: ErrorDetails, path: Path, noun: str, more
     )
 
 
-def _wrong_value(place: _Place, same: Sequence[ErrorDetails], path: Path, noun: str, more: str) -> InputError:
-    field, expected = _dotted(place.keys), None
-    if same[0]["type"] == "value_error":  # of our own making: what is wrong, or "field: what is wrong"
-        found = same[0]["msg"].removeprefix("Value error, ")
-        inner = re.match(r"([a-z_.]+): ", found)
-        if inner:
-            field, found = ".".join(filter(None, (field, inner[1]))), found[inner.end() :]
-    else:
-        ways = [_in_words(each) for each in same]
-        expected = " or ".join([ways[0], *(way.removeprefix("Input should be ") for way in ways[1:])])
-        found = repr(place.value)
+def _wrong_together(place: _Place, said: str, path: Path, noun: str) -> InputError:
+    """What is wrong with values that do not fit each other: "field: what is wrong", or without a field."""
+    inner = re.match(r"([a-z_.]+): ", said)
+    fields = [_dotted(place.keys), inner and inner[1]]
     return InputError(
-        f"the {noun} file has a wrong value{more}",
+        f"the {noun} file has a wrong value",
         file=path,
-        field=field,
-        found=found,
-        expected=expected,
+        field=".".join(filter(None, fields)) or None,
+        found=said[inner.end() :] if inner else said,
+        hint="correct the value",
+    )
+
+
+def _wrong_value(place: _Place, same: Sequence[ErrorDetails], path: Path, noun: str) -> InputError:
+    ways = [_in_words(each) for each in same]
+    return InputError(
+        f"the {noun} file has a wrong value",
+        file=path,
+        field=_dotted(place.keys),
+        found=repr(place.value),
+        expected=" or ".join([ways[0], *(way.removeprefix("Input should be ") for way in ways[1:])]),
         hint="correct the value",
     )
 

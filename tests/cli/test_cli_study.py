@@ -22,7 +22,9 @@ def test_a_file_is_taken_for_what_it_looks_like(tmp_path: Path) -> None:
     assert "models plain (ols)" in shortloop(tmp_path, "study", str(PANEL)).stdout
     assert "8 participants" in shortloop(tmp_path, "study", str(STUDY)).stdout
     assert "models plain (ols)" in shortloop(tmp_path, "study", "--panel", str(PANEL)).stdout
-    assert_one_message(shortloop(tmp_path, "study", str(PANEL), "--eeg"), "default.toml", "lacks a key")
+    wrong = shortloop(tmp_path, "study", str(PANEL), "--eeg")
+    assert wrong.returncode == 1
+    assert "lacks a key" in wrong.stdout
 
 
 def test_an_analysis_that_is_not_there(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from settings_toy import read
 
 from shortloop.errors import InputError
+from shortloop.settings.explain import WrongSettings
 
 NAME = 'name = "soup"\n'
 
@@ -91,5 +92,7 @@ def test_the_records_own_checks_name_the_field(tmp_path: Path) -> None:
 def test_other_mistakes_are_counted_and_ways_to_be_right_are_not(tmp_path: Path) -> None:
     error = mistake(tmp_path, NAME + "servings = 0\nx = 1\n[[steps]]\nminutes = 'x'")
     assert error.problem.endswith("(and 2 more)")
+    assert isinstance(error, WrongSettings)
+    assert [each.field for each in error.every] == ["servings", "steps.0.minutes", "x"]
     error = mistake(tmp_path, NAME + "oven.kind = 'electric'\noven.watts = 'x'")
     assert "more" not in error.problem

@@ -3,6 +3,7 @@ is no change of what uses another. Fields say unit and default; ``shortloop stud
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -94,18 +95,22 @@ class Study(StudySettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
+        problems = []
         for field in ("participants", "classes"):
             values = getattr(self, field)
             twice = sorted({value for value in values if values.count(value) > 1})
             if twice:
-                raise ValueError(f"{field}: {', '.join(twice)} named twice")
+                problems.append(f"{field}: {', '.join(twice)} named twice")
         if self.decoding.class_weight is not None and not self.estimator.weighs_classes:
-            raise ValueError(
+            problems.append(
                 f"decoding.class_weight: the estimator {getattr(self.estimator, self.estimator.tag)} has no "
                 "class weights; cut the larger classes in their place: decoding.subsample = true"
             )
-        self.input.check_phases(self.phases.names, self.classes, tuple(self.features.kinds))
-        self.input.check_participants(self.participants)
+        kinds = tuple(self.features.kinds)
+        problems += _said_by(self.input.check_phases, self.phases.names, self.classes, kinds)
+        problems += _said_by(self.input.check_participants, self.participants)
+        if problems:
+            raise ValueError("\n".join(problems))
         return self
 
     @property
@@ -128,3 +133,11 @@ class Study(StudySettings):
             f"{self.phases.train} trains, {self.phases.decoded} is decoded, "
             f"{' and '.join(self.features.kinds)} features"
         )
+
+
+def _said_by(check: Callable[..., None], *given: object) -> list[str]:
+    try:
+        check(*given)
+    except ValueError as error:
+        return [str(error)]
+    return []

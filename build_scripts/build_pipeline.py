@@ -10,6 +10,7 @@ from shortloop.eeg.pipeline import (
     has_features,
     import_epochs,
     import_features,
+    names_of,
     phases_of,
     run_study,
     subsampled,
@@ -21,7 +22,7 @@ from shortloop.jobs.pipeline import Built
 description = "EEG decoding: recordings to report, for the study that STUDY names"
 
 
-SHOWN = ("train", "apply", "individual", "patterns")
+SHOWN = ("check", "train", "apply", "individual", "patterns")
 """Stages of whose jobs the report shows something, beside what came of them."""
 
 
@@ -185,11 +186,13 @@ def evoked(run: StudyRun) -> list[Built]:
 
 def report(run: StudyRun, groups: list[Built]) -> Built:
     made: dict[str, Any] = {stage: [job for job in run.jobs if job.stage == stage] for stage in SHOWN}
+    imported = [job for job in run.jobs if job.stage.startswith("import_")]
     return run.build(
         "report",
         study=run.study.model_dump(mode="json", exclude={"input": {"folder"}}),
         groups=groups,
-        imported=[job for job in run.jobs if job.stage.startswith("import_")],
+        imported=imported,
+        names=names_of(imported),
         evoked=evoked(run),
         **made,
     )

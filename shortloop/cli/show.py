@@ -20,6 +20,7 @@ from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory
 from shortloop.worker.fields import BEFORE
+from shortloop.worker.renamed import renamed
 from shortloop.worker.results import Result, Setup
 
 __all__ = ["cost_rows", "show_job"]
@@ -157,12 +158,15 @@ def _from(setup: Setup, result: Result | None) -> Rows:
             "units",
             f"{taken} of {units} read the same in {setup['jobs'][BEFORE]}, and were not computed again",
         )
+    now: dict[str, str] = {}
     for phase, files in result.facts.get("files", {}).items():
         for file in files:
-            content = file["content"]
-            yield f"file, {phase}", f"{last_place(content) or file['name']} (content {content})"
+            content, name = file["content"], Path(file["name"]).name
+            place = last_place(content)
+            now[name] = name if place is None else place.name
+            yield f"file, {phase}", f"{place or file['name']} (content {content})"
     for note in result.facts.get("notes", ()):
-        yield "note", str(note)
+        yield "note", renamed(str(note), now)
     for name, array in result.record["arrays"].items():
         if "outside" in array:
             outside = array["outside"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ __all__ = [
     "has_features",
     "import_epochs",
     "import_features",
+    "names_of",
     "phases_of",
     "run_study",
     "subsampled",
@@ -179,6 +181,26 @@ def phases_of(study: Study, kind: str) -> list[str]:
         The training phase first.
     """
     return list(study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1])
+
+
+def names_of(imported: Sequence[Built]) -> dict[str, list[str]]:
+    """Names of files, as they are now: jobs are reused of files that had others.
+
+    Parameters
+    ----------
+    imported : sequence of Built
+        Jobs of the import.
+
+    Returns
+    -------
+    dict of str to list of str
+        Of each participant, in the order of the jobs and of what they were given.
+    """
+    names: dict[str, list[str]] = {}
+    for job in imported:
+        if job.files:
+            names.setdefault(job.partition or "", []).extend(job.files)
+    return names
 
 
 def subsampled(run: StudyRun, features: dict[str, dict[str, Built]]) -> dict[str, dict[str, Built]]:

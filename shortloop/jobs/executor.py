@@ -14,6 +14,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.build import Order, make
 from shortloop.jobs.coming import Coming, has_units
 from shortloop.jobs.dry_run import DryRun
+from shortloop.jobs.earlier_notes import earlier_notes
 from shortloop.jobs.events import Ended, Listener, Reading, Started
 from shortloop.jobs.exax import client, preload
 from shortloop.jobs.exax.client import Urd
@@ -278,6 +279,8 @@ def run_pipeline(
             elif finish is not None:
                 print(f"{last.stage} is not part of this run, so no results are delivered")
             fresh = sum(job.fresh for job in run.jobs)
+            for line in earlier_notes(run.jobs):
+                print(line)
         seconds = time.time() - started
         print(f"{fresh} jobs built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
     except InputError as error:

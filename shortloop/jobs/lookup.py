@@ -109,6 +109,7 @@ class Lookup:
             plan=PERHAPS if perhaps else BUILD,
             reason=perhaps or self.reason(wanted, parts),
             variant=wanted.variant,
+            files=wanted.names,
         )
 
     def before(self, wanted: Request) -> Manifest | None:
@@ -170,4 +171,5 @@ def reused(found: StoredJob, wanted: Request) -> Built:
         plan=REUSE,
         reason=f"{DECLARED}: {found.harmless}" if found.harmless else "",
         variant=wanted.variant,
+        files=wanted.names,
     )

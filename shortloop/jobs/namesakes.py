@@ -3,15 +3,15 @@ in which another study found the same."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from shortloop.jobs.pipeline import Built
 from shortloop.jobs.store.lookup import open_any
 from shortloop.worker.inputs import File
+from shortloop.worker.renamed import renamed
 
-__all__ = ["files_of", "problem_of"]
+__all__ = ["files_of", "names_of", "problem_of"]
 
 
 def files_of(arguments: object) -> dict[str, Path]:
@@ -28,6 +28,22 @@ def files_of(arguments: object) -> dict[str, Path]:
         By their content, as far as it is known.
     """
     return {file.content: file.path for file in _files(arguments) if file.content}
+
+
+def names_of(arguments: object) -> tuple[str, ...]:
+    """Names of the files that a job is given.
+
+    Parameters
+    ----------
+    arguments : object
+        As of `files_of`.
+
+    Returns
+    -------
+    tuple of str
+        In the order in which they are given; also of files that nobody has read yet.
+    """
+    return tuple(file.path.name for file in _files(arguments))
 
 
 def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path]) -> str:
@@ -57,15 +73,7 @@ def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path
         if content in files:
             new = files[content]
             now |= {old: str(new.absolute()) if "/" in old else new.name, Path(old).name: new.name}
-    return _renamed(str(record["problem"]), now)
-
-
-def _renamed(text: str, now: Mapping[str, str]) -> str:
-    if not now:
-        return text
-    longest = sorted(now, key=len, reverse=True)  # a path before the name in it
-    old = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, longest))})(?![\w-]|\.\w)")
-    return old.sub(lambda found: now[found[0]], text)
+    return renamed(str(record["problem"]), now)
 
 
 def _files(value: object) -> Iterator[File]:

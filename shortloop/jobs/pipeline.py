@@ -81,6 +81,9 @@ class Built:
         Why it was or would be built, or why it is used though its code changed.
     variant : str
         What tells it from others of its stage and partition, e.g. which model is fitted; empty: nothing.
+    files : tuple of str
+        Names of the input files that it is given, as they are in this run: when it was built, they may have
+        had others.
     """
 
     job: str
@@ -95,6 +98,7 @@ class Built:
     plan: str = ""
     reason: str = ""
     variant: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from shortloop.jobs.keys.digest import canonical, digest
 from shortloop.jobs.keys.key import Parts, parts_of
 from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.method_options import Given, options_given
+from shortloop.jobs.namesakes import names_of
 from shortloop.jobs.pipeline import Built, BuiltDataset, Jobs, Made
 from shortloop.jobs.signature import Inputs, Signature, signature_of
 from shortloop.jobs.store.places import Place
@@ -61,6 +62,8 @@ class Request:
         Jobs whose files are options, by the name of the option.
     paths : dict of str to str
         Content of each file that exax is given as a path.
+    names : tuple of str
+        Names of the input files among the options.
     """
 
     stage: str
@@ -76,6 +79,7 @@ class Request:
     datasets: Jobs = field(default_factory=dict)
     files: Jobs = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
     @property
     def sources(self) -> Jobs:
@@ -219,6 +223,7 @@ def request(
         rows,
         put.jobs,
         put.paths,
+        names_of(given),
     )
 
 

@@ -226,3 +226,60 @@ def test_mending_the_input_mends_the_run(fresh: LiveProject) -> None:
     write_recording(data(fresh), 1)
     fresh.run()
     assert (fresh.folder / "results" / "live" / "report.html").is_file()
+
+
+@pytest.fixture
+def with_notes(fresh: LiveProject) -> Iterator[LiveProject]:
+    """Of one recording the import notes something that names the file, and the check something else."""
+    before = fresh.folder / "data"
+    shutil.copytree(before, fresh.folder / "kept")
+    with np.load(data(fresh)) as arrays:
+        changed = dict(arrays)
+    changed["X"][5] = changed["X"][4]
+    changed["y"][5] = changed["y"][4]
+    np.savez(data(fresh), **changed)
+    with np.load(data(fresh, "A")) as arrays:
+        changed = dict(arrays)
+    changed["X"] = changed["X"] * 1e3
+    np.savez(data(fresh, "A"), **changed)
+    yield fresh
+    shutil.rmtree(before)
+    (fresh.folder / "kept").rename(before)
+
+
+def test_notes_are_in_the_report_with_the_names_of_now_whoever_built_the_jobs(
+    with_notes: LiveProject,
+) -> None:
+    results = with_notes.folder / "results" / "live"
+
+    def written() -> tuple[str, str]:
+        page, table = results / "report.html", results / "tables" / "recordings.csv"
+        return page.read_text(encoding="utf-8"), table.read_text(encoding="utf-8")
+
+    done = with_notes.ax("run", "build_pipeline")
+    assert "note: B, viewing: B, B.npz: 1 of 32 trials are there twice" in done.stdout
+    assert "note: B, viewing: the signal is" in done.stdout  # one of two is odd
+    page, table = written()
+    assert "B.npz: 1 of 32 trials are there twice" in page
+    assert "times smaller than usual" in page
+    assert "times smaller than usual" in table
+
+    again = with_notes.ax("run", "build_pipeline")
+    assert "notes of earlier runs: shortloop show main-" in again.stdout
+    assert "note: " not in again.stdout
+    assert written() == (page, table)
+
+    data(with_notes).rename(data(with_notes, "recording_B"))
+    data(with_notes, "A").rename(data(with_notes, "recording_A"))
+    with_notes.edit_study("{participant}.npz", "recording_{participant}.npz")
+    done = with_notes.ax("run", "build_pipeline")
+    assert "option names.B" in with_notes.shortloop("why", "report").stdout
+    assert done.stdout.count("] built ") == 1  # the report
+    page, table = written()
+    assert "recording_B.npz: 1 of 32 trials are there twice" in page
+    assert "B, recording_B.npz" in table or ",recording_B.npz," in table
+    for text in (page, table):
+        assert " B.npz" not in text
+        assert ",B.npz" not in text
+    shown = with_notes.shortloop("show", with_notes.job("import_epochs", "B")).stdout
+    assert "recording_B.npz: 1 of 32" in " ".join(shown.split())

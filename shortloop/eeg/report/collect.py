@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
+from shortloop.eeg.report.imported import notes_of, recordings_of
 from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.report.positions import measured_of
 from shortloop.eeg.stages.statistics_files import load_statistics
@@ -26,6 +27,8 @@ class Made(NamedTuple):
     ----------
     evoked, train, apply, individual, patterns : sequence of Result
         Of each participant, and but for the first of each kind of features; there may be none.
+    check : sequence of Result
+        The one job that has compared the recordings, or none.
     """
 
     evoked: Sequence[Result] = ()
@@ -33,15 +36,20 @@ class Made(NamedTuple):
     apply: Sequence[Result] = ()
     individual: Sequence[Result] = ()
     patterns: Sequence[Result] = ()
+    check: Sequence[Result] = ()
 
     def of_kind(self, kind: str) -> Made:
         """Those of one kind of features."""
-        every = ([job for job in jobs if job.facts["kind"] == kind] for jobs in self[1:])
+        every = ([job for job in jobs if job.facts["kind"] == kind] for jobs in self[1:-1])
         return Made(self.evoked, *every)
 
 
 def collect(
-    groups: Sequence[Result], imported: Sequence[Result], settings: dict[str, Any], made: Made | None = None
+    groups: Sequence[Result],
+    imported: Sequence[Result],
+    settings: dict[str, Any],
+    made: Made | None = None,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> ReportContent:
     """Gather what a report shows.
 
@@ -56,6 +64,8 @@ def collect(
         The study as plain data.
     made : Made, optional
         The other jobs; what is not there is not shown.
+    names : mapping of str to sequence of str, optional
+        As of `recordings_of`; default: files are called as they were when they were imported.
 
     Returns
     -------
@@ -63,15 +73,14 @@ def collect(
     """
     made = made or Made()
     chains = [list(upstream(group)) for group in groups]
-    notes = [note for result in imported for note in result.facts.get("notes", ())]
     return ReportContent(
         study=settings["name"],
         settings=settings,
         kinds=tuple(_kind_result(results, made, imported) for results in chains),
         versions=dict(groups[0].record["versions"]),
         thread_note=thread_note(result for results in chains for result in results),
-        notes=tuple(sorted(set(notes))),
-        recordings=tuple(each for result in imported for each in result.facts["recordings"]),
+        notes=tuple(notes_of(imported, made.check, names or {})),
+        recordings=tuple(recordings_of(imported, made.check, names or {})),
         evoked=_evoked(made.evoked),
     )
 

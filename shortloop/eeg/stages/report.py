@@ -24,6 +24,8 @@ class Report(Stage):
     apply: list[Job] = []  # noqa: RUF012
     individual: list[Job] = []  # noqa: RUF012
     patterns: list[Job] = []  # noqa: RUF012
+    check: list[Job] = []  # noqa: RUF012
+    names: dict[str, list[str]] = {}  # noqa: RUF012  of the files of each participant, as they are called now
 
     def open(self) -> None:
         """Gather what the figures show."""
@@ -37,7 +39,8 @@ class Report(Stage):
             self.groups,
             self.imported,
             self.study,
-            Made(self.evoked, self.train, self.apply, self.individual, self.patterns),
+            Made(self.evoked, self.train, self.apply, self.individual, self.patterns, self.check),
+            self.names,
         )
         self._panels = panels(self._content)
 

@@ -26,6 +26,7 @@ __all__ = [
     "names_of",
     "phases_of",
     "run_study",
+    "samples_of",
     "subsampled",
 ]
 
@@ -90,7 +91,7 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
                 found = study.input.find(folder, name, phase)
                 named[name][phase] = [study.input.together(file) for file in found]
     recordings = _read_named(run, named)
-    refuse_repeated(_samples(recordings), "input.files")
+    refuse_repeated(samples_of(recordings), "input.files")
     return {
         name: run.build(
             "import_epochs",
@@ -268,6 +269,30 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
     )
 
 
+def samples_of(recordings: Recordings) -> Files:
+    """The file with the samples of each recording.
+
+    Parameters
+    ----------
+    recordings : dict
+        Of each participant and phase, each with the names of its files.
+
+    Returns
+    -------
+    dict
+        The largest of each: headers and events of two may be the same.
+    """
+    return {
+        name: {
+            phase: [
+                max((file for _, file in one), key=lambda file: file.path.stat().st_size) for one in found
+            ]
+            for phase, found in phases.items()
+        }
+        for name, phases in recordings.items()
+    }
+
+
 def _suffers_from_uneven_classes(study: Study) -> bool:
     """Whether classifiers that call most trials the largest class would hide an effect."""
     weighed = study.decoding.class_weight or getattr(study.estimator, "params", {}).get("class_weight")
@@ -298,16 +323,3 @@ def _read_named(run: StudyRun, named: dict[str, dict[str, list[Named]]]) -> Reco
             following = iter(files[name][phase])
             recordings[name][phase] = [[(each, next(following)) for each, _ in one] for one in found]
     return recordings
-
-
-def _samples(recordings: Recordings) -> Files:
-    """Of each recording the file with its samples, the largest: headers and events of two may be the same."""
-    return {
-        name: {
-            phase: [
-                max((file for _, file in one), key=lambda file: file.path.stat().st_size) for one in found
-            ]
-            for phase, found in phases.items()
-        }
-        for name, phases in recordings.items()
-    }

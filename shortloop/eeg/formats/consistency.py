@@ -6,12 +6,15 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from shortloop.eeg.formats.summary import RecordingSummary
 from shortloop.errors import InputError
 
-__all__ = ["check_alike", "check_scales", "check_trials", "uneven_classes"]
+__all__ = ["Refuse", "check_alike", "check_scales", "check_trials", "first_ends", "uneven_classes"]
+
+Refuse = Callable[[InputError], None]
+"""Is told of each problem. What comes back from it goes on, and finds the others."""
 
 # How many times a signal is larger than another. Caps, gels, references and people make a factor of ten at
 # most, and artefacts as much once more.
@@ -21,47 +24,59 @@ ODD, IMPOSSIBLE = 100.0, 1e5
 UNEVEN = 2
 
 
-def check_alike(summaries: Iterable[RecordingSummary]) -> None:
+def first_ends(error: InputError) -> None:
+    """A `Refuse` that raises the first problem.
+
+    Parameters
+    ----------
+    error : InputError
+        The problem.
+    """
+    raise error
+
+
+def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_ends) -> list[RecordingSummary]:
     """Check that recordings of one kind have the same shape in all participants and phases.
 
     Parameters
     ----------
     summaries : iterable of RecordingSummary
         Of all participants and phases; kinds are compared with their like.
+    refuse : callable, optional
+        Is told of each recording that differs from the majority in channels, sampling rate (by a
+        millionth), start (by half a sample), samples, bins or features. Default: the first is raised.
 
-    Raises
-    ------
-    InputError
-        For the first recording that differs from the majority in channels, sampling rate (by a
-        millionth), start (by half a sample), samples, bins or features.
+    Returns
+    -------
+    list of RecordingSummary
+        Those that do not.
     """
     kinds: dict[str, list[RecordingSummary]] = {}
     for summary in summaries:
         kinds.setdefault(summary.kind, []).append(summary)
+    same = []
     for alike in kinds.values():
-        for field in _FIELDS:
-            _check_same(alike, field)
+        differ = {number for field in _FIELDS for number in _check_same(alike, field, refuse)}
+        same += [summary for number, summary in enumerate(alike) if number not in differ]
+    return same
 
 
-def check_scales(summaries: Iterable[RecordingSummary]) -> dict[int, str]:
+def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = first_ends) -> dict[int, str]:
     """Check that signals are of about the same size in all participants and phases.
 
     Parameters
     ----------
     summaries : iterable of RecordingSummary
         Of all participants and phases; those of features say nothing.
+    refuse : callable, optional
+        Is told of each recording that is 100,000 times as large or as small: volts beside microvolts are a
+        million apart, and people, caps and filters less than ten times each. Default: the first is raised.
 
     Returns
     -------
     dict of int to str
         What is odd about a recording, by its number: it is a hundred times as large as the others, or more,
         or as small.
-
-    Raises
-    ------
-    InputError
-        For the first recording that is 100,000 times as large or as small: volts beside microvolts are a
-        million apart, and people, caps and filters less than ten times each.
     """
     known = {number: each for number, each in enumerate(summaries) if each.amplitude > 0}
     if not known:
@@ -83,19 +98,27 @@ def check_scales(summaries: Iterable[RecordingSummary]) -> dict[int, str]:
                 f"not {expected}; is it in another unit (mV beside µV), or full of artefacts?"
             )
             continue
-        raise InputError(
-            f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
-            participant=each.participant,
-            file=each.file or None,
-            field="unit",
-            found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
-            expected=f"about {expected}",
-            hint="export all in the same unit, or scale those that are not",
+        refuse(
+            InputError(
+                f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
+                participant=each.participant,
+                file=each.file or None,
+                field="unit",
+                found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
+                expected=f"about {expected}",
+                hint="export all in the same unit, or scale those that are not",
+            )
         )
     return odd
 
 
-def check_trials(summaries: Iterable[RecordingSummary], *, folds: int, inner_folds: int | None) -> None:
+def check_trials(
+    summaries: Iterable[RecordingSummary],
+    *,
+    folds: int,
+    inner_folds: int | None,
+    refuse: Refuse = first_ends,
+) -> None:
     """Check that every class has enough trials for the folds.
 
     Parameters
@@ -106,11 +129,8 @@ def check_trials(summaries: Iterable[RecordingSummary], *, folds: int, inner_fol
         Stratified folds; each needs a trial of each class.
     inner_folds : int or None
         Stratified folds within the training trials of a fold; None if there are none.
-
-    Raises
-    ------
-    InputError
-        For the first recording with a class of too few trials.
+    refuse : callable, optional
+        Is told of each class of a recording that has too few. Default: the first is raised.
     """
     for summary in summaries:
         for name, count in summary.trials.items():
@@ -118,14 +138,16 @@ def check_trials(summaries: Iterable[RecordingSummary], *, folds: int, inner_fol
                 continue
             needed = next(n for n in itertools.count(folds) if _enough(n, folds, inner_folds))
             inner = f" and {inner_folds} inner folds" if inner_folds else ""
-            raise InputError(
-                f"too few trials of a class in the {summary.phase} phase",
-                participant=summary.participant,
-                file=summary.file or None,
-                field="decoding.folds",
-                found=f"{count} trials of {name}",
-                expected=f"at least {needed} for {folds} folds{inner}",
-                hint="ask for fewer folds, or leave the participant out",
+            refuse(
+                InputError(
+                    f"too few trials of a class in the {summary.phase} phase",
+                    participant=summary.participant,
+                    file=summary.file or None,
+                    field="decoding.folds",
+                    found=f"{count} trials of {name}",
+                    expected=f"at least {needed} for {folds} folds{inner}",
+                    hint="ask for fewer folds, or leave the participant out",
+                )
             )
 
 
@@ -169,15 +191,19 @@ _FIELDS = {
 }
 
 
-def _check_same(summaries: Sequence[RecordingSummary], field: str) -> None:
+def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refuse) -> list[int]:
+    """Numbers of those that differ."""
     usual = Counter(getattr(summary, field) for summary in summaries).most_common(1)[0][0]
     model = next(summary for summary in summaries if getattr(summary, field) == usual)
-    for summary in summaries:
-        if not _same(summary, model, field):
-            found, expected = getattr(summary, field), getattr(model, field)
-            if field == "channels":
-                found, expected = _channels_apart(found, expected)
-            raise InputError(
+    differ = [number for number, summary in enumerate(summaries) if not _same(summary, model, field)]
+    for summary in (summaries[number] for number in differ):
+        if _follows_from_the_rate(summary, model, field):
+            continue
+        found, expected = getattr(summary, field), getattr(model, field)
+        if field == "channels":
+            found, expected = _channels_apart(found, expected)
+        refuse(
+            InputError(
                 f"{_FIELDS[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
                 participant=summary.participant,
                 file=summary.file or None,
@@ -186,6 +212,16 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str) -> None:
                 expected=f"{expected}, as in {model.participant}, {model.phase}",
                 hint="make the recordings alike, or leave the participant out",
             )
+        )
+    return differ
+
+
+def _follows_from_the_rate(one: RecordingSummary, other: RecordingSummary, field: str) -> bool:
+    """Whether a difference is there only as their rates differ, which is said."""
+    if _same(one, other, "sfreq"):
+        return False
+    near = abs(one.tmin - other.tmin) * min(one.sfreq, other.sfreq) <= 1
+    return field == "samples" or (field == "tmin" and near)
 
 
 def _same(one: RecordingSummary, other: RecordingSummary, field: str) -> bool:

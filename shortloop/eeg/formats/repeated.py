@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shortloop.eeg.formats.consistency import Refuse, first_ends
 from shortloop.errors import InputError
 from shortloop.worker.inputs import File
 
 __all__ = ["refuse_repeated"]
 
 
-def refuse_repeated(files: Mapping[str, Mapping[str, Sequence[File]]], field: str) -> None:
+def refuse_repeated(
+    files: Mapping[str, Mapping[str, Sequence[File]]], field: str, refuse: Refuse = first_ends
+) -> None:
     """Refuse files whose content another one has, too.
 
     One and the same file may hold several phases of a participant.
@@ -21,11 +24,9 @@ def refuse_repeated(files: Mapping[str, Mapping[str, Sequence[File]]], field: st
         Files of each participant and phase.
     field : str
         Where the study file names them, for messages.
-
-    Raises
-    ------
-    InputError
-        If two participants have the same recording, or one has it under two names.
+    refuse : callable, optional
+        Is told of each recording that another participant has, too, or the same one under another name.
+        Default: the first is raised.
     """
     known: dict[str, tuple[str, str, File]] = {}
     for participant, phases in files.items():
@@ -36,13 +37,15 @@ def refuse_repeated(files: Mapping[str, Mapping[str, Sequence[File]]], field: st
                 who, when, first = known.setdefault(file.content, (participant, phase, file))
                 if who == participant and file.path == first.path:
                     continue
-                raise InputError(
-                    "a recording is there twice",
-                    participant=participant,
-                    file=file.path,
-                    field=f"{field}.{phase}",
-                    found=f"every byte as in {first.path}, {who}, {when}",
-                    expected="a recording of its own",
-                    hint="put the right file there, or leave one of them out: a recording that counts twice "
-                    "makes effects out of noise",
+                refuse(
+                    InputError(
+                        "a recording is there twice",
+                        participant=participant,
+                        file=file.path,
+                        field=f"{field}.{phase}",
+                        found=f"every byte as in {first.path}, {who}, {when}",
+                        expected="a recording of its own",
+                        hint="put the right file there, or leave one of them out: a recording that counts "
+                        "twice makes effects out of noise",
+                    )
                 )

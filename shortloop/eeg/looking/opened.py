@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.cli.analyses import Opened
 from shortloop.eeg import pipeline
-from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings
+from shortloop.eeg.formats.base import (
+    FeaturesInput,
+    FilesInput,
+    GeneratedInput,
+    InputSettings,
+    RecordedInput,
+)
+from shortloop.eeg.formats.repeated import refuse_repeated
 from shortloop.eeg.looking.at_once import Tell, at_once
+from shortloop.eeg.looking.recorded import look_at
 from shortloop.eeg.looking.warm import warm_up
 from shortloop.eeg.stages.check import CheckRecordings
 from shortloop.eeg.stages.import_epochs import ImportEpochs
@@ -67,10 +75,9 @@ def open_all(file: Path, tell: Tell) -> Opened:
         return Opened("its recordings are simulated: there are none to open")
     need(pipeline.KIND.extra, pipeline.LIBRARIES)
     problems: list[InputError] = []
-    asked = _asked(study, file, problems)
-    asked = _without_repeated(study, file, asked, problems)
+    tasks = [one for who in study.participants for one in _asked(_only(study, who), file, problems)]
+    _refuse_repeated(tasks, problems)
     warm_up(study.input)
-    tasks = [one for each in asked.values() for one in each]
     imported: dict[str, list[Facts]] = defaultdict(list)
     notes: list[str] = []
     for task, (facts, wrong) in zip(tasks, at_once(_import, tasks, tell), strict=True):
@@ -80,14 +87,15 @@ def open_all(file: Path, tell: Tell) -> Opened:
             notes += each.get("notes", [])
     notes += _together(study, file, imported, problems)
     more = [f"… and {len(notes) - NOTES} notes more"] * (len(notes) > NOTES)
-    return Opened(_said(imported), tuple(_joined(problems)), (*notes[:NOTES], *more))
+    return Opened(_said(imported), tuple(_joined(problems)), (*dict.fromkeys(notes[:NOTES]), *more))
 
 
 def _said(imported: Mapping[str, list[Facts]]) -> str:
     trials: Counter[str] = Counter()
     for every in imported.values():
-        for each in every:
-            trials.update(each["trials"])
+        # Kinds of features are of the same trials.
+        for of_phase in {each["phase"]: each["trials"] for each in every}.values():
+            trials.update(of_phase)
     counted = ", ".join(f"{number:,} {name}" for name, number in trials.items())
     people = f"{len(imported):,} participant{'' if len(imported) == 1 else 's'}"
     return (
@@ -118,13 +126,12 @@ class _Asked:
 class _Run:
     """In place of a run: notes what is asked for."""
 
-    contents: Mapping[Path, str]
     name: str = ""
     jobs: list[Built] = field(default_factory=list)
     asked: list[_Asked] = field(default_factory=list)
 
     def files(self, paths: Sequence[Path]) -> list[File]:
-        return [File(self.contents.get(path, ""), path) for path in paths]
+        return [File("", path) for path in paths]
 
     def build(
         self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **fields: Any
@@ -142,10 +149,8 @@ class _Nowhere(Outputs):
         return np.empty(shape, dtype)
 
 
-def _ask(
-    study: Study, file: Path, what: Callable[[pipeline.StudyRun], object], contents: Mapping[Path, str]
-) -> list[_Asked]:
-    run = _Run(contents)
+def _ask(study: Study, file: Path, what: Callable[[pipeline.StudyRun], object]) -> list[_Asked]:
+    run = _Run()
     what(StudyRun(cast("Run", run), study, file))
     return run.asked
 
@@ -159,49 +164,83 @@ def _imports(run: pipeline.StudyRun) -> None:
         pipeline.import_epochs(run)
 
 
-def _only(study: Study, participants: Sequence[str]) -> Study:
-    return study.model_copy(update={"participants": tuple(participants)})
+def _only(study: Study, participant: str) -> Study:
+    return study.model_copy(update={"participants": (participant,)})
 
 
-def _asked(study: Study, file: Path, problems: list[InputError]) -> dict[str, list[_Asked]]:
-    """The import of each participant whose files are there."""
-    asked = {}
-    for who in study.participants:
+def _asked(study: Study, file: Path, problems: list[InputError]) -> list[_Asked]:
+    """The import of a participant; if files are missing, of phases and features whose files are there."""
+    try:
+        return _ask(study, file, _imports)
+    except InputError as error:
+        first = error
+    asked, wrong = [], []
+    for part in _parts(study):
         try:
-            asked[who] = _ask(_only(study, [who]), file, _imports, {})
+            asked += _ask(part, file, _imports)
         except InputError as error:
-            problems.append(error)
+            wrong += _missing(part, file) or [error]
+    problems += wrong or [first]
     return asked
 
 
-def _without_repeated(
-    study: Study, file: Path, asked: dict[str, list[_Asked]], problems: list[InputError]
-) -> dict[str, list[_Asked]]:
-    """Without participants whose recordings another one has."""
-    contents = _contents([path for each in asked.values() for one in each for path in _paths(one.fields)])
-    left = dict(asked)
-    while left:
+def _parts(study: Study) -> list[Study]:
+    """The same for each phase, and each kind of ready-made features, alone."""
+    kinds = study.features.kinds if isinstance(study.input, FeaturesInput) else {"": None}
+    return [
+        study.model_copy(
+            update={
+                "phases": study.phases.model_copy(update={"train": phase, "decode": None}),
+                "features": study.features.model_copy(
+                    update={other: None for other in kinds if other != kind}
+                ),
+            }
+        )
+        for kind in kinds
+        for phase in (study.phases.names if kind == "" else pipeline.phases_of(study, kind))
+    ]
+
+
+def _missing(study: Study, file: Path) -> list[InputError]:
+    """What is wrong with each of several names of files of one phase."""
+    phase = study.phases.train
+    if not isinstance(study.input, FilesInput):
+        return []
+    wrong = []
+    for pattern in study.input.files[phase]:
+        alone = study.input.model_copy(update={"files": {phase: (pattern,)}})
         try:
-            _ask(_only(study, list(left)), file, _imports, contents)
-            break
+            _ask(study.model_copy(update={"input": alone}), file, _imports)
         except InputError as error:
-            problems.append(error)
-            if left.pop(error.where.get("participant") or "", None) is None:
-                break
-    return left
+            wrong.append(error)
+    return wrong
 
 
-def _paths(value: object) -> list[Path]:
-    """Files that are anywhere in the fields of a stage."""
-    if isinstance(value, File):
-        return [value.path]
-    inside = (
-        value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    )
-    return [path for each in inside for path in _paths(each)]
+def _refuse_repeated(asked: Sequence[_Asked], problems: list[InputError]) -> None:
+    """Find recordings that are there twice."""
+    named = [one for each in asked for one in _named(each)]
+    contents = _contents({path for *_, path in named})
+    found: dict[str, pipeline.Files] = {}
+    for field_, who, phase, path in named:
+        phases = found.setdefault(field_, {}).setdefault(who, {})
+        phases.setdefault(phase, []).append(File(contents.get(path, ""), path))
+    for field_, files in found.items():
+        refuse_repeated(files, field_, problems.append)
 
 
-def _contents(paths: Sequence[Path]) -> dict[Path, str]:
+def _named(asked: _Asked) -> Iterator[tuple[str, str, str, Path]]:
+    """Files with samples: the field that names each, whose and of which phase it is, and the file."""
+    who, fields = asked.partition or "", asked.fields
+    if "recordings" in fields:
+        (phases,) = pipeline.samples_of({who: fields["recordings"]}).values()
+        for phase, files in phases.items():
+            yield from (("input.files", who, phase, file.path) for file in files)
+    else:
+        for phase, file in fields["files"].items():
+            yield f"input.{fields['kind']}", who, phase, file.path
+
+
+def _contents(paths: Collection[Path]) -> dict[Path, str]:
     """Hashes of files that are as large as another one: no others can be the same."""
     sizes = {path: path.stat().st_size for path in paths}
     counts = Counter(sizes.values())
@@ -219,8 +258,24 @@ def _import(asked: _Asked) -> tuple[list[Facts], list[InputError]]:
         try:
             facts.append(_imported(phase))
         except InputError as error:
-            problems.append(error)
+            problems += _of_files(phase, error)
     return facts, problems or [first]  # each is fine, but not all together
+
+
+def _of_files(asked: _Asked, first: InputError) -> list[InputError]:
+    """What is wrong with each recording of a phase, of which only the first problem was said."""
+    recordings = [
+        one for phase in asked.fields.get("phases", ()) for one in asked.fields["recordings"][phase]
+    ]
+    if len(recordings) < 2:
+        return [first]
+    settings, who = InputSettings.to_read(asked.fields["settings"]), asked.partition or ""
+    assert isinstance(settings, RecordedInput)
+    seen = [look_at(settings, [(name, file.path) for name, file in one], who) for one in recordings]
+    # That one has no events may be as it should be: the phase is of all of them.
+    wrong = [each for each in seen if isinstance(each, InputError) and each.field != "input.event_source"]
+    same = {(each.problem, each.file) for each in wrong}
+    return wrong if (first.problem, first.file) in same else [first, *wrong]
 
 
 def _imported(asked: _Asked) -> Facts:
@@ -244,20 +299,13 @@ def _with(stage: Stage, fields: Mapping[str, Any], partition: str | None = None)
 def _together(
     study: Study, file: Path, imported: Mapping[str, list[Facts]], problems: list[InputError]
 ) -> list[str]:
-    """Find what only shows when recordings are compared, again without those of which something was said, and
-    what is odd about the others, but no problem."""
-    left = dict(imported)
-    while left:
-        (asked,) = _ask(study, file, lambda run: pipeline.check_recordings(run, []), {})
-        jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in left.values()]
-        try:
-            facts = _with(CheckRecordings(), {**asked.fields, "imported": jobs}).finish(_Nowhere({})).facts
-            return list(cast("list[str]", facts.get("notes", [])))
-        except InputError as error:
-            problems.append(error)
-            if left.pop(error.where.get("participant") or "", None) is None:
-                break
-    return []
+    """Find what only shows when recordings are compared, and what is odd about them, but no problem."""
+    if not imported:
+        return []
+    (asked,) = _ask(study, file, lambda run: pipeline.check_recordings(run, []))
+    jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in imported.values()]
+    stage = cast("CheckRecordings", _with(CheckRecordings(), {**asked.fields, "imported": jobs}))
+    return cast("list[str]", stage.compare(problems.append)["notes"])
 
 
 def _joined(problems: Sequence[InputError]) -> list[InputError]:

@@ -120,8 +120,78 @@ def test_quick_opens_nothing(project: Path) -> None:
     done = shortloop(project, "study", "study.toml", "--quick")
     assert done.returncode == 0
     assert "is fine" in done.stdout
-    (project / "study.toml").write_text("name = 1", encoding="utf-8")
-    assert_one_message(shortloop(project, "study", "--quick", "study.toml"), "study.toml", "name")
+    (project / "study.toml").write_text("name = ", encoding="utf-8")
+    assert_one_message(shortloop(project, "study", "--quick", "study.toml"), "study.toml", "TOML")
+
+
+def test_all_mistakes_of_the_file_at_once(project: Path) -> None:
+    file = project / "study.toml"
+    right = file.read_text(encoding="utf-8")
+    file.write_text(right.replace("folds", "fold").replace("bins = 5", "bins = 0"), encoding="utf-8")
+    done = shortloop(project, "study", "study.toml")
+    assert done.returncode == 1
+    assert "2. the study file has an unknown key" in done.stdout
+    assert "1. the study file has a wrong value" in done.stdout
+    assert "study.toml: 2 problems; no data were opened" in done.stdout
+    wrong = right.replace('"P1", "P2"', '"P1", "P1"').replace("files.test", "files.rest")
+    file.write_text(wrong + "\n[input.preprocessing]\nbads.P9 = ['Cz']\n", encoding="utf-8")
+    said = shortloop(project, "study", "study.toml", "--quick").stdout
+    assert said.count("the study file has a wrong value") == 3
+    assert "P1 named twice" in said
+    assert "nothing given for test" in said
+    assert "P9 is no participant" in said
+
+
+def test_no_problem_hides_another(project: Path) -> None:
+    """Of one participant: missing files, differences of two kinds; of several files of a phase each one."""
+    folder = project / "recordings"
+    for phase in ("study", "test"):
+        (folder / f"P1_{phase}.edf").unlink()
+    (folder / "P2_test.edf").unlink()
+    exported(make_raw(2, sfreq=256.0).drop_channels(["Oz"]), folder / "P2_study.edf")
+    for phase in ("study", "test"):
+        shutil.copy(folder / f"P3_{phase}.edf", folder / f"P4_{phase}.edf")
+    exported(make_raw(5, sfreq=256.0).drop_channels(["Oz"]), folder / "P5_test.edf")
+    done = shortloop(project, "study", "study.toml")
+    said = done.stdout.split("\n\n")
+    for words in (
+        ("P1_study.edf", "a file is missing"),
+        ("P1_test.edf", "a file is missing"),
+        ("P2_test.edf", "a file is missing"),
+        ("participant:  P2", "channels of the study phase", "without Oz"),
+        ("participant:  P2", "sampling rate (Hz) of the study phase"),
+        ("P4_study.edf", "a recording is there twice"),
+        ("P4_test.edf", "a recording is there twice"),
+        ("participant:  P5", "channels of the test phase"),
+        ("participant:  P5", "sampling rate (Hz) of the test phase"),
+    ):
+        assert sum(all(word in each for word in words) for each in said) == 1, (words, done.stdout)
+    assert "study.toml: 9 problems" in done.stdout
+
+
+def test_each_of_several_files_of_a_phase_is_looked_at(project: Path) -> None:
+    folder = project / "recordings"
+    for name in ("a", "b", "c"):
+        shutil.copy(folder / "P1_test.edf", folder / f"P1_test_{name}.edf")
+    write(project, ["P1"])
+    file = project / "study.toml"
+    text = file.read_text(encoding="utf-8")
+    several = text.replace(
+        '"{participant}_test.edf"', '"{participant}_test_a.edf", "{participant}_test_b.edf"'
+    )
+    file.write_text(several, encoding="utf-8")
+    (folder / "P1_test_a.edf").write_bytes(b"no recording")
+    cut = folder / "P1_test_b.edf"
+    cut.write_bytes(cut.read_bytes()[:-999])
+    said = shortloop(project, "study", "study.toml").stdout
+    assert "P1_test_a.edf" in said
+    assert "P1_test_b.edf" in said
+    assert "study.toml: 2 problems" in said
+    for name in "ab":
+        (folder / f"P1_test_{name}.edf").unlink()
+    said = shortloop(project, "study", "study.toml").stdout
+    assert said.count("a file is missing") == 2
+    assert "study.toml: 2 problems" in said
 
 
 def test_notes_are_no_problems(project: Path) -> None:

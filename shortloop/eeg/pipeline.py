@@ -149,6 +149,15 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
         for phase in phases:
             field = f"input.{kind}.{phase}"
             found = find_files(folder, [patterns[phase]], participant=name, phase=phase, field=field)
+            if len(found) > 1:
+                raise InputError(
+                    "several files match the pattern, and features of a phase are one file",
+                    participant=name,
+                    file=folder / patterns[phase],
+                    field=field,
+                    found=", ".join(path.name for path in found),
+                    hint="name the one that is meant",
+                )
             paths[name][phase] = found
     files = _read(run, paths)
     refuse_repeated(files, f"input.{kind}")

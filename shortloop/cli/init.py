@@ -24,6 +24,9 @@ NAME = "PROJECT"
 RENAMED = {"gitignore": ".gitignore"}  # the name of a hidden file would be left out of the package
 FIRST = "\tshortloop.prepare auto-discover\n"
 SOCKET = ".socket.dir/server"
+OPEN = 3
+"""Exit status: the project is written, and cannot run before a question is answered. 1 is that there is none,
+and 2 that the command is written wrongly."""
 
 
 def _files_below(folder: Path) -> dict[str, Path]:
@@ -43,7 +46,7 @@ EXAMPLE = Template(
 
 def look_at_data(
     analyses: Mapping[str, Analysis], options: Sequence[str], data: Path, folder: Path
-) -> tuple[Template, Mapping[str, bytes]]:
+) -> tuple[Template, Mapping[str, bytes], int]:
     """Look at data, say what is found, and let an analysis write a settings file for them.
 
     Parameters
@@ -63,6 +66,8 @@ def look_at_data(
         What the project begins with.
     settings : mapping of str to bytes
         Its settings file, by its name.
+    questions : int
+        How many it leaves open, which are to be answered before it runs.
 
     Raises
     ------
@@ -113,7 +118,7 @@ def look_at_data(
     print_lines(*look.lines, "")
     for question in look.questions:
         print_lines("To be answered before it runs:", question, "")
-    return template, {f"{settings.noun}.toml": look.settings.encode()}
+    return template, {f"{settings.noun}.toml": look.settings.encode()}, len(look.questions)
 
 
 def _what_to_install(lacking: Iterable[Template]) -> str:
@@ -122,7 +127,9 @@ def _what_to_install(lacking: Iterable[Template]) -> str:
     return f"{whole}; others are known with pip install 'shortloop[{extras}]'" if extras else whole
 
 
-def write_project(folder: Path, template: Template, instead: Mapping[str, bytes] | None = None) -> None:
+def write_project(
+    folder: Path, template: Template, instead: Mapping[str, bytes] | None = None, questions: int = 0
+) -> int:
     """Write a new project, and say what to do with it.
 
     Parameters
@@ -133,6 +140,13 @@ def write_project(folder: Path, template: Template, instead: Mapping[str, bytes]
         What it begins with.
     instead : mapping of str to bytes, optional
         Files in place of those of the template.
+    questions : int, default 0
+        How many these leave open.
+
+    Returns
+    -------
+    int
+        Exit status: 0; `OPEN` if there are questions.
 
     Raises
     ------
@@ -152,11 +166,14 @@ def write_project(folder: Path, template: Template, instead: Mapping[str, bytes]
     print(f"{shown}: {len(files)} files; README.md says what they are. Now:")
     print(f"  cd {shown}")
     for name in instead or ():
+        if questions:
+            print(f"  answer what is asked above in {name}")
         print(f"  shortloop study {name}")
     print(f"  {template.run}")
     missing = template.missing()
     if missing:
         print(f"It needs {', '.join(missing)}: pip install 'shortloop[{template.needs}]'")
+    return OPEN if questions else 0
 
 
 def _check(path: Path) -> None:

@@ -157,14 +157,16 @@ def init(
         ),
     ] = None,
 ) -> None:
-    """Write a new project, which runs at once: a small analysis, or an installed one, as --NAME."""
+    """Write a new project, which runs at once: a small analysis, or an installed one, as --NAME.
+
+    Status 3 if the data leave a question open, which is to be answered in the settings file before it runs.
+    """
     from shortloop.cli.analyses import find_analyses
     from shortloop.cli.init import look_at_data, template_of, write_project
 
     analyses = find_analyses()
     if data is not None:
-        write_project(folder, *look_at_data(analyses, context.args, data, folder))
-        return
+        raise typer.Exit(write_project(folder, *look_at_data(analyses, context.args, data, folder)))
     templates = {name: each.template for name, each in analyses.items() if each.template is not None}
     write_project(folder, template_of(templates, context.args))
 

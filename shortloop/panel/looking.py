@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from shortloop.cli.analyses import Look
 from shortloop.panel.formats.csv import CsvInput
 from shortloop.panel.formats.parquet import ParquetInput
+from shortloop.settings.paths import written_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,8 +119,7 @@ def _draft(
     groups: Sequence[str],
     project: Path,
 ) -> str:
-    near = os.path.relpath(file, project)
-    path = str(file.absolute()) if near.count("..") > 3 or "${" in near else near
+    path = written_path(file, project)
     by = groups[0] if groups else ""
     count = table[by].nunique() if by else 0
     others = f"; others that could be: {_some(groups[1:])}" if groups[1:] else ""

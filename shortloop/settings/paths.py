@@ -8,7 +8,9 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 
-__all__ = ["expand_path"]
+__all__ = ["expand_path", "written_path"]
+
+BESIDE = 1  # folders upwards, of what lies beside the project
 
 
 def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what: str) -> Path:
@@ -50,3 +52,24 @@ def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what:
 
     expanded = re.sub(r"\$\{(?P<name>\w+)(?:=(?P<default>[^}]*))?\}", value, written)
     return Path(os.path.abspath(Path(file).parent / os.path.expanduser(expanded)))
+
+
+def written_path(place: Path, project: Path) -> str:
+    """How a settings file says where data are.
+
+    Parameters
+    ----------
+    place : Path
+        The data.
+    project : Path
+        Folder of the settings file.
+
+    Returns
+    -------
+    str
+        From the project, if they are in it or beside it: both may be moved together. Else from the root: the
+        project may be moved, and they stay where they are.
+    """
+    near = os.path.relpath(place, project)
+    far = Path(near).parts.count(os.pardir) > BESIDE or "${" in near
+    return os.path.abspath(place) if far else near

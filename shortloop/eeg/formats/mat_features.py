@@ -18,7 +18,7 @@ from shortloop.errors import InputError
 from shortloop.span import Span
 from shortloop.types import FloatArray
 
-__all__ = ["read"]
+__all__ = ["Summary", "read", "summary_of"]
 
 UNITS = {"amplitude": "V", "power": "V²"}
 FIELDS = ("category_name", "feature_name", "feature")
@@ -87,6 +87,43 @@ def read(
         time_unit="bin",
         span=span,
     )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a file holds, without its features.
+
+    Parameters
+    ----------
+    trials : tuple of str
+        The class of each trial.
+    first : str
+        Name of the first feature.
+    """
+
+    trials: tuple[str, ...]
+    first: str
+
+
+def summary_of(file: Path, participant: str) -> Summary:
+    """What a file holds, for a first look at it.
+
+    Parameters
+    ----------
+    file, participant
+        As of `read`.
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    InputError
+        If it is not such a file.
+    """
+    content = _mapped(file) or _loaded(file, participant)
+    return Summary(tuple(content.trials), content.features[0] if content.features else "")
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from shortloop.eeg.looking.folder import BIDS
+from shortloop.eeg.looking.folder import BIDS, FEATURES
 from shortloop.eeg.looking.looked import Looked
 from shortloop.eeg.looking.windows import epochs_of, window_of
 from shortloop.errors import InputError
+from shortloop.settings.paths import written_path
 from shortloop.text import one_line
 
 __all__ = ["draft", "questions"]
@@ -19,7 +19,6 @@ __all__ = ["draft", "questions"]
 WIDTH = 100
 CLASSES = "classes = []"
 TRAIN = '# train = ""'
-FAR = 3  # folders upwards, from where on a path is written from the root
 MOST_COMMENTED = 20
 UNBALANCED = 2.0  # from this ratio of trials on, a score that forgives it is chosen
 
@@ -41,11 +40,12 @@ def draft(looked: Looked, name: str, project: Path) -> str:
     str
         TOML. What nobody can tell from the recordings is empty, with the choices beside it.
     """
+    ready = looked.format == FEATURES
     parts = [
         _head(looked, name),
         _phases(looked),
-        _input(looked, project),
-        _features(looked),
+        _ready_input(looked, project) if ready else _input(looked, project),
+        _ready_features(looked) if ready else _features(looked),
         _decoding(looked),
     ]
     return "\n".join(parts) + "\n"
@@ -136,7 +136,7 @@ def _input(looked: Looked, project: Path) -> str:
         "",
         "[input]",
         f"format = {_quoted(looked.format)}",
-        f"folder = {_quoted(_path(looked.folder.root, project))}",
+        f"folder = {_quoted(written_path(looked.folder.root, project))}",
     ]
     for phase, patterns in looked.patterns.items():
         if looked.format != BIDS:
@@ -170,6 +170,24 @@ def _input(looked: Looked, project: Path) -> str:
     if looked.format == "npz":
         return "\n".join(line for line in lines if not line.startswith("picks"))
     return "\n".join([*lines, "", *_preprocessing(looked)])
+
+
+def _ready_input(looked: Looked, project: Path) -> str:
+    lines = ["", "[input]", f"format = {_quoted(looked.format)}"]
+    lines.append(f"folder = {_quoted(written_path(looked.folder.root, project))}")
+    for kind, files in looked.kinds.items():
+        lines += [f"{kind}.{_key(phase)} = {_quoted(pattern)}" for phase, pattern in files.items()]
+    return "\n".join(lines)
+
+
+def _ready_features(looked: Looked) -> str:
+    """Tables of the kinds that there are; what the features are is in the files."""
+    lines = []
+    for kind, files in looked.kinds.items():
+        lines += ["", f"[features.{kind}]  # bins are those of the files"]
+        if looked.train and (looked.decode or looked.train) not in files:
+            lines.append("apply = false  # there are none of the phase that is decoded")
+    return "\n".join(lines)
 
 
 def _preprocessing(looked: Looked) -> list[str]:
@@ -244,12 +262,6 @@ def _span(looked: Looked) -> tuple[float, float]:
             hint="look at their phases apart: give --data the folder, or a folder with links, of one of them",
         )
     return start, stop
-
-
-def _path(folder: Path, project: Path) -> str:
-    near = os.path.relpath(folder, project)
-    far = near.count("..") > FAR or "${" in near
-    return str(folder.absolute()) if far else near
 
 
 def _array(key: str, values: Iterable[str]) -> list[str]:

@@ -14,9 +14,11 @@ from shortloop.eeg.looking.at_once import Tell
 from shortloop.eeg.looking.table import table_settings
 from shortloop.errors import InputError
 
-__all__ = ["BIDS", "Folder", "look_through", "settings_of"]
+__all__ = ["BIDS", "FEATURES", "Folder", "look_through", "settings_of"]
 
 BIDS = "bids"
+FEATURES = "thesis"
+"""Ready-made features: a file is no recording, but of a phase and a kind of features."""
 PACKED_FIF = ".fif.gz"
 TABLES = (".csv", ".tsv", ".txt")
 BIDS_SIGN = "dataset_description.json"
@@ -162,14 +164,10 @@ def _sort(path: Path, found: Folder) -> None:
         options = table_settings(path)
         if options is not None and options == found.options.setdefault("csv", options):
             format = "csv"
-    if format in NOT_HERE:
-        format = ""
     if format:
         found.recordings.setdefault(format, []).append(path)
     elif kind is not None and not (kind.format or kind.name.startswith("BrainVision markers")):
         found.named[path] = kind.name + (f": {kind.hint}" if kind.hint else "")
-    elif kind is not None and kind.format:
-        found.named[path] = f"{kind.name}: `shortloop study` says how a study reads them"
     else:
         found.others.append(path)
 
@@ -181,12 +179,11 @@ def _is_text(name: str) -> bool:
         return False
 
 
-NOT_HERE = ("thesis",)  # features, not recordings
-
-
 def _without_those_beside(found: Folder) -> None:
     """Leave out files that are a part of another recording, as further parts of one that is split."""
     for format, files in found.recordings.items():
+        if format == FEATURES:
+            continue
         together: Callable[[Path], list[tuple[str, Path]]] = settings_of(
             format, found.options.get(format, {})
         ).together

@@ -9,7 +9,7 @@ from shortloop.cli.analyses import Look
 from shortloop.eeg.formats.recognised import recognised
 from shortloop.eeg.looking.at_once import Tell
 from shortloop.eeg.looking.draft import draft, questions
-from shortloop.eeg.looking.folder import look_through
+from shortloop.eeg.looking.folder import FEATURES, look_through
 from shortloop.eeg.looking.looked import look_into
 from shortloop.eeg.looking.shown import left_out, shown
 from shortloop.errors import InputError
@@ -56,7 +56,7 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
             )
         return None
     looked = look_into(found, tell)
-    if not looked.all_recorded():
+    if not (looked.recorded if looked.format == FEATURES else looked.all_recorded()):
         silent = bool(looked.recorded)
         raise InputError(
             "no recording has events" if silent else "there is no recording that can be read",

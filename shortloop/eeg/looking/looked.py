@@ -13,9 +13,10 @@ from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.formats.base import Named, RecordedInput
 from shortloop.eeg.looking.at_once import Tell, at_once
 from shortloop.eeg.looking.classes import Classes, find_classes
-from shortloop.eeg.looking.folder import BIDS, Folder, settings_of
+from shortloop.eeg.looking.folder import BIDS, FEATURES, Folder, settings_of
 from shortloop.eeg.looking.names import read_names
 from shortloop.eeg.looking.options import doubts_of, options_of
+from shortloop.eeg.looking.ready import Have, leave_out, read_ready
 from shortloop.eeg.looking.recorded import Recorded, look_at
 from shortloop.eeg.looking.warm import warm_up
 from shortloop.eeg.looking.windows import folds_for
@@ -59,6 +60,8 @@ class Looked:
         Files that are not, and why.
     other_formats : dict of str to int
         Recordings of formats that are not the study's.
+    kinds : dict of str to dict of str to str
+        Of ready-made features, the file of each kind and phase, as a study has it.
     """
 
     folder: Folder
@@ -74,6 +77,7 @@ class Looked:
     out: dict[str, str] = field(default_factory=dict)
     files_out: dict[Path, str] = field(default_factory=dict)
     other_formats: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def all_recorded(self, participants: Mapping[str, object] | None = None) -> list[Recorded]:
         """Recordings with events of participants, default all, in the phases of the study."""
@@ -127,10 +131,14 @@ def look_into(folder: Folder, tell: Tell) -> Looked:
     counts = {format: len(files) for format, files in folder.recordings.items()}
     format = max(counts, key=lambda each: counts[each])
     looked = Looked(folder, format, {}, {}, other_formats={k: v for k, v in counts.items() if k != format})
-    files = _of_bids(looked) if format == BIDS else _by_names(looked)
-    _read(looked, files, tell)
+    have: Have = {}
+    if format == FEATURES:
+        have = read_ready(looked, tell)
+    else:
+        _read(looked, _of_bids(looked) if format == BIDS else _by_names(looked), tell)
     _choose_phases(looked)
     looked.patterns = {phase: looked.patterns[phase] for phase in sorted(looked.patterns, key=looked.order)}
+    leave_out(looked, have)
     _choose_classes(looked)
     return looked
 

@@ -25,7 +25,7 @@ from shortloop.eeg.looking.words import (
 )
 from shortloop.errors import InputError
 
-__all__ = ["Named", "read_names"]
+__all__ = ["ONLY", "Named", "read_names"]
 
 Place = tuple[int, int | None]
 """Where the name of the participant is: in which folder, counted from the file's own name upwards, and which

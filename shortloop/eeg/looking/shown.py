@@ -31,7 +31,9 @@ def shown(looked: Looked) -> list[str]:
     """
     files = len(looked.folder.recordings[looked.format])
     who = [*looked.recorded]
-    lines = [f"{files:,} {_plural(files, 'recording')} of the format {looked.format}"]
+    lines = [
+        f"{files:,} {_plural(files, 'file' if looked.kinds else 'recording')} of the format {looked.format}"
+    ]
     lines.append(f"{len(who):,} {_plural(len(who), 'participant')}: {_some(who)}")
     for phase, patterns in looked.patterns.items():
         lines += _phase(looked, phase, patterns)
@@ -85,14 +87,16 @@ def _phase(looked: Looked, phase: str, patterns: Sequence[str]) -> list[str]:
     every = [each for phases in looked.recorded.values() for each in phases.get(phase, ())]
     role = {looked.train: ", trains", looked.decode: ", is decoded"}.get(phase, "")
     lines = [f"phase {phase}{role if looked.train else ''}: {_some(patterns)}"]
+    kinds = [kind for kind, files in looked.kinds.items() if phase in files]
+    lines += [f"  features: {' and '.join(kinds)}"] * bool(kinds)
     if every:
         events: Counter[str] = Counter()
         for each in every:
             events.update(each.events)
         with_signal = [each for each in every if each.rate]
-        lines.append(
-            f"  {len(every):,} {_plural(len(every), 'recording')}, {_facts(with_signal)}".rstrip(", ")
-        )
+        if not kinds:
+            count = f"{len(every):,} {_plural(len(every), 'recording')}"
+            lines.append(f"  {count}, {_facts(with_signal)}".rstrip(", "))
         sources = sorted({each.source for each in every if each.source})
         names = (f"{one_line(name)} {count:,}" for name, count in events.most_common())
         lines.append(f"  events ({' and '.join(sources)}): {_some(names, 20)}" if events else "  no events")

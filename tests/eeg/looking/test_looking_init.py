@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mne
@@ -16,6 +16,7 @@ import pytest
 from by_hand import write_mff
 from command_line import ROOT, assert_one_message, shortloop
 from eeg_folders import CHANNELS, FOLDERS, exported, recording, write_fieldtrip
+from scipy.io import savemat
 
 from shortloop.cli.analyses import Look
 from shortloop.eeg.looking.look import look
@@ -262,6 +263,101 @@ def test_what_nobody_can_tell_is_asked_and_runs_when_it_is_filled_in(tmp_path: P
         lines[number - 1] = answer
     file.write_text("\n".join(lines), encoding="utf-8")
     assert_it_runs(tmp_path, classes=("T1", "T2"), phases={"train": "tools", "decode": None})
+
+
+def write_features(file: Path, names: Sequence[str], feature: str, bins: int = 3) -> None:
+    """Classification data, as SciPy writes them."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng([*map(ord, file.name)])
+    cells = np.empty(bins, dtype=object)
+    for number in range(bins):
+        cells[number] = rng.standard_normal((len(names), 4))
+    content = {
+        "category_name": np.array(names, dtype=object),
+        "feature_name": np.array([feature.format(number) for number in range(4)], dtype=object),
+        "feature": cells,
+    }
+    savemat(file, {file.stem: content})
+
+
+def test_ready_made_features(tmp_path: Path, looked: Shown) -> None:
+    labels = ["Face", "House"] * 30
+    for who in ("Subj1", "Subj2", "Subj3", "Subj4"):
+        for name in ("study_data", "test_data"):
+            write_features(tmp_path / f"data/{who}/{who}_{name}.mat", labels, "E1_freq_{}")
+        write_features(tmp_path / f"data/{who}/{who}_study_data_amp.mat", labels, "E1_tpoint_{}")
+    (tmp_path / "data/Subj2/Subj2_study_data_amp.mat").unlink()
+    shutil.copy(tmp_path / "data/Subj4/Subj4_test_data.mat", tmp_path / "data/Subj3/Subj3_test_data.mat")
+    exported(recording("Subj1"), tmp_path / "data/Subj1/Subj1.edf")
+    found = looked(tmp_path / "data")
+    said = "\n".join(found.lines)
+    assert found.questions == ()
+    assert "11 files of the format thesis" in said
+    assert "features: power and amplitude\n  events (category_name): Face 120, House 120" in said
+    assert "left out: Subj2: no amplitude features of study" in said
+    assert "left out: 1 recording of edf; a study has one format" in said
+    assert "cannot be read: Subj3/Subj3_test_data.mat: the file has no struct of its own name" in said
+    assert_it_runs(
+        tmp_path,
+        participants=("Subj1", "Subj4"),
+        classes=("Face", "House"),
+        phases={"train": "study", "decode": "test"},
+    )
+    study = read_study(tmp_path / "my-study/study.toml")
+    assert {kind: each.apply for kind, each in study.features.kinds.items()} == {
+        "amplitude": False,
+        "power": True,
+    }
+
+
+def test_features_whose_phases_nobody_can_tell(tmp_path: Path, looked: Shown) -> None:
+    for who in ("A1", "A2"):
+        for phase in ("red", "blue"):
+            write_features(tmp_path / f"data/{who}_{phase}.mat", ["x", "y"] * 12, "voltage {}")
+    found = looked(tmp_path / "data")
+    (which,) = found.questions
+    assert 'Found: "blue", "red"' in which
+    file = tmp_path / "my-study/study.toml"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    lines[int(which.split("Line ")[1].split()[0]) - 1] = 'train = "red"'
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert_it_runs(tmp_path, classes=("x", "y"), phases={"train": "red", "decode": None})
+
+
+def test_a_pattern_that_two_files_of_features_match_is_refused(tmp_path: Path, looked: Shown) -> None:
+    for who in ("A1", "A2"):
+        write_features(tmp_path / f"data/{who}_study.mat", ["x", "y"] * 12, "voltage {}")
+    looked(tmp_path / "data")
+    shutil.copy(tmp_path / "data/A1_study.mat", tmp_path / "data/A1_study_old.mat")
+    file = tmp_path / "my-study/study.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("{participant}_study.mat", "{participant}_study*.mat"), encoding="utf-8")
+    (problem,) = open_all(file, silent).problems
+    assert "several files match" in problem.problem
+    assert problem.found == "A1_study.mat, A1_study_old.mat"
+
+
+def test_data_far_away_are_named_from_the_root(tmp_path: Path) -> None:
+    data = tmp_path / "a/b/data"
+    FOLDERS["edf"](data)
+    for project, expected in (
+        (tmp_path / "new", "../a/b/data"),
+        (tmp_path / "a/b/new", "../data"),
+        (tmp_path / "c/new", str(data)),
+    ):
+        found = look(data, project, silent)
+        assert found is not None
+        assert f'folder = "{expected}"' in found.settings, project
+
+
+def test_a_question_that_is_open_is_a_status_of_its_own(tmp_path: Path) -> None:
+    for who in ("P1", "P2"):
+        exported(recording(who, names=("T0", "T1", "T0", "T2")), tmp_path / f"data/{who}.edf")
+    done = shortloop(tmp_path, "init", "my-study", "--data", "data")
+    assert done.returncode == 3
+    assert "To be answered before it runs:\nWhich events are the classes?" in done.stdout
+    assert "  answer what is asked above in study.toml\n  shortloop study study.toml\n" in done.stdout
+    assert (tmp_path / "my-study/study.toml").is_file()
 
 
 def test_recordings_without_events(tmp_path: Path, looked: Shown) -> None:

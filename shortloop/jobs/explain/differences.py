@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.manifest import Manifest
@@ -125,25 +126,32 @@ def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Dif
         before, after = _contents(each.old), _contents(each.new)
         if before is None or after is None or not any(before + after):
             yield each
-        elif len(before) == len(after):
-            for one, other in zip(before, after):
+        elif len(ones := _leaves(each.old)) == len(others := _leaves(each.new)):
+            for one, other in zip(ones, others):
                 if one != other:
-                    yield Difference("file", each.name, one, other)
+                    kind = "file" if _is_content(one) and _is_content(other) else "option"
+                    yield Difference(kind, each.name, one, other)
         else:
-            for one in before:
-                if one not in after:
-                    yield Difference("file", each.name, one, None)
-            for other in after:
-                if other not in before:
-                    yield Difference("file", each.name, None, other)
+            gone = [Difference("file", each.name, one, None) for one in before if one not in after]
+            more = [Difference("file", each.name, None, other) for other in after if other not in before]
+            yield from [*gone, *more] or [each]
 
 
 def _contents(value: Plain) -> list[str] | None:
-    """Contents of files, if that is what an option holds; none where there is no such option."""
-    if value is None:
-        return []
-    values = value if isinstance(value, list) else [value]
-    contents = [
-        each for each in values if isinstance(each, str) and (each == UNKNOWN or CONTENT.fullmatch(each))
-    ]
-    return contents if len(contents) == len(values) else None
+    """Contents of files, if that is what an option holds, perhaps beside their names in lists within it; none
+    where there is no such option."""
+    leaves = _leaves(value)
+    contents = [each for each in leaves if _is_content(each)]
+    with_names = any(map(CONTENT.fullmatch, contents)) and all(isinstance(each, str) for each in leaves)
+    return contents if len(contents) == len(leaves) or with_names else None
+
+
+def _is_content(value: Plain) -> TypeGuard[str]:
+    return isinstance(value, str) and (value == UNKNOWN or CONTENT.fullmatch(value) is not None)
+
+
+def _leaves(value: Plain) -> list[Plain]:
+    """What is in lists that may be in each other."""
+    if isinstance(value, list):
+        return [leaf for each in value for leaf in _leaves(each)]
+    return [] if value is None else [value]

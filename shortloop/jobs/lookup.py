@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shortloop.jobs.explain.differences import is_open
 from shortloop.jobs.explain.reasons import reason_to_build, reason_to_wait
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
@@ -99,7 +100,7 @@ class Lookup:
         if found is not None:
             return found
         before = self.before(wanted)
-        perhaps = reason_to_wait(parts, before, wanted.sources)
+        perhaps = reason_to_wait(parts, before, wanted.sources) or self._may_be_there(wanted, parts)
         return Built(
             "",
             wanted.stage,
@@ -111,6 +112,15 @@ class Lookup:
             variant=wanted.variant,
             files=wanted.names,
         )
+
+    def _may_be_there(self, wanted: Request, parts: Parts) -> str:
+        """What is not known yet and decides whether a job that is in no place here is the one: of a setting
+        that is put back, or of another pipeline."""
+        if not is_open(parts):
+            return ""
+        jobs = self.store.index.of_method(parts.method, wanted.partition)
+        kept = (self.store.manifest_of(job) for job in jobs)
+        return next(filter(None, (reason_to_wait(parts, each, wanted.sources) for each in kept)), "")
 
     def before(self, wanted: Request) -> Manifest | None:
         """The job that was in the same place when the pipeline was last run.

@@ -122,6 +122,26 @@ def test_an_edit_there_and_back_builds_nothing_again(chain: Chain) -> None:
     assert chain.run() == {}
 
 
+def test_a_setting_that_is_put_back_while_a_job_above_may_come_out_the_same(chain: Chain) -> None:
+    """What was made with it is used again, if that is so."""
+    chain.options["last"] = {"count": 4}
+    assert list(chain.run()) == ["last"]
+    chain.options["last"] = {}
+    write(chain.project, "shortloop/first.py", "def f(): return 2\n")
+    plan = chain.plan()
+    assert plan["last"] == (PERHAPS, "if second comes out different")
+    assert list(chain.run()) == ["first A", "first B"]
+
+
+def test_a_setting_that_was_never_made_is_built_whatever_comes_out_above(chain: Chain) -> None:
+    chain.options["last"] = {"count": 4}
+    assert list(chain.run()) == ["last"]
+    chain.options["last"] = {"count": 5}
+    write(chain.project, "shortloop/first.py", "def f(): return 2\n")
+    assert chain.plan()["last"] == (BUILD, "option count: 4 → 5")
+    assert list(chain.run()) == ["first A", "first B", "last"]
+
+
 def test_one_partition_more_and_one_less(chain: Chain) -> None:
     chain.partitions = ["A", "B", "C"]
     plan = chain.plan()

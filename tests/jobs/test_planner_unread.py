@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.store.inputs import content_of, known_content, name_of, register
+from shortloop.jobs.store.manifest import write_manifest
 from shortloop.jobs.store.places import Place
 from shortloop.jobs.store.store import Store
 
@@ -92,9 +94,9 @@ def test_a_content_that_nobody_registered_has_no_name(file: Path) -> None:
     assert name_of("0123456789abcdef") == "0123456789ab…"
 
 
-def planned(contents: list[str]) -> tuple[str, str]:
+def planned(contents: list[str], pipeline: str = "p") -> tuple[str, str]:
     with Store() as store:
-        plan = Planner(Lookup(store, "p"))
+        plan = Planner(Lookup(store, pipeline))
         job = plan.build("first", partition="A", files={"study": contents})
     return job.plan, job.reason
 
@@ -105,12 +107,18 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     assert planned([""]) == (BUILD, "new")
 
     options: dict[str, Any] = {"files": {"study": contents}, "partition": "A"}
-    manifest = recorded_job(Path.cwd(), "main-0", parts_of("first", options, {}))
+    made = recorded_job(Path.cwd(), "main-0", parts_of("first", options, {}))
+    manifest = replace(made, partition="A")
+    write_manifest(Path.cwd() / "workdirs/main/main-0", manifest)
     with Store() as store:
         store.index.insert(manifest, [])
         store.index.put_in_places({Place("p", "first", "A", ""): "main-0"})
     assert planned(contents) == (REUSE, "")
-    assert planned([""]) == (PERHAPS, "if its files, which are not read yet, hold something else")
+    for pipeline in ("p", "another"):
+        assert planned([""], pipeline) == (
+            PERHAPS,
+            "if its files, which are not read yet, hold something else",
+        )
     file.write_text("two!", encoding="utf-8")
     (changed,) = register([file])
     assert planned([changed]) == (BUILD, "file a.npz was changed")

@@ -11,7 +11,7 @@ from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.manifest import Manifest
 from shortloop.plain import Plain
 
-__all__ = ["Difference", "differences", "nearest", "option_rows"]
+__all__ = ["Difference", "differences", "is_open", "nearest", "option_rows"]
 
 UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
 CONTENT = re.compile(r"[0-9a-f]{64}")
@@ -86,6 +86,23 @@ def nearest(before: Manifest, parts: Parts) -> Parts:
     """
     states = [*(each.applied(before.parts) for each in reversed(before.harmless)), before.parts]
     return min(states, key=lambda each: len(differences(each, parts))) if before.harmless else before.parts
+
+
+def is_open(parts: Parts) -> bool:
+    """Whether something is not known yet, in a plan, of what a key is made of.
+
+    Parameters
+    ----------
+    parts : Parts
+        What that is.
+
+    Returns
+    -------
+    bool
+        Also true where an option is an empty text.
+    """
+    values = [value for _, value in option_rows(parts.options)]
+    return UNKNOWN in _leaves([*values, *parts.inputs.values()])
 
 
 def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tuple[str, Plain]]:

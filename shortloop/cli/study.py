@@ -14,6 +14,7 @@ from shortloop.text import one_line
 
 if TYPE_CHECKING:
     from shortloop.cli.analyses import SettingsKind
+    from shortloop.errors import InputError
 
 __all__ = ["check_file", "kind_of", "list_fields"]
 

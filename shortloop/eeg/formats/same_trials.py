@@ -10,7 +10,7 @@ import numpy as np
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 
-__all__ = ["feature_digests", "refuse_same_features", "refuse_shared", "trial_digests"]
+__all__ = ["feature_digests", "overlaps", "refuse_same_features", "refuse_shared", "trial_digests"]
 
 Digests = Sequence[bytes | None]
 

@@ -22,10 +22,10 @@ from shortloop.report.deliver import results_folder
 from shortloop.settings.variable import SETTINGS_VARIABLE
 from shortloop.sweep.checks import Checked, check_combinations, refusal
 from shortloop.sweep.code import edited_since
-from shortloop.sweep.findings import Finding, differing
+from shortloop.sweep.findings import differing
 from shortloop.sweep.grid import Combination, Grid, parse_grid
 from shortloop.sweep.progress import Progress, first_line
-from shortloop.sweep.runs import Outcome, Runner, runner
+from shortloop.sweep.runs import INTERRUPTED, Outcome, Runner, runner
 from shortloop.sweep.table import csv_text, shown_number
 from shortloop.text import one_line
 
@@ -34,11 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run_sweep"]
 
-INTERRUPTED = 130
 WIDTH = 120  # letters, of a table where there is no terminal
 GAP = 1  # letters between columns
 NARROW = 12  # letters of a column, at least: its name has several lines
-NONE = Finding(None)
 AGAIN = 2  # times that combinations are run again as their code was edited
 LONGEST = 100  # letters of the name of a file
 
@@ -194,7 +192,7 @@ def _print_table(grid: Grid, outcomes: Sequence[Outcome]) -> None:
     room = (width or WIDTH) - sum(max(map(len, cells)) + GAP for cells, _ in columns)
     shown = 0
     for name in names:
-        cells = [shown_number(outcome.findings.get(name, NONE).value) for outcome in outcomes]
+        cells = [shown_number(outcome.finding(name).value) for outcome in outcomes]
         room -= max(NARROW, *map(len, [*name.split(), *cells])) + GAP
         if room >= 0 or not shown:
             columns.append(([name, *cells], "right"))

@@ -18,7 +18,7 @@ from shortloop.engines.engine import Computed, Engine
 from shortloop.engines.messages import HERE, Reply, Work
 from shortloop.engines.mirror import keep_parcel
 from shortloop.engines.node_messages import Parcel
-from shortloop.engines.supply import Supplies
+from shortloop.engines.supply import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError
 from shortloop.plain import Plain
@@ -32,7 +32,6 @@ PATIENCE = 5.0  # s that the scheduler may take for what was computed, the first
 LOOK_EVERY = 1.0  # s: how many workers there are
 MOMENT = 0.01  # s
 FIRST = 10  # before batches
-AGAIN = "run again: units that are done are kept"
 T = TypeVar("T")
 
 

@@ -22,7 +22,7 @@ from shortloop.engines.engine import Computed, Engine
 from shortloop.engines.messages import HERE, Reply, Work
 from shortloop.engines.mirror import keep_parcel
 from shortloop.engines.node_messages import Parcel
-from shortloop.engines.supply import Supplies
+from shortloop.engines.supply import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.errors import TransientError
 from shortloop.plain import Plain
@@ -37,7 +37,6 @@ HINT = (
 )
 NOWHERE = "nowhere"
 MOMENT = 0.02  # s
-AGAIN = "run again: units that are done are kept"
 
 
 class _Out(NamedTuple):

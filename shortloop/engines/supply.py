@@ -18,7 +18,7 @@ from shortloop.engines.node_messages import Needs, Parcel
 from shortloop.errors import TransientError
 from shortloop.jobs.store.manifest import MANIFEST
 
-__all__ = ["ASSUMED_RATE", "PARCEL", "Sent", "Supplies"]
+__all__ = ["AGAIN", "ASSUMED_RATE", "PARCEL", "Sent", "Supplies"]
 
 PARCEL = 32_000_000
 """Bytes that are sent at a time."""

@@ -23,7 +23,7 @@ from shortloop.sweep.findings import Finding, FindingsOf, findings_of
 from shortloop.sweep.grid import Combination
 from shortloop.sweep.progress import Progress
 
-__all__ = ["Outcome", "Runner", "runner"]
+__all__ = ["INTERRUPTED", "Outcome", "Runner", "runner"]
 
 INTERRUPTED = 130
 SHOW_EVERY = 0.25  # s
@@ -65,6 +65,10 @@ class Outcome:
     findings: Mapping[str, Finding] = field(default_factory=dict)
     jobs: Sequence[JobOfRun] = ()
     code: Mapping[str, str] = field(default_factory=dict)
+
+    def finding(self, name: str) -> Finding:
+        """One of them; of no value if it found nothing of this name."""
+        return self.findings.get(name, Finding(None))
 
 
 class Runner:

@@ -14,8 +14,6 @@ from shortloop.sweep.runs import Outcome
 
 __all__ = ["csv_text", "shown_number"]
 
-NONE = Finding(None)
-
 
 def csv_text(grid: Grid, outcomes: Sequence[Outcome]) -> str:
     """The whole table: findings that differ first, the most different before others.
@@ -44,7 +42,7 @@ def csv_text(grid: Grid, outcomes: Sequence[Outcome]) -> str:
     columns["seconds"] = [round(outcome.seconds, 3) for outcome in outcomes]
     columns["problem"] = [outcome.problem for outcome in outcomes]
     for name in names:
-        of_runs = [outcome.findings.get(name, NONE) for outcome in outcomes]
+        of_runs = [outcome.finding(name) for outcome in outcomes]
         columns |= dict(_columns(name, of_runs))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.as_loaded import forget_what_is_read
-from shortloop.jobs.exax.cost import runner
+from shortloop.jobs.exax.cost import TICKS, runner
 from shortloop.jobs.exax.listener import ask
 from shortloop.jobs.keys.code import code_file, code_state, code_text, says_code
 from shortloop.jobs.keys.file_state import CHANGED, State
@@ -44,7 +44,6 @@ _older: list[list[tuple[str, State]]] = []
 
 ABORTS, ABORT_EVERY = 50, 0.02  # s
 RETRIES = 5
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 JobIds = str | list[str]

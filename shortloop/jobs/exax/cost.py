@@ -19,7 +19,7 @@ from shortloop.engines.units import PROGRESS
 from shortloop.jobs.exax.listener import server_process
 from shortloop.jobs.project import configuration
 
-__all__ = ["Meter", "runner"]
+__all__ = ["TICKS", "Meter", "runner"]
 
 TICKS = os.sysconf("SC_CLK_TCK")
 FIRST_LOOK, LOOK_EVERY = 0.1, 0.25  # s

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
 from shortloop.jobs.keys.key import Parts
+from shortloop.jobs.store.integrity import CONTENT
 from shortloop.jobs.store.manifest import Manifest
 from shortloop.plain import Plain
 
 __all__ = ["Difference", "differences", "is_open", "nearest", "option_rows"]
 
 UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
-CONTENT = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from shortloop.jobs.store.manifest import Manifest
 from shortloop.plain import Plain
 from shortloop.worker.records import RECORD
 
-__all__ = ["added_files", "damage"]
+__all__ = ["CONTENT", "added_files", "damage"]
 
 CONTENT = re.compile(r"[0-9a-f]{64}")
+"""What hashes of contents look like."""
 READ_BY_NAME = (".npy", ".npz", ".pickle")
 
 

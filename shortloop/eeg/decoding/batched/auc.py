@@ -10,10 +10,10 @@ from shortloop.eeg.decoding.batched.classifiers import Machines
 from shortloop.eeg.decoding.metrics.auc import BLOCK, log_odds, rank_rows
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["fold_areas", "mean_areas"]
+__all__ = ["ROWS", "fold_areas", "mean_areas"]
 
-# Trials to decide on at a time, about.
 ROWS = 240
+"""Trials to decide on at a time, about."""
 
 
 def fold_areas(

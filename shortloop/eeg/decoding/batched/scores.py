@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 
-from shortloop.eeg.decoding.batched.auc import fold_areas, mean_areas
+from shortloop.eeg.decoding.batched.auc import ROWS, fold_areas, mean_areas
 from shortloop.eeg.decoding.batched.classifiers import Machines, winners
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
@@ -24,8 +24,6 @@ LABELLINGS = 1000
 # Numbers in the weights that a unit holds, at most.
 WEIGHTS = 2**22
 
-# Trials to decide on at a time, about.
-ROWS = 240
 # Sums of ones in bytes hold up to this many.
 BYTE = 255
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import LEFT_OUT, lacking, started
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from shortloop.eeg.study.load import read_study
 from shortloop.errors import InputError
@@ -19,10 +19,11 @@ from shortloop.errors import InputError
 # Machine code of numba is kept by the code that it is made of, so copies of the project may share it.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
 
+# How long an example takes says how busy the machine is, and nothing of the code.
+settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples at every `make test`; `make soak` draws others, from a seed that it prints.
-settings.register_profile("fixed", derandomize=True)
-if not os.environ.get("SEED"):
-    settings.load_profile("fixed")
+settings.register_profile("fixed", settings.get_profile("any"), derandomize=True)
+settings.load_profile("any" if os.environ.get("SEED") else "fixed")
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter

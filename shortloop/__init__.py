@@ -13,6 +13,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
+    "CollectingStage",
     "File",
     "Finished",
     "InputError",
@@ -33,6 +34,7 @@ __all__ = [
 # Looked up on first use, so that importing the package costs nothing (and keys of jobs
 # see only the modules that a method really uses).
 _PUBLIC = {
+    "CollectingStage": "shortloop.worker.stage",
     "File": "shortloop.worker.inputs",
     "Finished": "shortloop.worker.stage",
     "InputError": "shortloop.errors",

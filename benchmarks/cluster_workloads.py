@@ -22,7 +22,6 @@ __all__ = [
     "fed_workers",
     "many_units",
     "retrained",
-    "thesis_lanes",
 ]
 
 Lanes = list[list[Job]]
@@ -121,20 +120,9 @@ def cluster_of(machines: int, cores: int, constants: Constants) -> Cluster:
     return Cluster(1, cores, noise=0.05) if machines == 1 else _with_dask(machines, cores, constants)
 
 
-def thesis_lanes(constants: Constants, shipped: bool, mode: Mode) -> Lanes:
-    """The thesis workload as our jobs, a lane for each participant.
-
-    Parameters
-    ----------
-    constants : Constants
-    shipped : bool
-        Whether workers read features from another machine.
-    mode : Mode
-
-    Returns
-    -------
-    list of list of Job
-    """
+def _thesis_lanes(constants: Constants, shipped: bool, mode: Mode) -> Lanes:
+    """The thesis workload as our jobs, a lane for each participant; `shipped`: features are read from another
+    machine."""
     each = constants
     held = float(shipped)
     around = {"begin": each.job / 2, "end": mode.ends * each.job / 2}
@@ -196,7 +184,7 @@ def around(constants: Constants, machines: int, cores: int, mode: str) -> Around
     Around
     """
     chosen = MODES[mode]
-    lanes = thesis_lanes(constants, machines > 1, chosen)
+    lanes = _thesis_lanes(constants, machines > 1, chosen)
     last = [
         Job(name, begin=constants.job / 2, end=chosen.ends * constants.job / 2, finish=seconds)
         for name, seconds in (

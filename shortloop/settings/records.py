@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-__all__ = ["held_by_name", "models_in", "tag_field", "tag_of"]
+__all__ = ["held_by_name", "models_in", "tag_of"]
 
 
 def models_in(annotation: object) -> list[type[BaseModel]]:
@@ -47,27 +47,8 @@ def held_by_name(annotation: object) -> bool:
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
 
-def tag_field(model: type[BaseModel]) -> str | None:
-    """The field of a record that says which of several alternatives it is.
-
-    Parameters
-    ----------
-    model : type
-        The record.
-
-    Returns
-    -------
-    str or None
-        The first field that can have one value only; None if there is none.
-    """
-    for name, field in model.model_fields.items():
-        if get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1:
-            return name
-    return None
-
-
 def tag_of(model: type[BaseModel]) -> str:
-    """What a record has in its `tag_field`; without one its name.
+    """What tells a record from its alternatives.
 
     Parameters
     ----------
@@ -77,6 +58,10 @@ def tag_of(model: type[BaseModel]) -> str:
     Returns
     -------
     str
+        The value of its first field that can have one only; without such a field its name.
     """
-    field = tag_field(model)
-    return model.__name__ if field is None else str(get_args(model.model_fields[field].annotation)[0])
+    for field in model.model_fields.values():
+        values = get_args(field.annotation)
+        if get_origin(field.annotation) is Literal and len(values) == 1:
+            return str(values[0])
+    return model.__name__

@@ -26,31 +26,10 @@ from shortloop.jobs.store.store import Store
 from shortloop.jobs.store.workdir import is_gone
 from shortloop.upkeep.inventory import Entry
 
-__all__ = ["deletable", "delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
+__all__ = ["delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
 
 KEPT = {"setup.json", MANIFEST, *BEFORE, DELETED}
 OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
-
-
-def deletable(each: Entry) -> bool:
-    """Whether nothing is lost with a job.
-
-    Parameters
-    ----------
-    each : Entry
-        A job.
-
-    Returns
-    -------
-    bool
-        Whether it is superseded, of another format, was found damaged or did not finish, or its deletion was
-        cut off. The job of a build script that has not ended may be running.
-    """
-    if each.state == "deleted":
-        return any(file.name not in KEPT for file in each.folder.iterdir())
-    if each.state == "unfinished":
-        return not each.script
-    return each.state in ("superseded", "outdated", "damaged")
 
 
 def to_delete(entries: Iterable[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
@@ -71,7 +50,7 @@ def to_delete(entries: Iterable[Entry], older: float | None = None, total: int |
     """
     entries = list(entries)
     latest = time.time() - (older or 0)
-    found = sorted((each for each in entries if deletable(each)), key=lambda each: each.made)
+    found = sorted((each for each in entries if _loses_nothing(each)), key=lambda each: each.made)
     found = [each for each in found if each.made <= latest]
     if total is None:
         return found
@@ -208,3 +187,13 @@ def idle_project() -> Iterator[None]:
                     hint="end that server, or give the command in the folder of that project",
                 )
         yield
+
+
+def _loses_nothing(each: Entry) -> bool:
+    """Whether it is superseded, of another format, was found damaged or did not finish, or its deletion was
+    cut off. The job of a build script that has not ended may be running."""
+    if each.state == "deleted":
+        return any(file.name not in KEPT for file in each.folder.iterdir())
+    if each.state == "unfinished":
+        return not each.script
+    return each.state in ("superseded", "outdated", "damaged")

@@ -7,13 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from live_project import AX, EmptyProject
+from live_project import AX, PATIENCE, EmptyProject
 
 ENGINES = [
     "joblib",
@@ -332,15 +330,8 @@ def parent_of(process: int) -> int:
     return int(stat.rpartition(")")[2].split()[1])
 
 
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def end(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str]:
     """Exit status, and all that was said."""
     process.send_signal(number)
-    said = process.communicate(timeout=60)
+    said = process.communicate(timeout=PATIENCE)
     return process.returncode, "".join(said)

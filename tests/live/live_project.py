@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 300.0  # s until what hangs is ended: nothing is measured by it, as machines may be busy
 AX = Path(sys.executable).with_name("ax")
 
 STUDY = """\
@@ -61,6 +62,14 @@ count = 39
 def compile_package() -> None:
     """Bytecode beside the package's sources, as beside those of an installed one: copies need not make it."""
     compileall.compile_dir(ROOT / "shortloop", quiet=1)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
 
 
 def write_recording(file: Path, seed: int, trials: int = 16, **changes: Any) -> None:
@@ -116,7 +125,7 @@ class LiveProject:
             env=self.environment(**environment),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             check=False,
         )
 
@@ -136,11 +145,13 @@ class LiveProject:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        deadline = time.monotonic() + 60
-        while not self.answers():
-            assert self.server.poll() is None, (self.folder / "server.log").read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        server = self.server
+
+        def has_come() -> bool:
+            assert server.poll() is None, (self.folder / "server.log").read_text()
+            return self.answers()
+
+        wait_for(has_come)
 
     def answers(self) -> bool:
         """Whether its server does, asked as `ax status` asks, but without a process for each time."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from live_project import AX, EmptyProject
+from live_project import AX, EmptyProject, wait_for
 
 METHOD = '''\
 """Adds to what the job before left."""
@@ -118,11 +117,12 @@ class ToyProject(EmptyProject):
         """Wait until it is as far as that; a run that ends before says why."""
         held = self.folder / f"held-{what}"
         held.unlink(missing_ok=True)
-        deadline = time.monotonic() + 60
-        while not held.exists():
-            assert time.monotonic() < deadline
+
+        def has_come() -> bool:
             assert running is None or running.poll() is None, running.communicate()[0]
-            time.sleep(0.01)
+            return held.exists()
+
+        wait_for(has_come)
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(TOY_WAIT=str(self.folder), **more)

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from exax_project import ExaxProject, expected
-from live_project import AX, served
-from toy_project import wait_for
+from live_project import AX, PATIENCE, served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -137,7 +136,7 @@ def test_a_job_that_exax_deletes_while_it_runs_is_built_again(project: ExaxProje
     wait_for((project.folder / "held").exists)
     assert "Deleting" in said(project, "gc")
     hold.unlink()
-    told, _ = running.communicate(timeout=120)
+    told, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 1
     assert "the folder of this run was deleted while it ran" in told
     done = project.ax("run", "held")

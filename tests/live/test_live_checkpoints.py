@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from live_one import OneProject, unseen_edit
-from live_project import AX, served
+from live_project import AX, PATIENCE, served
 
 pytestmark = pytest.mark.live
 
@@ -89,7 +89,7 @@ def cut_off(one: OneProject) -> None:
         running = start(one)
         one.wait_until_held("unit-2", running)
         running.send_signal(signal.SIGTERM)
-        running.communicate(timeout=60)
+        running.communicate(timeout=PATIENCE)
 
 
 def test_a_job_goes_on_where_it_was(one: OneProject) -> None:
@@ -109,7 +109,7 @@ def test_units_of_code_that_was_put_back_are_computed_again(one: OneProject) -> 
             (one.folder / "hold-each").unlink()
             one.wait_until_held("unit-2", running)
             running.send_signal(signal.SIGTERM)
-            running.communicate(timeout=60)
+            running.communicate(timeout=PATIENCE)
         (one.folder / "hold-each").touch()
     assert "0" in computed(one)
     unseen_edit(late, "K = 1\n")
@@ -128,7 +128,7 @@ def test_units_of_a_job_that_is_built_again_are_computed_again(one: OneProject) 
             one.wait_until_held("unit-2", running)
             unseen_edit(late, "K = 1\n")
         (one.folder / "hold-each").touch()
-    said, _ = running.communicate(timeout=60)
+    said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     assert "the code of methods.late changed while" in said
     assert one.last() == (1, True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import joblib
 import pytest
-from engine_project import EngineProject, until
-from live_project import served
+from engine_project import EngineProject
+from live_project import served, wait_for
 
 pytestmark = pytest.mark.live
 STAGES = ("numbers", "factors", "fit", "rows", "sums", "page")
@@ -47,7 +47,7 @@ def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -
     assert said["name"] == engine.partition(":")[0]
     assert said["where"] == "this machine"
     assert sum(said["processes"].values()) <= 2
-    until(lambda: not project.processes(), 10)
+    wait_for(lambda: not project.processes())
     # What units print is kept with the job.
     output = project.folder / "workdirs/main" / now["methods.factors", "A"] / "OUTPUT"
     printed = "".join(file.read_text() for file in output.iterdir())

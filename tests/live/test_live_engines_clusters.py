@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from deploy_compose import make_certificates
-from engine_project import EngineProject, until
+from engine_project import EngineProject
 from live_clusters import HOST, Cluster, dask_cluster
-from live_project import STUDY, LiveProject, served
+from live_project import PATIENCE, STUDY, LiveProject, served, wait_for
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 pytestmark = pytest.mark.live
@@ -57,7 +57,7 @@ def new_jobs(toy: EngineProject) -> Iterator[EngineProject]:
     toy.first.append("")
     toy.ask(partitions=[f"P{number}"], fit={"groups": 20 + 12 * number})
     yield toy
-    until(lambda: not toy.processes(), 30)
+    wait_for(lambda: not toy.processes())
 
 
 def variables(cluster: Cluster, certificates: Path | None = None) -> dict[str, str]:
@@ -126,7 +126,7 @@ def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, 
     done = new_jobs.ax("run", "x", **variables(cluster))
     assert done.returncode == 0, done.stdout + done.stderr
     assert cluster.job_processes()
-    until(lambda: not cluster.job_processes(), 60)
+    wait_for(lambda: not cluster.job_processes())
 
 
 @pytest.mark.parametrize("whose", ["nobody", "another authority"])
@@ -211,10 +211,10 @@ def sum_of_factors(project: EngineProject) -> float:
 def test_a_worker_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
     new_jobs.fault("factors", 2, "hold")
     running = new_jobs.start(variables(own_cluster)["SHORTLOOP_ENGINE"], **without_engine(own_cluster))
-    until(lambda: "factors 2" in new_jobs.computed())
+    wait_for(lambda: "factors 2" in new_jobs.computed())
     own_cluster.kill("worker0")
     (new_jobs.faults / "factors-2").unlink()
-    said = "".join(running.communicate(timeout=120))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 0, said
     assert len(factors(new_jobs)) == 12
     assert own_cluster.go_on()
@@ -223,12 +223,12 @@ def test_a_worker_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
 def test_the_scheduler_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
     new_jobs.fault("factors", 11, "hold")
     running = new_jobs.start(variables(own_cluster)["SHORTLOOP_ENGINE"], **without_engine(own_cluster))
-    until(lambda: "factors 11" in new_jobs.computed())
+    wait_for(lambda: "factors 11" in new_jobs.computed())
     time.sleep(1)
     begun = factors(new_jobs)
     own_cluster.kill("scheduler")
     started = time.monotonic()
-    said = "".join(running.communicate(timeout=120))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert time.monotonic() - started < 30
     assert running.returncode == 1
     assert "the connection to Dask's scheduler is lost" in said, said

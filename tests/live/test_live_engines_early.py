@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engine_project import EngineProject, end, until
-from live_project import served
+from engine_project import EngineProject, end
+from live_project import PATIENCE, served, wait_for
 
 pytestmark = pytest.mark.live
 SHARED = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
@@ -36,7 +36,7 @@ def project(shared: EngineProject) -> Iterator[EngineProject]:
     shared.first.append("")
     shared.ask(partitions=PARTITIONS, factors={"count": 12 + asked}, fit={"groups": 20 + asked})
     yield shared
-    until(lambda: not shared.processes(), 30)
+    wait_for(lambda: not shared.processes())
 
 
 Script = Callable[[str, str], None]
@@ -108,14 +108,14 @@ def test_a_run_that_is_cut_off_keeps_them(project: EngineProject, engine: str) -
     project.fault("factors", 5, "hold")
     running = project.start(engine)
     early = project.folder / "workdirs/.cache/engine/early"
-    until(
+    wait_for(
         lambda: (
             project.computed().count("factors 5") >= 2
             and any(file.stat().st_size for file in early.iterdir())
         )
     )
     end(running, signal.SIGKILL)
-    until(lambda: not project.processes(), 30)
+    wait_for(lambda: not project.processes())
     before = Counter(project.computed())
     (project.faults / "factors-5").unlink()
     done = project.go("slices")
@@ -136,15 +136,15 @@ def test_what_an_edit_makes_wrong_is_not_used(project: EngineProject) -> None:
         project.fault("factors", unit, "hold")
     running = project.start("joblib", PAUSE="0.1")
     try:
-        until(lambda: {"factors 4", "factors 9"} <= {*project.computed()})
+        wait_for(lambda: {"factors 4", "factors 9"} <= {*project.computed()})
         steps.write_text(text.replace("1.5", "2.5"), encoding="utf-8")
         (project.faults / "factors-9").unlink()
-        until(lambda: project.computed().count("factors 4") == 2)
+        wait_for(lambda: project.computed().count("factors 4") == 2)
         assert len(project.computed()) > count(project)  # all of the first job is handed out
     finally:
         steps.write_text(text, encoding="utf-8")
         project.mend()
-    said = "".join(running.communicate(timeout=120))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 0, said
     assert re.search(r"tools.steps.* while main-\d+ ran, or before; it is built again", said), said
     mixed = results(project, said)
@@ -164,14 +164,14 @@ def test_what_a_worker_has_loaded_that_failed_is_not_used(project: EngineProject
     project.fault("factors", 4, "hold")  # of the first job, and the others do not come so far
     running = project.start("joblib", PAUSE="0.1")
     try:
-        until(lambda: len(project.computed()) >= 4)  # both workers have loaded what the first job needs
+        wait_for(lambda: len(project.computed()) >= 4)  # both workers have loaded what the first job needs
         method.write_text(failing, encoding="utf-8")
-        until(lambda: sum("factors" in unit for unit in project.computed()) == count(project))
+        wait_for(lambda: sum("factors" in unit for unit in project.computed()) == count(project))
         time.sleep(3)  # the others are begun, and fail
     finally:
         method.write_text(text, encoding="utf-8")
         project.mend()
-    said = "".join(running.communicate(timeout=120))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 0, said
     mixed = results(project, said)
     forced = project.shortloop("run", "x", "--force", "factors", SHORTLOOP_ENGINE="slices")
@@ -218,11 +218,11 @@ def test_what_was_read_of_a_file_that_changed_is_not_used(project: EngineProject
     time.sleep(2.1)  # so that the time of the file tells it from a later one
     project.fault("factors", 4, "hold")
     running = project.start("joblib", "reads")
-    until(lambda: len([each for each in project.computed() if each.startswith("reads")]) == 8)
+    wait_for(lambda: len([each for each in project.computed() if each.startswith("reads")]) == 8)
     time.sleep(0.5)
     factor.write_text("2", encoding="utf-8")
     project.mend()
-    said = "".join(running.communicate(timeout=120))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 0, said
     assert "factor.txt, which its key does not see" in said
     (job,) = re.findall(r"built reads +(main-\d+)", said)
@@ -252,10 +252,10 @@ def test_a_unit_that_raises_is_told_when_its_job_has_its_turn(project: EnginePro
     """Only in the second job, and there by the same name and message as ever."""
     project.fault("factors", 4, "hold")
     running = project.start("joblib")
-    until(lambda: "factors 4" in project.computed())
+    wait_for(lambda: "factors 4" in project.computed())
     project.fault("factors", count(project) - 1, "raise")
     (project.faults / "factors-4").unlink()
-    said = "".join(running.communicate(timeout=120))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 1
     assert "ZeroDivisionError: a fault" in said
     assert re.search(
@@ -334,9 +334,9 @@ def test_jobs_that_take_over_rows_of_others_are_left_to_their_turn(
     )
     project.fault("fit", 4, "hold")  # which costs least: all others of S are handed out before
     running = project.start("joblib", "lines")
-    until(lambda: project.computed().count("fit 4") == 2)  # of S, and of T after units that cost more
+    wait_for(lambda: project.computed().count("fit 4") == 2)  # of S, and of T after units that cost more
     (project.faults / "fit-4").unlink()
-    said = "".join(running.communicate(timeout=120))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 0, said
     early = {name: each[2] for name, each in results(project, said, "fit").items()}
     assert early["T"]

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from engine_project import ENGINES, EngineProject, end, until
-from live_project import served
+from engine_project import ENGINES, EngineProject, end
+from live_project import PATIENCE, served, wait_for
 
 pytestmark = pytest.mark.live
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -39,7 +39,7 @@ def project(shared: EngineProject) -> Iterator[EngineProject]:
     shared.first.append("")
     shared.ask(partitions=[f"P{asked}"], factors={"count": 12}, fit={"groups": 20 + 12 * asked})
     yield shared
-    until(lambda: not shared.processes(), 30)
+    wait_for(lambda: not shared.processes())
 
 
 def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
@@ -99,7 +99,7 @@ def test_a_worker_that_is_killed_is_replaced(project: EngineProject, engine: str
         pytest.skip("its workers are threads")
     project.fault("factors", 2, "hold")
     running = project.start(engine)
-    until(lambda: "factors 2" in project.computed())
+    wait_for(lambda: "factors 2" in project.computed())
     before = Counter(project.computed())
     victims = project.workers()
     assert victims, project.processes()
@@ -108,7 +108,7 @@ def test_a_worker_that_is_killed_is_replaced(project: EngineProject, engine: str
             os.kill(victim, signal.SIGKILL)
     time.sleep(0.5)
     (project.faults / "factors-2").unlink()
-    said = running.communicate(timeout=120)
+    said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     after = Counter(project.computed())
     assert {name for name in after if name.startswith("factors")} == {f"factors {n}" for n in range(12)}
@@ -132,10 +132,10 @@ def test_a_run_that_is_ended_leaves_nothing_running(
 ) -> None:
     project.fault("factors", 11, "hold")
     running = project.start(engine)
-    until(lambda: "factors 11" in project.computed())
+    wait_for(lambda: "factors 11" in project.computed())
     status, _ = end(running, how)
     assert status != 0
-    until(lambda: not project.processes(), 30)
+    wait_for(lambda: not project.processes())
     assert goes_on(project)["factors 11"] == 1
 
 
@@ -143,14 +143,14 @@ def test_a_run_that_is_ended_leaves_nothing_running(
 def test_the_process_of_the_engine_is_killed(project: EngineProject, engine: str) -> None:
     project.fault("factors", 11, "hold")
     running = project.start(engine)
-    until(lambda: "factors 11" in project.computed())
+    wait_for(lambda: "factors 11" in project.computed())
     (host,) = [pid for pid, command in project.processes().items() if "engines.host" in command]
     os.kill(host, signal.SIGKILL)
-    said = "".join(running.communicate(timeout=60))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 1
     assert "the process of the engine has ended" in said
     assert "Traceback" not in said.partition("found:")[0]  # what its library has said comes after it
-    until(lambda: not project.processes(), 30)
+    wait_for(lambda: not project.processes())
     assert goes_on(project)["factors 11"] == 1
 
 

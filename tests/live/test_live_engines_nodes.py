@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from engine_project import end, until
-from live_project import served
+from engine_project import end
+from live_project import PATIENCE, served, wait_for
 from nodes_project import BIG_SIZE, Nodes, NodesProject, can_hide, nodes_of, ray_nodes_of
 
 pytest.importorskip("distributed", reason="distributed is not installed")
@@ -107,10 +107,10 @@ def test_a_run_on_ray_is_killed_and_the_next_goes_on(project: NodesProject) -> N
         for unit in (3, 11):
             held = nodes.hold("factors", unit)
             running = project.start(variables["SHORTLOOP_ENGINE"], "n", **token)
-            until(lambda unit=unit: f"factors {unit} " in nodes.computed(), 60)  # type: ignore[misc]
+            wait_for(lambda unit=unit: f"factors {unit} " in nodes.computed())  # type: ignore[misc]
             time.sleep(1)
             end(running, signal.SIGKILL)
-            until(lambda: not project.processes(), 30)
+            wait_for(lambda: not project.processes())
             held.unlink()
         done = project.shortloop("run", "n", **variables)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -167,14 +167,14 @@ def test_a_node_is_lost_while_it_is_sent_something(project: NodesProject, nodes:
     nodes.kill("b")
     running = project.start(f"dask:{nodes.address}", "big", "--force", "big")
     parts = nodes.cache("a") / "parts"
-    until(lambda: any(each.stat().st_size > 0 for each in parts.iterdir() if each.is_file()))
+    wait_for(lambda: any(each.stat().st_size > 0 for each in parts.iterdir() if each.is_file()))
     nodes.kill("a")
     nodes.kill("a.1")
     left = sum(each.stat().st_size for each in parts.iterdir() if each.is_file())
     assert 0 < left < BIG_SIZE
     assert BIG_SIZE not in {file.stat().st_size for file in nodes.contents("a").values()}
     nodes.start("a")
-    said = "".join(running.communicate(timeout=60))
+    said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 0, said
     assert "came out the same" in said
     # What it costs is said before, as here it took a moment.
@@ -193,10 +193,10 @@ def test_what_changes_while_a_job_runs(project: NodesProject, nodes: Nodes, what
     before = nodes.computed().count("lines 3")
     running = project.start(f"dask:{nodes.address}", "n", "--force", "lines")
     try:
-        until(lambda: nodes.computed().count("lines 3") > before)
+        wait_for(lambda: nodes.computed().count("lines 3") > before)
         file.write_text(text.replace("1.5", "3.5") if what == "code" else text.replace("1\n2\n", "1\n9\n", 1))
         held.unlink()
-        said = "".join(running.communicate(timeout=60))
+        said = "".join(running.communicate(timeout=PATIENCE))
     finally:
         held.unlink(missing_ok=True)
         file.write_text(text)

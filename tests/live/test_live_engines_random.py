@@ -21,7 +21,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_project import EngineProject, parent_of, until
+from engine_project import EngineProject, parent_of
+from live_project import PATIENCE, wait_for
 from toy_project import server_processes
 
 pytestmark = [
@@ -65,9 +66,9 @@ class Attack:
         what = f"{engine}, {victim} {after:.2f} s after {since}, then {again}"
         running = project.start(engine)
         if since == "its first unit":
-            until(lambda: project.computed() or running.poll() is not None)
+            wait_for(lambda: project.computed() or running.poll() is not None)
         hit = self.kill(victim, running, after)
-        said = "".join(running.communicate(timeout=120))
+        said = "".join(running.communicate(timeout=PATIENCE))
         if victim in SIGNALS:
             assert not hit or running.returncode != 0, what
         else:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import EditedProject, LiveProject
+from live_project import PATIENCE, EditedProject, LiveProject
 
 pytestmark = pytest.mark.live
 
@@ -78,7 +78,7 @@ def test_a_run_from_another_folder_is_one_of_the_project(apart: LiveProject) -> 
         env=apart.environment(PYTHONPATH=str(apart.folder)),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from live_project import served
-from toy_project import DagProject, Node, chains, expected, wait_for
+from live_project import PATIENCE, served, wait_for
+from toy_project import DagProject, Node, chains, expected
 
 pytestmark = pytest.mark.live
 
@@ -99,7 +99,7 @@ def test_shortloop_run_takes_all_with_it_that_it_started(toy: DagProject, number
     running = toy.start_command()
     toy.wait_until_reached()
     os.killpg(running.pid, number) if number == signal.SIGINT else running.send_signal(number)
-    running.wait(timeout=60)
+    running.wait(timeout=PATIENCE)
     assert running.returncode == (130 if number == signal.SIGINT else -number)
     wait_for(lambda: set(toy.alive()) <= set(strangers))  # some of them may have ended meanwhile
     toy.end(running)

@@ -8,7 +8,8 @@ import signal
 import subprocess
 
 import pytest
-from toy_project import DagProject, chains, expected, wait_for
+from live_project import wait_for
+from toy_project import DagProject, chains, expected
 
 pytestmark = pytest.mark.live
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from live_one import OneProject, unseen_edit
-from live_project import AX, served
+from live_project import AX, PATIENCE, served
 
 pytestmark = pytest.mark.live
 
@@ -337,7 +337,7 @@ def start(one: Outside) -> subprocess.Popen[str]:
 
 
 def end(running: subprocess.Popen[str]) -> str:
-    said, _ = running.communicate(timeout=120)
+    said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     return said
 

@@ -8,13 +8,12 @@ import re
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from kernel import Kernel
-from live_project import EmptyProject
+from live_project import EmptyProject, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -123,13 +122,6 @@ def project() -> Iterator[NotebookProject]:
         made = NotebookProject(Path(folder))
         yield made
         wait_for(lambda: not made.processes())
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_jobs_of_cells_are_jobs_like_others(project: NotebookProject) -> None:

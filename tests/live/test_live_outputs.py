@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import EmptyProject, served
-from toy_project import wait_for
+from live_project import EmptyProject, served, wait_for
 
 pytestmark = pytest.mark.live
 

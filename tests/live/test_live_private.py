@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from live_project import served
-from toy_project import DagProject, chains, wait_for
+from live_project import served, wait_for
+from toy_project import DagProject, chains
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.listener import answers
@@ -89,7 +89,7 @@ def test_a_server_started_by_hand_is_closed_to_others(stopped: DagProject) -> No
     stopped.start_server()
     wait_for(lambda: set(os.listdir(folder)) >= NAMES)
     assert (folder / "multiprocessing").is_dir()
-    wait_for(lambda: not open_to_others(folder), seconds=10)
+    wait_for(lambda: not open_to_others(folder))
     assert stopped.ax("status").returncode == 0
     stopped.go()
 
@@ -100,7 +100,7 @@ def test_so_is_one_that_a_run_starts(stopped: DagProject) -> None:
     running = stopped.start_command()
     stopped.wait_until_reached()
     wait_for(lambda: set(os.listdir(folder)) >= NAMES | {"server.log"})
-    wait_for(lambda: not open_to_others(folder), seconds=10)
+    wait_for(lambda: not open_to_others(folder))
     stopped.mend()
     assert stopped.end(running).status == 0
     assert open_to_others(folder) == {}
@@ -110,7 +110,7 @@ def test_so_is_one_that_a_run_starts(stopped: DagProject) -> None:
 @pytest.mark.parametrize("name", ["server", "urd", "board"])
 def test_another_user_of_the_group_cannot_reach_it(toy: DagProject, name: str) -> None:
     folder = toy.folder / ".socket.dir"
-    wait_for(lambda: not open_to_others(folder), seconds=10)
+    wait_for(lambda: not open_to_others(folder))
     assert of_another(lambda: reached(folder / name)) == "PermissionError"
     folder.chmod(0o755)
     try:
@@ -160,7 +160,7 @@ def test_sockets_in_a_folder_of_everybody_are_closed_by_their_own_mode(stopped: 
         stopped.start_server()
         places = [everybody / each for each in ("server", "urd", "board")]
         wait_for(lambda: all(place.exists() for place in places))
-        wait_for(lambda: not any(place.stat().st_mode & 0o077 for place in places), seconds=10)
+        wait_for(lambda: not any(place.stat().st_mode & 0o077 for place in places))
         assert [of_another(partial(reached, place)) for place in places] == ["PermissionError"] * 3
         assert set(os.listdir(everybody)) == {"server", "urd", "board"}
         assert everybody.stat().st_mode & 0o7777 == 0o1777

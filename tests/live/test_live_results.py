@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from live_project import LiveProject
+from live_project import PATIENCE, LiveProject
 from PIL import Image
 
 from shortloop.jobs.keys.code import CODE_BESIDE
@@ -35,7 +35,7 @@ def in_python(project: LiveProject, code: str) -> str:
         env=project.environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from bootstrap_project import BootstrapProject
-from live_project import AX, STUDY, LiveProject, served
-from toy_project import wait_for
+from live_project import AX, PATIENCE, STUDY, LiveProject, served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -76,7 +75,7 @@ def test_a_run_that_did_not_end(project: BootstrapProject, end: signal.Signals, 
     )
     wait_for(lambda: table(project)[number:] and table(project)[-1][-1] == "running")
     running.send_signal(end)
-    running.wait(timeout=60)
+    running.wait(timeout=PATIENCE)
     wait_for(lambda: table(project)[-1][-1] != "running")
     assert table(project)[-1][-1] == exit_
 

@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from live_project import PATIENCE, wait_for
 from toy_project import DagProject, chains
 
 pytestmark = pytest.mark.live
@@ -42,17 +42,14 @@ def processes_in(folder: Path) -> list[str]:
     return found
 
 
-def wait_until_alone(folder: Path) -> list[str]:
-    deadline = time.monotonic() + 10
-    while processes_in(folder) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return processes_in(folder)
+def wait_until_alone(folder: Path) -> None:
+    wait_for(lambda: not processes_in(folder))
 
 
 def test_run_starts_a_server_and_leaves_none(stopped: DagProject) -> None:
     done = stopped.shortloop("run", "dag")
     assert done.returncode == 0, done.stderr
-    assert wait_until_alone(stopped.folder) == []
+    wait_until_alone(stopped.folder)
     assert stopped.ax("status").returncode != 0
     # again, with another number of slices: no job has files per slice
     done = stopped.shortloop("run", "dag", SHORTLOOP_SLICES="1")
@@ -84,13 +81,11 @@ def test_a_killed_run_takes_its_server_with_it(stopped: DagProject) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 30
-    while stopped.ax("status").returncode != 0 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(stopped.answers)
     run.send_signal(signal.SIGTERM)
-    run.wait(timeout=20)
+    run.wait(timeout=PATIENCE)
     assert run.returncode not in (0, None)
-    assert wait_until_alone(stopped.folder) == []
+    wait_until_alone(stopped.folder)
 
 
 @pytest.mark.parametrize("wanted", [None, pytest.param(1000, marks=pytest.mark.slow)])
@@ -104,7 +99,7 @@ def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(stopped: DagProject
         cwd=stopped.folder,
         env=environment,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -119,7 +114,7 @@ def test_a_server_that_cannot_start_says_why(stopped: DagProject) -> None:
     assert "the exax server did not start" in done.stderr
     assert "a_broken.py" in done.stderr
     assert "no_such_module" in done.stderr
-    assert wait_until_alone(stopped.folder) == []
+    wait_until_alone(stopped.folder)
 
 
 def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> None:
@@ -133,7 +128,7 @@ def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> Non
         env=stopped.environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 1

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from live_project import served
+from live_project import PATIENCE, served, wait_for
 from live_toy import ToyProject
-from toy_project import DagProject, expected, wait_for
+from toy_project import DagProject, expected
 
 pytestmark = pytest.mark.live
 
@@ -87,7 +87,7 @@ def test_a_run_whose_server_is_stopped_can_be_ended(toy: DagProject) -> None:
     (server,) = toy.processes()["server"]
     with stopped(server):
         running.terminate()
-        assert running.wait(timeout=20) != 0
+        assert running.wait(timeout=PATIENCE) != 0
     toy.mend()
     toy.check(toy.go(), expected(nodes))
 
@@ -113,7 +113,7 @@ def test_a_build_script_whose_server_stops_before_it_asks_says_so() -> None:
             assert f"kill -CONT {toy.server.pid}" in said_until(running, "kill -CONT")
         finally:
             toy.server.send_signal(signal.SIGCONT)
-        rest = running.communicate(timeout=60)[0]
+        rest = running.communicate(timeout=PATIENCE)[0]
         assert running.returncode == 1
         assert "Traceback" not in rest
 
@@ -136,7 +136,7 @@ def test_one_that_listens_and_is_silent_is_named(toy: DagProject) -> None:
         assert text.count("PATIENCE = 60.0") == 1
         listener.write_text(text.replace("PATIENCE = 60.0", "PATIENCE = 4.0"), encoding="utf-8")
         running = toy.start_command()
-        said, _ = running.communicate(timeout=60)
+        said, _ = running.communicate(timeout=PATIENCE)
     finally:
         silent.kill()
         silent.wait()

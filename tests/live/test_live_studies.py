@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_project import ROOT, LiveProject
+from live_project import PATIENCE, ROOT, LiveProject
 
 pytestmark = pytest.mark.live
 
@@ -147,7 +147,7 @@ def test_the_embedded_study_needs_no_variable(project: LiveProject) -> None:
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             check=False,
         )
     assert done.returncode == 0, done.stdout

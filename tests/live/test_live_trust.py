@@ -8,12 +8,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import served
+from live_project import PATIENCE, served, wait_for
 from live_toy import METHOD, STEPS, ToyProject
 
 pytestmark = pytest.mark.live
@@ -93,7 +92,7 @@ def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
         running = toy.start_chain()
         toy.wait_until_held("1")
         edit(toy.steps, "return value", "return value + 1000")
-    said, _ = running.communicate(timeout=60)
+    said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     assert "the code of toy was edited while" in said
     # The one that ran is kept as what the old code leaves; what came after is of the new code.
@@ -163,9 +162,7 @@ def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:
     toy.write_chain('{"add": 3, "many": 6}')
     (grown,) = toy.chain()[0]
     said = toy.job_folder(grown) / "OUTPUT" / "synthesis"
-    deadline = time.monotonic() + 20
-    while not said.exists() and time.monotonic() < deadline:  # what a job prints is kept by another process
-        time.sleep(0.01)
+    wait_for(said.exists)  # what a job prints is kept by another process
     assert said.read_text() == "grown from 5\n"
 
 
@@ -181,8 +178,8 @@ def test_a_second_run_waits_for_the_first(toy: ToyProject) -> None:
             line = second.stdout.readline()
             assert line, said
             said += line
-    assert "3 jobs built, 0 reused" in first.communicate(timeout=60)[0]
-    assert "0 jobs built, 3 reused" in second.communicate(timeout=60)[0]
+    assert "3 jobs built, 0 reused" in first.communicate(timeout=PATIENCE)[0]
+    assert "0 jobs built, 3 reused" in second.communicate(timeout=PATIENCE)[0]
 
 
 SLOW_TO_START = """
@@ -207,7 +204,7 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(toy: ToyProject) -> No
         code = "from shortloop.jobs.exax.client import reload_methods; reload_methods()"
         assert toy.shell(sys.executable, "-c", code).returncode == 0
         toy.wait_until_held("1", running)
-    said, _ = running.communicate(timeout=60)
+    said, _ = running.communicate(timeout=PATIENCE)
     log = (toy.folder / "server.log").read_text(encoding="utf-8")
     toy.stop_server()
     toy.start_server()
@@ -227,7 +224,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(toy: ToyProject, number: int) 
         running = toy.start_chain()
         toy.wait_until_held("1")
         running.send_signal(number)
-        running.communicate(timeout=60)
+        running.communicate(timeout=PATIENCE)
     assert running.returncode != 0
     built, said = toy.chain()
     # The one that ran is built again, unless nobody could end it, as its run was killed.
@@ -245,13 +242,10 @@ def test_a_server_that_is_killed_leaves_nothing_behind(toy: ToyProject) -> None:
         toy.server.kill()
         toy.server.wait()
         toy.server = None
-        said, _ = running.communicate(timeout=60)
+        said, _ = running.communicate(timeout=PATIENCE)
         assert running.returncode == 1, said
         assert "the exax server went away while a job ran" in said
-        deadline = time.monotonic() + 10
-        while jobs_in(toy.folder) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert jobs_in(toy.folder) == []
+        wait_for(lambda: not jobs_in(toy.folder))
     toy.start_server()
     built, said = toy.chain()
     assert len(built) == 2, said

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import AX
+from live_project import AX, PATIENCE, wait_for
 from live_toy import ToyProject
 from toy_jobs import is_deleted
-from toy_project import wait_for
 
 pytestmark = pytest.mark.live
 
@@ -50,7 +49,7 @@ class OnWorkdir(ToyProject):
 
 
 def ended(running: subprocess.Popen[str]) -> tuple[list[str], str]:
-    said, _ = running.communicate(timeout=120)
+    said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     return re.findall(r"\] built toy +(main-\d+)", said), said
 
@@ -132,7 +131,7 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
             assert refused.returncode == 1
             assert "in use by another exax server" in refused.stderr
             assert {file.name for file in held.iterdir()} == before
-        assert running.wait(timeout=60) == 0
+        assert running.wait(timeout=PATIENCE) == 0
         assert b.value(held.name) == 1
     finally:
         b.stop_server()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from live_project import AX, EmptyProject
+from live_project import AX, PATIENCE, EmptyProject, wait_for
 from toy_sources import FAULTS, FIRST, JOIN, MORE, SCALE, SCRIPT, STEPS, UNITS
 
 
@@ -122,7 +122,7 @@ class DagProject(EmptyProject):
 
     def end(self, running: subprocess.Popen[str]) -> Ran:
         """Wait until it has ended."""
-        said, _ = running.communicate(timeout=240)
+        said, _ = running.communicate(timeout=PATIENCE)
         try:
             jobs = json.loads((self.folder / "last.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):  # it did not get there
@@ -224,14 +224,6 @@ def before_the_cut(job: Path) -> None:
         post = json.loads((job / "post.json").read_text(encoding="utf-8"))
         post["starttime"] = time.time() - uptime - 60
         (job / "post.json").write_text(json.dumps(post), encoding="utf-8")
-
-
-def wait_for(condition: Any, seconds: float = 60) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 class _Process(NamedTuple):

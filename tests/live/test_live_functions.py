@@ -7,14 +7,13 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
-from live_project import AX, EmptyProject, served
+from live_project import AX, PATIENCE, EmptyProject, served, wait_for
 
 from shortloop.worker.results import Result, open_result
 
@@ -323,12 +322,9 @@ def test_a_job_that_was_killed_goes_on_where_it_was(project: FunctionsProject) -
         start_new_session=True,
     )
     file = project.folder / ".computed"
-    deadline = time.monotonic() + 60
-    while not file.exists() or len(file.read_text().split()) < 39:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(lambda: file.exists() and len(file.read_text().split()) == len(firms))  # all are begun
     os.kill(running.pid, signal.SIGINT)
-    running.wait(60)
+    running.wait(PATIENCE)
     before = project.computed()
     hold.unlink()
     project.go()

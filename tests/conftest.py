@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,10 @@ settings.register_profile("any", deadline=None, suppress_health_check=[HealthChe
 # The same examples at every `make test`; `make soak` draws others, from a seed that it prints.
 settings.register_profile("fixed", settings.get_profile("any"), derandomize=True)
 settings.load_profile("any" if os.environ.get("SEED") else "fixed")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As in the background of a script: all that tests start would not hear Ctrl-C either.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter

@@ -118,10 +118,12 @@ def test_bad_input_stops_the_run(fresh: LiveProject, case: str) -> None:
 
 
 def test_what_is_odd_is_said_and_stops_nothing(fresh: LiveProject) -> None:
+    """A flat channel, and folds of which no feature is kept."""
     with np.load(data(fresh)) as arrays:
         changed = dict(arrays)
     changed["X"][:, 1] = 0
     np.savez(data(fresh), **changed)
+    fresh.edit_study("folds = 3", "folds = 3\nselect_alpha = 1e-3")
     done = fresh.ax("run", "build_pipeline")
     assert done.returncode == 0, done.stdout + done.stderr
     note = "B, viewing: channel b is flat in all 32 trials"
@@ -129,11 +131,6 @@ def test_what_is_odd_is_said_and_stops_nothing(fresh: LiveProject) -> None:
     assert line.startswith("note: ")
     shown = fresh.shortloop("show", fresh.job("import_epochs", "B")).stdout
     assert note in " ".join(shown.split())
-
-
-def test_folds_without_features_are_counted(fresh: LiveProject) -> None:
-    fresh.edit_study("folds = 3", "folds = 3\nselect_alpha = 1e-3")
-    done = fresh.ax("run", "build_pipeline")
     models = [np.load(fresh.result("train", name) / "kept.npy").any(axis=2) for name in "AB"]
     missing = sum(int((~each).sum()) for each in models)
     assert 0 < missing < 24

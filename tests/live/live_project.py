@@ -83,11 +83,20 @@ def write_recording(file: Path, seed: int, trials: int = 16, **changes: Any) -> 
     np.savez(file, **{**arrays, **changes})
 
 
+def analysis_of(file: Path) -> str:
+    """Of which analysis a method or build script of the repository is."""
+    if "frames" in file.stem:
+        return "frames"
+    return "panel" if "panel" in file.stem or file.stem == "a_import_dataset" else "eeg"
+
+
 class LiveProject:
     """The project's files, a small study of two participants, and the commands as a user runs them."""
 
     edits_package = False
     """Whether it has a copy of the package; else it uses the one that is tested, as a user's project does."""
+    analyses: tuple[str, ...] = ("eeg",)
+    """Whose methods and build scripts it has. exax loads all that are there in each run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -95,7 +104,10 @@ class LiveProject:
         if self.edits_package:
             shutil.copytree(ROOT / "shortloop", folder / "shortloop")  # with times, which bytecode goes by
         for name in ("methods", "build_scripts", "dev"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            (folder / name).mkdir()
+            for file in (ROOT / name).glob("*.py"):
+                if file.name == "__init__.py" or analysis_of(file) in self.analyses:
+                    shutil.copy(file, folder / name)
         shutil.copy(ROOT / "accelerator.conf", folder)
         (folder / "data").mkdir()
         for seed, name in enumerate("AB"):
@@ -166,7 +178,7 @@ class LiveProject:
     def stop_server(self) -> None:
         if self.server is not None:
             self.server.send_signal(signal.SIGTERM)
-            self.server.wait(timeout=20)
+            self.server.wait(timeout=PATIENCE)
             self.server = None
 
     def run(self, script: str = "build_pipeline") -> dict[tuple[str, str | None], str]:
@@ -199,12 +211,7 @@ class EditedProject(LiveProject):
 class EmptyProject(LiveProject):
     """The same, with no methods and no scripts."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name in ("methods", "build_scripts", "dev"):
-            for file in (folder / name).glob("*.py"):
-                if file.name != "__init__.py":
-                    file.unlink()
+    analyses: tuple[str, ...] = ()
 
 
 Project = TypeVar("Project", bound=LiveProject)

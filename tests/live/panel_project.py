@@ -36,6 +36,8 @@ BLOCKS = 2
 
 
 class PanelProject(LiveProject):
+    analyses = ("panel",)
+
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(STUDY=str(self.folder / "panel.toml"), **more)
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from bootstrap_project import BootstrapProject
 from documented import NOT_RUN, PAGES, Block, blocks
-from live_project import ROOT, LiveProject
+from live_project import PATIENCE, ROOT, LiveProject
 
 pytestmark = pytest.mark.live
 
@@ -70,6 +70,12 @@ SAID = {
 """What some of them say, the last time that a page has them."""
 
 
+class Copy(LiveProject):
+    """A copy of the repository, with all analyses."""
+
+    analyses = ("eeg", "panel", "frames")
+
+
 class Begun(LiveProject):
     """A project that a command has begun."""
 
@@ -102,7 +108,7 @@ class Reader:
                 BootstrapProject(folder)
             elif name == "copy":
                 folder.mkdir()
-                LiveProject(folder)
+                Copy(folder)
                 (folder / ".venv").symlink_to(sys.prefix)
                 (folder / "frames.toml").write_text(FRAMES, encoding="utf-8")
                 (folder / "panel.toml").touch()
@@ -125,7 +131,7 @@ class Reader:
             env=Begun(folder).environment(),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"

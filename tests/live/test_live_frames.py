@@ -33,6 +33,8 @@ limit = 60.0
 
 
 class FramesProject(LiveProject):
+    analyses = ("frames",)
+
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(STUDY=str(self.folder / "frames.toml"), **more)
 

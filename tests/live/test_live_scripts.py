@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import LiveProject, served
+from live_project import EmptyProject, served
 
 pytestmark = pytest.mark.live
 
@@ -35,12 +35,16 @@ def main(run, settings: Counts):
 TEXT = "numbers.txt"
 
 
-class Scripts(LiveProject):
+class Scripts(EmptyProject):
     """A stage, and scripts that build it."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         (folder / "methods" / "a_count.py").write_text(COUNT, encoding="utf-8")
+        self.begin()
+
+    def begin(self) -> None:
+        """One script and its settings, whatever was there."""
         self.write_script("build_scripts/build_counts.py", SCRIPT)
         self.write_settings("counts.toml", 3)
 
@@ -55,10 +59,16 @@ class Scripts(LiveProject):
         return {file.parent.name: file.read_text(encoding="utf-8") for file in found}
 
 
-@pytest.fixture
-def project() -> Iterator[Scripts]:
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Scripts]:
     with served(Scripts) as made:
         yield made
+
+
+@pytest.fixture
+def project(shared: Scripts) -> Scripts:
+    shared.begin()
+    return shared
 
 
 def test_scripts_and_settings_have_folders_of_their_own(project: Scripts) -> None:

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from live_project import LiveProject, served
-from toy_project import wait_for
+from live_project import PATIENCE, EmptyProject, served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -105,7 +104,9 @@ formula = "y ~ x1"
 DONE = re.compile(r"^(\d+) of (\d+): (.*): (\d+) jobs built, (\d+) reused, [\d.]+ \w+", re.M)
 
 
-class Swept(LiveProject):
+class Swept(EmptyProject):
+    """Scripts of toy jobs."""
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         (folder / "methods/a_first.py").write_text(FIRST, encoding="utf-8")
@@ -113,7 +114,6 @@ class Swept(LiveProject):
         for name, text in (("powers", SCRIPT), ("alone", NO_SETTINGS), ("own_way", OWN_WAY)):
             (folder / f"build_scripts/build_{name}.py").write_text(text, encoding="utf-8")
         (folder / "powers.toml").write_text("seed = 2\n", encoding="utf-8")
-        (folder / "panel.toml").write_text(PANEL, encoding="utf-8")
 
     def sweep(self, *arguments: str, status: int = 0) -> str:
         done = self.shortloop("sweep", *arguments)
@@ -126,6 +126,16 @@ class Swept(LiveProject):
             return list(csv.DictReader(stream))
 
 
+class SweptStudies(Swept):
+    """A study and a panel."""
+
+    analyses = ("eeg", "panel")
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        (folder / "panel.toml").write_text(PANEL, encoding="utf-8")
+
+
 def counts(said: str) -> list[tuple[str, int, int]]:
     """Of each combination, how many jobs it built and used again."""
     return [(label, int(built), int(reused)) for _, _, label, built, reused in DONE.findall(said)]
@@ -134,6 +144,12 @@ def counts(said: str) -> list[tuple[str, int, int]]:
 @pytest.fixture(scope="module")
 def project() -> Iterator[Swept]:
     with served(Swept) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def studies() -> Iterator[SweptStudies]:
+    with served(SweptStudies) as made:
         yield made
 
 
@@ -231,7 +247,7 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
     try:
         wait_for((project.folder / "reached-7").exists)
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-        said, _ = running.communicate(timeout=60)
+        said, _ = running.communicate(timeout=PATIENCE)
     finally:
         running.kill()
         hold.unlink()
@@ -266,7 +282,7 @@ def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str, 
             edited.write_text(before.replace(old, new), encoding="utf-8")
         finally:
             hold.unlink()
-        said, _ = running.communicate(timeout=120)
+        said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     try:
         yield said
@@ -298,13 +314,13 @@ def test_a_build_script_that_is_edited_meanwhile(project: Swept) -> None:
 
 
 @pytest.mark.slow
-def test_a_sweep_of_a_panel(project: Swept) -> None:
+def test_a_sweep_of_a_panel(studies: SweptStudies) -> None:
     asked = ("panel.toml", "--set", "models.plain.covariance=nonrobust,HC1")  # it tells the script
-    said = project.sweep(*asked)
+    said = studies.sweep(*asked)
     built = [number for _, number, _ in counts(said)]
     # Rows, blocks; fits, tables and pages; the report. Then all that is of one specification, and the report.
     assert built == [1 + 2 + 2 * (2 + 1 + 2 + 1) + 1, 2 + 1 + 2 + 1 + 1]
-    rows = project.rows("firms-sweep/models.plain.covariance.csv")
+    rows = studies.rows("firms-sweep/models.plain.covariance.csv")
     assert [row["settings"] for row in rows] == [
         "firms-models.plain.covariance-nonrobust",
         "firms-models.plain.covariance-HC1",
@@ -316,17 +332,17 @@ def test_a_sweep_of_a_panel(project: Swept) -> None:
     names = list(rows[0])
     assert names.index("plain, x1: median standard error") < names.index("plain, x1: median")
     for row in rows:
-        page = project.folder / "results" / row["settings"] / "report.html"
+        page = studies.folder / "results" / row["settings"] / "report.html"
         assert row["models.plain.covariance"] in page.read_text(encoding="utf-8")
-    assert {number for _, number, _ in counts(project.sweep(*asked))} == {0}
+    assert {number for _, number, _ in counts(studies.sweep(*asked))} == {0}
 
 
 @pytest.mark.slow
-def test_a_sweep_of_a_study(project: Swept) -> None:
+def test_a_sweep_of_a_study(studies: SweptStudies) -> None:
     scores, alphas = ("balanced-accuracy", "balanced-accuracy", "auc"), ("0.05", "0.01", "0.05")
     asked = ("--zip", f"decoding.score={','.join(scores)}", "--zip", f"group.alpha={','.join(alphas)}")
-    said = project.sweep(*asked)
-    rows = project.rows("live-sweep/decoding.score+group.alpha.csv")
+    said = studies.sweep(*asked)
+    rows = studies.rows("live-sweep/decoding.score+group.alpha.csv")
     assert [(row["decoding.score"], row["group.alpha"]) for row in rows] == [
         *zip(scores, alphas, strict=True)
     ]
@@ -347,7 +363,7 @@ def test_a_sweep_of_a_study(project: Swept) -> None:
         )
     )
     assert low < middle < high
-    assert {number for _, number, _ in counts(project.sweep(*asked))} == {0}
+    assert {number for _, number, _ in counts(studies.sweep(*asked))} == {0}
 
 
 def test_a_terminal_shows_what_runs(project: Swept) -> None:

@@ -14,8 +14,9 @@ RUNS ?= 3
 KILLS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
-# They come first, as they have most kernels compiled, which the others use too.
-FIRST := tests/test_stages.py tests/eeg tests/panel/test_panel_quantile.py tests/panel/test_panel_iterated.py
+# They come first, as they have most kernels compiled, which the others use too; of these, those first that take
+# longest, and that compile other kernels than the one beside them.
+FIRST := tests/test_stages.py tests/panel/test_panel_iterated.py tests/panel/test_panel_quantile.py tests/eeg
 # Tests wait for processes and disks for much of their time.
 TESTERS ?= $(shell expr $$(nproc) + 2)
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -45,7 +46,7 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy & types=$$!; \
 	unset PYTHONDONTWRITEBYTECODE; \
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(FIRST); first=$$?; \
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder $(FIRST); first=$$?; \
 	$(BIN)/python -m pytest --numprocesses=$(TESTERS) --dist=loadfile --no-loadscope-reorder $(FIRST:%=--ignore=%); \
 	others=$$?; wait $$types || { echo "mypy: see above"; exit 1; }; [ $$first = 0 ] && [ $$others = 0 ]
 

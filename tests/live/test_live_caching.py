@@ -73,6 +73,7 @@ def test_the_grid_rebuilds_train_and_what_is_below(unchanged: LiveProject) -> No
     assert unchanged.run().keys() == jobs_of("A", "B", stages=below) | GROUP
 
 
+@pytest.mark.slow  # in each `make test`, test_live_init.py asks for the same of an installed package
 def test_the_number_of_permutations_rebuilds_permute_and_what_is_below(unchanged: LiveProject) -> None:
     unchanged.edit_study("count = 39", "count = 59")
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute", "individual")) | GROUP

@@ -176,10 +176,9 @@ def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
     }
     assert (project.folder / "powers.toml").read_text(encoding="utf-8") == "seed = 2\n"
 
-    assert {built for _, built, _ in counts(project.sweep(*asked))} == {0}
     more = project.sweep("--script", "powers", "--set", "power=1,2,4", "--set", "seed=3,2")
     assert [(label, built) for label, built, _ in counts(more) if built] == [
-        ("power=4, seed=3", 1), ("power=4, seed=2", 1),
+        ("power=4, seed=3", 1), ("power=4, seed=2", 1),  # and none of those that were there
     ]  # fmt: skip
     assert project.rows("powers-sweep/power+seed.csv")[-1]["facts.value"] == "16.0"
     # Its settings are kept with each run, and can be run again.

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import Named, Patterns
+from shortloop.eeg.formats.participants import as_written
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.formats.sizes import declared
 from shortloop.errors import InputError
@@ -52,9 +53,9 @@ class BidsInput(SignalInput):
         super().warm_up()
 
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
-        name = f"sub-{participant.removeprefix('sub-')}"
+        own = as_written(folder, f"sub-{participant.removeprefix('sub-')}")
         task = self.tasks.get(phase, phase)
-        found = recordings_of(folder / name)
+        found = recordings_of(own)
         chosen = [path for path in found if self._is_of(path, task, phase)]
         if chosen:
             return chosen
@@ -62,7 +63,7 @@ class BidsInput(SignalInput):
         raise InputError(
             f"there is no recording of the {phase} phase",
             participant=participant,
-            file=folder / name,
+            file=own,
             field=f"input.tasks.{phase}",
             found=", ".join(seen[:20]) or ("no recordings" if folder.is_dir() else "no such folder"),
             expected=f"task-{task}",

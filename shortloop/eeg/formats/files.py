@@ -9,11 +9,13 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from shortloop.eeg.formats.folders import ENDINGS, is_recording
+from shortloop.eeg.formats.participants import as_written, composed
 from shortloop.errors import InputError
 
 __all__ = ["PLACE", "find_files"]
 
 PLACE = "{participant}"
+ACCENTED = re.compile(r"[^\x00-\x7f]+")
 
 
 def find_files(
@@ -86,7 +88,7 @@ def find_files(
 def _expand(folder: Path, pattern: str, participant: str, field: str, folders: Collection[str]) -> list[Path]:
     named = pattern.replace(PLACE, participant)
     if not any(sign in named for sign in "*?"):
-        path = folder / named
+        path = as_written(folder, named)
         if not _is_there(path, folders):
             raise InputError(
                 "a file is missing",
@@ -97,9 +99,9 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
             )
         return [path]
     matched = _glob(folder, pattern, participant, folders)
-    belongs = re.compile(_regex(pattern, participant))
+    belongs = re.compile(_regex(composed(pattern), composed(participant)))
     base = "" if Path(pattern).is_absolute() else folder
-    kept = [path for path in matched if belongs.fullmatch(path.relative_to(base).as_posix())]
+    kept = [path for path in matched if belongs.fullmatch(composed(path.relative_to(base).as_posix()))]
     if not kept:
         raise InputError(
             "no file matches the pattern",
@@ -132,8 +134,10 @@ def _instead(path: Path, folders: Collection[str]) -> dict[str, str]:
 
 
 def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]) -> list[Path]:
-    # Only * and ? are wildcards to the user: a bracket in a name is a bracket.
-    escaped = pattern.replace("[", "[[]").replace(PLACE, glob.escape(participant))
+    # Only * and ? are wildcards to the user: a bracket in a name is a bracket. A letter with an accent may be
+    # two characters there.
+    named = pattern.replace("[", "[[]").replace(PLACE, glob.escape(participant))
+    escaped = ACCENTED.sub("*", composed(named))
     paths = glob.glob(str(Path(glob.escape(str(folder))) / escaped), recursive=True)
     return sorted(path for path in map(Path, paths) if _is_there(path, folders))
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from shortloop.eeg.formats.base import Patterns
+from shortloop.eeg.formats.participants import Participant
 from shortloop.eeg.formats.plausible import in_seconds
 from shortloop.errors import InputError
-from shortloop.settings.base import Name, Settings
+from shortloop.settings.base import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ class Preprocessing(Settings):
         description="MNE's name for positions of channels by their names, e.g. 'easycap-M1'; default: the "
         "positions in the file",
     )
-    bads: dict[Name, Patterns] = Field(
+    bads: dict[Participant, Patterns] = Field(
         default_factory=dict,
         description="bad channels of each participant, besides those that a file marks; default: none",
     )

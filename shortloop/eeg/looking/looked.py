@@ -11,6 +11,7 @@ from pathlib import Path
 
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.formats.base import Named, RecordedInput
+from shortloop.eeg.formats.participants import NAME, alike, composed
 from shortloop.eeg.looking.at_once import Tell, at_once
 from shortloop.eeg.looking.classes import Classes, find_classes
 from shortloop.eeg.looking.folder import BIDS, FEATURES, Folder, settings_of
@@ -155,18 +156,33 @@ def _of_bids(looked: Looked) -> dict[str, dict[str, list[Path]]]:
     files: dict[str, dict[str, list[Path]]] = {}
     for path in looked.folder.recordings[BIDS]:
         who = path.relative_to(looked.folder.root).parts[0].removeprefix("sub-")
+        who = composed(who)
         task = task_of(path)
+        if not NAME.fullmatch(who):
+            looked.files_out[path] = f"'{who}' cannot be the name of a participant: rename it"
+            continue
         if as_name(task) != task or not task:
             looked.files_out[path] = "its name has no task"
             continue
         looked.patterns[task] = [task]
         files.setdefault(who, {}).setdefault(task, []).append(path)
+    for names in alike(files):
+        for who in names:
+            said = f"{' and '.join(names)} differ only by upper and lower case: rename one"
+            looked.files_out |= {path: said for every in files.pop(who).values() for path in every}
     return files
 
 
 def _read(looked: Looked, files: dict[str, dict[str, list[Path]]], tell: Tell) -> None:
     """Read what is in each recording, on all cores; those that cannot be read are problems of the folder."""
-    first = next(path for phases in files.values() for every in phases.values() for path in every)
+    first = next((path for phases in files.values() for every in phases.values() for path in every), None)
+    if first is None:
+        raise InputError(
+            "names of recordings tell no participant",
+            file=looked.folder.root,
+            found="\n".join(f"{path.name}: {why}" for path, why in looked.files_out.items()),
+            hint="rename the files, or write a study file that names each",
+        )
     options = looked.folder.options.setdefault(looked.format, {})
     options |= options_of(looked.format, first)
     looked.folder.doubts = doubts_of(looked.format, first, options)

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 
 from shortloop.eeg.formats.files import PLACE, find_files
 from shortloop.eeg.formats.folders import ENDINGS
+from shortloop.eeg.formats.participants import NAME, alike, composed
 from shortloop.eeg.looking.words import (
     GROUPS,
-    NAME,
     PHASES,
     Unit,
     as_name,
@@ -83,6 +83,9 @@ def read_names(root: Path, paths: Sequence[Path]) -> Named:
             )
         else:
             whose[name].append(each)
+    for some in alike(whose):
+        said = f"{' and '.join(some)} differ only by upper and lower case: rename one"
+        left_out |= {each.path: said for name in some for each in whose.pop(name)}
     same = _same_places(whose, place)
     phases = _phases({each: each.words(place, same) for name, found in whose.items() for each in found})
     files: dict[str, dict[str, list[Path]]] = {name: {} for name in whose}
@@ -117,9 +120,9 @@ class _Taken:
         level, number = place
         if number is None:
             parts = [*self.below.parts[:-1], self.below.name.removesuffix(self.ending)]
-            return parts[-1 - level] if level < len(parts) else None
+            return composed(parts[-1 - level]) if level < len(parts) else None
         unit = self.by_place.get((level, number))
-        return None if unit is None else unit.text
+        return None if unit is None else composed(unit.text)
 
     def before(self, place: Place) -> str:
         """The word before a unit, in the same name."""
@@ -207,7 +210,7 @@ def _same_places(whose: dict[str, list[_Taken]], place: Place) -> frozenset[tupl
     for name, taken in whose.items():
         for each in taken:
             for where, unit in each.by_place.items():
-                always[where] = always.get(where, True) and unit.text == name
+                always[where] = always.get(where, True) and composed(unit.text) == name
     if len(whose) == 1:  # one that is called 1 has a session 1
         always = {where: same for where, same in always.items() if not next(iter(whose)).isdigit()}
     return frozenset(where for where, same in always.items() if same)

@@ -12,6 +12,7 @@ from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.registry import AnyEstimator
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
+from shortloop.eeg.formats.participants import Participant, alike
 from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.group.null import RETRAINED
 from shortloop.eeg.group.settings import GroupSettings
@@ -79,7 +80,9 @@ class Study(StudySettings):
 
     name: Name = Field(description="name of the study and of its folder of results; no default")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of folds, permutations and simulation; default 0")
-    participants: tuple[Name, ...] = Field(min_length=1, description="names of the participants; no default")
+    participants: tuple[Participant, ...] = Field(
+        min_length=1, description="names of the participants; no default"
+    )
     classes: tuple[Name, ...] = Field(
         min_length=2,
         max_length=100,
@@ -101,6 +104,11 @@ class Study(StudySettings):
             twice = sorted({value for value in values if values.count(value) > 1})
             if twice:
                 problems.append(f"{field}: {', '.join(twice)} named twice")
+        problems += [
+            f"participants: {' and '.join(names)} differ only by upper and lower case, as those of one person do "
+            "whose files were named by several: rename the files of one"
+            for names in alike(self.participants)
+        ]
         if self.decoding.class_weight is not None and not self.estimator.weighs_classes:
             problems.append(
                 f"decoding.class_weight: the estimator {getattr(self.estimator, self.estimator.tag)} has no "

@@ -97,6 +97,21 @@ FOLDERS = {
         ["S1", "S2"],
         {"study": ["{participant}_study*.set"]},
     ),
+    "first names with accents": (
+        [f"{who}_{word}.set" for who in ("Jörg", "Anna", "Zoë") for word in ("study", "test")],
+        ["Anna", "Jörg", "Zoë"],
+        {"study": ["{participant}_study.set"], "test": ["{participant}_test.set"]},
+    ),
+    "accents of two characters": (
+        ["Jo\u0308rg/study.set", "Jürg/study.set", "Anna/study.set"],
+        ["Anna", "Jörg", "Jürg"],
+        {"study": ["{participant}/study.set"]},
+    ),
+    "names of two words": (
+        [f"{who}/study.set" for who in ("Anna Müller", "Eva Groß", "Max Muster")],
+        ["Anna Müller", "Eva Groß", "Max Muster"],
+        {"study": ["{participant}/study.set"]},
+    ),
     "brackets": (
         [f"S{who} [raw].set" for who in (1, 2)],
         ["S1", "S2"],
@@ -141,9 +156,16 @@ def test_a_participant_who_lacks_a_phase(tmp_path: Path) -> None:
 
 
 def test_a_name_that_a_study_cannot_have_is_left_out(tmp_path: Path) -> None:
-    found = named(tmp_path, ["Jörg.set", "Anna.set", "Eva.set"])
+    found = named(tmp_path, ["#.set", "Anna.set", "Eva.set"])
     assert list(found.files) == ["Anna", "Eva"]
-    assert found.left_out == {tmp_path / "Jörg.set": "'Jörg' cannot be the name of a participant: rename it"}
+    assert found.left_out == {tmp_path / "#.set": "'#' cannot be the name of a participant: rename it"}
+
+
+def test_names_that_differ_by_case_are_left_out(tmp_path: Path) -> None:
+    found = named(tmp_path, ["anna_study.set", "Anna_test.set", "eva_study.set", "eva_test.set"])
+    assert list(found.files) == ["eva"]
+    assert {path.name for path in found.left_out} == {"anna_study.set", "Anna_test.set"}
+    assert {*found.left_out.values()} == {"Anna and anna differ only by upper and lower case: rename one"}
 
 
 def test_thousands_of_files_take_seconds(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ UNITS = {
     "delay": "s",
     "baseline": "s",
     "start": "s",
+    "stop": "s",
     "sfreq": "Hz",
     "highpass": "Hz",
     "lowpass": "Hz",

@@ -65,7 +65,7 @@ def test_unknown_key(mistake: Mistake, top: str, parts: dict[str, str], field: s
 
 def test_unknown_key_lists_those_of_its_table_alone(mistake: Mistake) -> None:
     npz = mistake(rest='[input]\nformat = "npz"\nx = 1\n[input.files]\nstudy = ["x"]\n')
-    assert npz.expected == "drop, events, files, folder, format, time_unit, unit"
+    assert npz.expected == "drop, events, files, folder, format, phase_events, time_unit, unit"
     linear = mistake("[estimator]\nkind = 'linear-svm'\nx = 1")
     assert linear.expected == "C, inner_folds, kind, tol"
 

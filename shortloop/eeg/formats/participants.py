@@ -1,0 +1,86 @@
+"""Names of participants, as laboratories have them: with umlauts and spaces, however systems write these."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+__all__ = ["NAME", "Participant", "alike", "as_written", "composed"]
+
+NAME = re.compile(r"[^\W_](?:[\w .+'-]*[\w.+'-])?")
+"""Letters of any script, digits, and some signs and spaces between them."""
+
+
+def composed(text: str) -> str:
+    """A text in which each letter with its accent is one character; some systems make two of it.
+
+    Parameters
+    ----------
+    text : str
+        Any.
+
+    Returns
+    -------
+    str
+        In Unicode's normal form C.
+    """
+    return unicodedata.normalize("NFC", text)
+
+
+Participant = Annotated[
+    str,
+    BeforeValidator(lambda text: composed(text) if isinstance(text, str) else text),
+    Field(pattern=f"^{NAME.pattern}$"),
+]
+
+
+def alike(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Names that differ only by upper and lower case, as BIDS forbids: many systems take them for the same.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names.
+
+    Returns
+    -------
+    list of tuple of str
+        Those that do, together.
+    """
+    same: dict[str, list[str]] = defaultdict(list)
+    for name in dict.fromkeys(names):
+        same[composed(name).casefold()].append(name)
+    return [tuple(each) for each in same.values() if len(each) > 1]
+
+
+def as_written(folder: Path, below: str) -> Path:
+    """A path with the names that its folders and its file have on this system.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder.
+    below : str
+        Path below it, or an absolute one.
+
+    Returns
+    -------
+    Path
+        With accents as they are written there; as it was given where there is no such thing.
+    """
+    path = Path(folder)
+    for part in Path(below).parts:
+        path = path / part if part.isascii() or (path / part).exists() else _entry(path, part)
+    return path
+
+
+def _entry(folder: Path, name: str) -> Path:
+    there = folder.iterdir() if folder.is_dir() else ()
+    same = [each for each in there if composed(each.name) == composed(name)]
+    return same[0] if len(same) == 1 else folder / name

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-__all__ = ["NAME", "Participant", "alike", "as_written", "composed"]
+__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "key_of"]
 
 NAME = re.compile(r"[^\W_](?:[\w .+'-]*[\w.+'-])?")
 """Letters of any script, digits, and some signs and spaces between them."""
@@ -38,6 +38,22 @@ Participant = Annotated[
     BeforeValidator(lambda text: composed(text) if isinstance(text, str) else text),
     Field(pattern=f"^{NAME.pattern}$"),
 ]
+
+
+def key_of(name: str) -> str:
+    """A name as the key of a table in a study file.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    str
+        In quotes, where TOML wants them.
+    """
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
 
 
 def alike(names: Iterable[str]) -> list[tuple[str, ...]]:

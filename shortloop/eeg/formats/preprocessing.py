@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from shortloop.eeg.formats.base import Patterns
-from shortloop.eeg.formats.participants import Participant
+from shortloop.eeg.formats.participants import Participant, key_of
 from shortloop.eeg.formats.plausible import in_seconds
 from shortloop.errors import InputError
 from shortloop.settings.base import Settings
@@ -140,7 +140,7 @@ def marked(signal: Any, settings: Preprocessing, file: Path, participant: str) -
             "a bad channel is not in the file",
             participant=participant,
             file=file,
-            field=f"input.preprocessing.bads.{participant}",
+            field=f"input.preprocessing.bads.{key_of(participant)}",
             found=", ".join(unknown),
             expected=f"names among {', '.join(signal.ch_names)}",
         )

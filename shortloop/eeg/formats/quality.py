@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.participants import key_of
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 
@@ -105,8 +106,8 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
         flat = flat[~empty]
     share = flat.mean(axis=0)
     remedy = (
-        f"leave out (input.drop), or mark as bad (input.preprocessing.bads.{participant}) and interpolate "
-        "(input.preprocessing.interpolate)"
+        f"leave out (input.drop), or mark as bad (input.preprocessing.bads.{key_of(participant)}) and "
+        "interpolate (input.preprocessing.interpolate)"
     )
     always = [name for name, each in zip(channels, share, strict=True) if each == 1]
     if always:

@@ -150,7 +150,13 @@ def _input(looked: Looked, project: Path) -> str:
             given if doubt is None else f"# {given}  # remove the first #, or choose another: {doubt}"
         )
     events = looked.classes.events
-    if any(of != (name,) for name, of in events.items()):
+    for phase, called in looked.event_names.items():
+        for name, of in events.items():
+            lines.append(
+                f"phase_events.{_key(phase)}.{_key(name)} = "
+                f"{_list(each for part in of for each in called.get(part, ()))}"
+            )
+    if not looked.event_names and any(of != (name,) for name, of in events.items()):
         lines += [f"events.{_key(name)} = {_list(of)}" for name, of in events.items()]
     every = looked.all_recorded(looked.trials or None)
     spans = {(each.start, each.stop) for each in every if each.seconds is None}

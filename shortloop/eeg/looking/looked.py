@@ -17,6 +17,7 @@ from shortloop.eeg.looking.classes import Classes, find_classes
 from shortloop.eeg.looking.folder import BIDS, FEATURES, Folder, settings_of
 from shortloop.eeg.looking.names import read_names
 from shortloop.eeg.looking.options import doubts_of, options_of
+from shortloop.eeg.looking.phases import EventNames, by_phase, phases_in
 from shortloop.eeg.looking.ready import Have, leave_out, read_ready
 from shortloop.eeg.looking.recorded import Recorded, look_at
 from shortloop.eeg.looking.warm import warm_up
@@ -49,6 +50,8 @@ class Looked:
         Phases that train and are decoded; no `train`: nobody can tell.
     classes : Classes
         Events.
+    event_names : dict of str to dict of str to list of str
+        Of phases that are in the same recordings: how their events are called there.
     trials : dict of str to dict of str to int
         Of each participant who is in the study, those of each class in the phase that trains.
     folds : int
@@ -72,6 +75,7 @@ class Looked:
     train: str | None = None
     decode: str | None = None
     classes: Classes = field(default_factory=lambda: Classes({}, {}, False, {}))
+    event_names: EventNames = field(default_factory=dict)
     trials: dict[str, dict[str, int]] = field(default_factory=dict)
     folds: int = 0
     estimator: str = ""
@@ -137,11 +141,33 @@ def look_into(folder: Folder, tell: Tell) -> Looked:
         have = read_ready(looked, tell)
     else:
         _read(looked, _of_bids(looked) if format == BIDS else _by_names(looked), tell)
+    if format == FEATURES or not _two_in_one(looked):
+        _choose(looked, have)
+    return looked
+
+
+def _choose(looked: Looked, have: Have) -> None:
     _choose_phases(looked)
     looked.patterns = {phase: looked.patterns[phase] for phase in sorted(looked.patterns, key=looked.order)}
     leave_out(looked, have)
     _choose_classes(looked)
-    return looked
+
+
+def _two_in_one(looked: Looked) -> bool:
+    """Whether all recordings hold two phases, told apart by the names of events; they are chosen then."""
+    names = phases_in({name for each in looked.all_recorded() for name in each.events})
+    if len(looked.patterns) > 1 or not names:
+        return False
+    ((only, patterns),) = looked.patterns.items()
+    before = looked.patterns, looked.recorded, dict(looked.out)
+    looked.patterns, looked.event_names = dict.fromkeys(names, patterns), names
+    looked.recorded = {who: by_phase(phases[only], names) for who, phases in looked.recorded.items()}
+    _choose(looked, {})
+    if looked.classes.certain and looked.trials:
+        return True
+    looked.patterns, looked.recorded, looked.out = before
+    looked.event_names = {}
+    return False
 
 
 def _by_names(looked: Looked) -> dict[str, dict[str, list[Path]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 import unicodedata
 import warnings
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.files import find_files
-from shortloop.eeg.formats.participants import Participant, alike, as_written
+from shortloop.eeg.formats.participants import Participant, alike, as_written, key_of
 
 Form = Literal["NFC", "NFD"]
 NAMES = ["Jörg", "Anna Müller", "Zoë-2", "Łukasz", "José Ångström", "张伟", "P 01", "O'Brien", "S1.b"]
@@ -79,6 +80,11 @@ def test_a_folder_and_a_file_of_two_systems(tmp_path: Path) -> None:
     path = touched(tmp_path / "Gedächtnis", "Jo\u0308rg.edf", "NFD")
     assert as_written(tmp_path, "Gedächtnis/Jörg.edf") == path
     assert as_written(tmp_path, "Gedächtnis/Jürg.edf").name == "Jürg.edf"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_as_a_key(name: str) -> None:
+    assert tomllib.loads(f"bads.{key_of(name)} = 1") == {"bads": {name: 1}}
 
 
 def test_names_that_differ_by_case() -> None:

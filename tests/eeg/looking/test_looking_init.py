@@ -21,6 +21,7 @@ from scipy.io import savemat
 from shortloop.cli.analyses import Look
 from shortloop.eeg.looking.look import look
 from shortloop.eeg.looking.opened import open_all
+from shortloop.eeg.looking.phases import phases_in
 from shortloop.eeg.study.load import read_study
 from shortloop.errors import InputError
 
@@ -96,6 +97,41 @@ def test_columns_of_trialinfo(tmp_path: Path, looked: Shown, alike: bool) -> Non
     text = "\n".join(lines).replace('classes = ["5", "6"]', 'classes = ["11", "12"]')
     file.write_text(text, encoding="utf-8")
     assert_it_runs(tmp_path, classes=("11", "12"))
+
+
+@pytest.mark.parametrize("form", ["{word}/{name}", "{name}_{word}", "{word} {name}"])
+def test_two_phases_in_one_recording(tmp_path: Path, looked: Shown, form: str) -> None:
+    for who in ("P1", "P2"):
+        raws = []
+        for word in ("study", "test"):
+            raw = recording(who, word)
+            raw.annotations.rename({name: form.format(word=word, name=name) for name in ("face", "house")})
+            raws.append(raw)
+        whole = mne.concatenate_raws(raws, verbose="ERROR")
+        kept = [not name.startswith(("BAD", "EDGE")) for name in whole.annotations.description]
+        exported(whole.set_annotations(whole.annotations[np.array(kept)]), tmp_path / f"data/{who}.edf")
+    found = looked(tmp_path / "data")
+    assert found.questions == ()
+    assert "phase study, trains: {participant}.edf" in found.lines
+    assert_it_runs(tmp_path, classes=("face", "house"), phases={"train": "study", "decode": "test"})
+    given = read_study(tmp_path / "my-study/study.toml").input.model_dump()
+    assert given["phase_events"]["test"]["face"] == (form.format(word="test", name="face"),)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["study/face", "study/house", "test/face", "test/house", "response"], ["study", "test"]),
+        (["Lernen Haus", "Lernen Gesicht", "Abruf Haus", "Abruf Gesicht"], ["lernen", "abruf"]),
+        (["study/face", "study/house", "test/left", "test/right"], []),
+        (["study/face", "study/house"], []),
+        (["study/face", "study/house", "train/face", "train/house", "test/face", "test/house"], []),
+        (["study/test/face", "study/test/house"], []),
+        (["study", "test", "face", "house"], []),
+    ],
+)
+def test_when_events_are_of_two_phases(names: list[str], said: list[str]) -> None:
+    assert [*phases_in(names)] == said
 
 
 def test_a_folder_that_is_a_recording_is_named_with_what_is_wrong(tmp_path: Path, looked: Shown) -> None:

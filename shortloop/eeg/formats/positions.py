@@ -11,6 +11,8 @@ from shortloop.types import FloatArray
 
 __all__ = ["mean_positions", "positions_of"]
 
+HEAD = 4  # what FIFF calls the coordinates of the head; keys of other formats hold no MNE
+
 
 def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
     """Positions of channels of EEG.
@@ -28,14 +30,12 @@ def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
         Metres to the right, to the front and upwards, from between the ears; NaN where it is not known. None
         if it is known of none.
     """
-    from mne._fiff.constants import FIFF
-
     found = np.full((len(channels), 3), np.nan)
     by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
     for index, name in enumerate(channels):
         channel, kind = by_name[name]
         at = np.asarray(channel["loc"][:3], dtype=float)
-        in_the_head = channel["coord_frame"] == FIFF.FIFFV_COORD_HEAD
+        in_the_head = channel["coord_frame"] == HEAD
         if kind == "eeg" and in_the_head and np.isfinite(at).all() and at.any():
             found[index] = at
     return found if np.isfinite(found).any() else None

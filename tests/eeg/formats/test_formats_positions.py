@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from eeg_recordings import NAMES, exported, make_raw, read
 
-from shortloop.eeg.formats.positions import mean_positions
+from shortloop.eeg.formats.positions import HEAD, mean_positions, positions_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 EEG = NAMES[:6]
@@ -87,3 +87,14 @@ def test_the_mean_is_over_those_that_know_it() -> None:
     assert mean is not None
     np.testing.assert_array_equal(mean, [[2, 2.5, 3], [3, 4, 5]])
     assert mean_positions([None, None]) is None
+
+
+def test_positions_in_other_coordinates_are_not_known(tmp_path: Path) -> None:
+    from mne._fiff.constants import FIFF
+
+    assert HEAD == FIFF.FIFFV_COORD_HEAD
+    raw = placed()
+    for each in raw.info["chs"]:
+        each["coord_frame"] = FIFF.FIFFV_COORD_MRI
+    assert positions_of(raw, EEG) is None
+    assert positions_of(placed(), EEG) is not None

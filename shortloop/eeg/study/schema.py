@@ -105,7 +105,7 @@ class Study(StudySettings):
             if twice:
                 problems.append(f"{field}: {', '.join(twice)} named twice")
         problems += [
-            f"participants: {' and '.join(names)} differ only by upper and lower case, as those of one person do "
+            f"participants: {' and '.join(names)} differ only by upper and lower case, as one person's do "
             "whose files were named by several: rename the files of one"
             for names in alike(self.participants)
         ]

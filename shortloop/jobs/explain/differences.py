@@ -139,27 +139,26 @@ def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> I
 
 def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
     for each in _compare("option", old, new):
-        before, after = _contents(each.old), _contents(each.new)
-        if before is None or after is None or not any(before + after):
+        ones, others = _leaves(each.old), _leaves(each.new)
+        if not _hold_files([*ones, *others]):
             yield each
-        elif len(ones := _leaves(each.old)) == len(others := _leaves(each.new)):
+        elif len(ones) == len(others):
             for one, other in zip(ones, others):
                 if one != other:
                     kind = "file" if _is_content(one) and _is_content(other) else "option"
                     yield Difference(kind, each.name, one, other)
         else:
-            gone = [Difference("file", each.name, one, None) for one in before if one not in after]
-            more = [Difference("file", each.name, None, other) for other in after if other not in before]
-            yield from [*gone, *more] or [each]
+            gone = [one for one in filter(_is_content, ones) if one not in others]
+            more = [other for other in filter(_is_content, others) if other not in ones]
+            found = [*(Difference("file", each.name, one, None) for one in gone)]
+            found += [Difference("file", each.name, None, other) for other in more]
+            yield from found or [each]
 
 
-def _contents(value: Plain) -> list[str] | None:
-    """Contents of files, if that is what an option holds, perhaps beside their names in lists within it; none
-    where there is no such option."""
-    leaves = _leaves(value)
-    contents = [each for each in leaves if _is_content(each)]
-    with_names = any(map(CONTENT.fullmatch, contents)) and all(isinstance(each, str) for each in leaves)
-    return contents if len(contents) == len(leaves) or with_names else None
+def _hold_files(leaves: list[Plain]) -> bool:
+    """Whether an option, as it was and is, holds contents of files, perhaps with their names beside them."""
+    texts = [each for each in leaves if isinstance(each, str)]
+    return len(texts) == len(leaves) and any(map(CONTENT.fullmatch, texts))
 
 
 def _is_content(value: Plain) -> TypeGuard[str]:

@@ -55,6 +55,7 @@ def test_the_order_is_options_code_versions_inputs() -> None:
         ([A], [A, A], [("option", "files", [A], [A, A])]),
         ([["a", A], ["b", B]], [["a", A], ["b", C]], [("file", "files", B, C)]),
         ([["a", A], ["b", B]], [["a", A], ["b", ""]], [("file", "files", B, "")]),
+        ([["a", A]], [["a", ""]], [("file", "files", A, "")]),
         ([["a", A]], [["b", A]], [("option", "files", "a", "b")]),
         ([[["a", A]]], [[["a", A], ["b", B]]], [("file", "files", None, B)]),
         (None, [["a", A]], [("file", "files", None, A)]),

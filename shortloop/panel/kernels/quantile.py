@@ -29,7 +29,15 @@ from shortloop.panel.kernels.reasons import (
     UNSTABLE,
     VOUCHED,
 )
-from shortloop.panel.kernels.rounding import LEAST, SURE, are_clear, carry, evaluate, variance_of
+from shortloop.panel.kernels.rounding import (
+    LEAST,
+    SURE,
+    are_clear,
+    carry,
+    evaluate,
+    matrices_for,
+    variance_of,
+)
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import cholesky, coefficients_of, dot, inverse_of, sandwich_of, solve
 from shortloop.types import FloatArray
@@ -63,8 +71,8 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
         Which, above 0 and below 1.
     """
     room, size = room_for(rows), rows.columns.shape[0]
-    lower, inverse, errors = room.lower, room.inverse, room.weighted
-    work, gram, first = np.zeros((5, size, size)), room.gram, room.first
+    lower, inverse = room.lower, room.inverse
+    work, gram, first = matrices_for(8, size), room.gram, room.first
     past, vectors = np.empty((LOOK_BACK, size)), np.empty(4 * longest_of(rows.starts))
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
     constants = found.constants
@@ -84,7 +92,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
         store = vectors[: 4 * number].reshape(4, number)
         left, weight, some = store[0], store[1], store[2]
         inverse_of(lower, inverse)
-        reasons[g] = _iterate(q, y, quantile, lower, inverse, past, beta[g], numbers[g], store, errors, work)
+        reasons[g] = _iterate(q, y, quantile, lower, inverse, past, beta[g], numbers[g], store, work)
         if reasons[g] != VOUCHED:
             continue
         constants[g] = constant_of(x)
@@ -110,7 +118,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
             error = float(math.sqrt(covariance[g, j, j]))
             error = max(error, min(float(abs(beta[g, j])), math.sqrt(number) * error))
             error *= AGREED if numbers[g, 3] == 1.0 else ENDED
-            if not SURE * math.sqrt(variance_of(inverse, errors, j)) < error:
+            if not SURE * math.sqrt(variance_of(inverse, work[5], j)) < error:
                 reasons[g] = UNSTABLE
 
 
@@ -125,7 +133,6 @@ def _iterate(
     beta: FloatArray,
     numbers: FloatArray,
     room: FloatArray,
-    errors: FloatArray,
     work: FloatArray,
 ) -> int:
     """The coefficients, and what rounding of statsmodels may have done to them; or a reason why not.
@@ -149,10 +156,8 @@ def _iterate(
         Become iterations, and whether they converged.
     room : array, shape (4, n)
         The first becomes the residuals; the others are written to.
-    errors : array, shape (p, p)
-        Becomes the covariance of rounding, in the basis.
-    work : array, shape (5, p, p)
-        Is written to.
+    work : array, shape (8, p, p)
+        Of `matrices_for`. The sixth becomes the covariance of rounding, in the basis.
 
     Returns
     -------
@@ -162,6 +167,7 @@ def _iterate(
     size, rows = q.shape
     left, weight, pull, some = room[0], room[1], room[2], room[3]
     gram, weighted, spread, change_of, evaluated = work[0], work[1], work[2], work[3], work[4]
+    errors, more = work[5], work[6:]
     gamma, step, right = np.zeros(size), np.empty(size), np.empty(size)
     left[:] = y
     for _ in range(2):  # the second time, for what rounding left
@@ -177,22 +183,19 @@ def _iterate(
     errors[:] = 0.0
     change_of[:] = 0.0
     evaluated[:] = 0.0
-    carry(gram, weighted, change_of, evaluated, spread, lower, beta, errors)
+    carry(gram, weighted, change_of, evaluated, spread, lower, beta, errors, more)
     last, iteration = np.inf, 1
     past[:] = np.inf
     past[1] = beta
     above, below = 1.0 / quantile, 1.0 / (1.0 - quantile)
     while change > TOLERANCE and iteration < MAX_ITERATIONS:
-        nearest = np.inf
         for i in range(rows):
             distance = abs(left[i])
-            nearest = min(nearest, distance)
-            weight[i] = (below if left[i] >= 0.0 else above) / max(distance, LEAST)
+            weight[i] = (below if left[i] >= 0.0 else above) / (distance if distance > LEAST else LEAST)
             pull[i] = weight[i] / left[i] if distance > LEAST else 0.0
-        if not are_clear(q, left, errors, nearest, quantile):
-            return UNCLEAR_WEIGHT
-        for i in range(rows):
             some[i] = weight[i] * left[i]
+        if not are_clear(q, left, errors, quantile):
+            return UNCLEAR_WEIGHT
         products_of(q, some, right)
         weighted_gram(q, weight, gram)
         if not cholesky(gram, weighted):
@@ -208,7 +211,7 @@ def _iterate(
         for j in range(size):
             beta[j] += right[j]
             change = max(change, abs(right[j]))
-        if not carry(gram, weighted, change_of, evaluated, spread, lower, beta, errors):
+        if not carry(gram, weighted, change_of, evaluated, spread, lower, beta, errors, more):
             return ILL_CONDITIONED
         iteration += 1
         if iteration >= FIRST_LOOK and iteration % EACH_LOOK == 0 and _came_back(past, beta):
@@ -216,7 +219,7 @@ def _iterate(
         past[iteration % LOOK_BACK] = beta
     coefficients_of(inverse, gamma, beta)
     numbers[2], numbers[3] = iteration, change <= TOLERANCE
-    if quantile != 0.5 and not are_clear(q, left, errors, 0.0, quantile):
+    if quantile != 0.5 and not are_clear(q, left, errors, quantile):
         return UNCLEAR_WEIGHT
     worst = 0.0
     for j in range(size):

@@ -7,10 +7,10 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.triangles import dot, inverse_of, outer_of
+from shortloop.panel.kernels.triangles import dot, inverse_of
 from shortloop.types import FloatArray
 
-__all__ = ["LEAST", "SURE", "are_clear", "carry", "evaluate", "variance_of"]
+__all__ = ["LEAST", "SURE", "are_clear", "carry", "evaluate", "matrices_for", "variance_of"]
 
 LEAST = 1e-6
 """Smaller residuals are taken for as large as this by statsmodels."""
@@ -18,7 +18,25 @@ SURE = 10.0
 """Standard deviations of rounding."""
 CUT = 1e12  # condition, on the way, of what statsmodels inverts but for parts 1e-15 as large
 ROUNDING = 2e-16  # of what statsmodels inverts, and of outcomes
+WIDTH = 8  # columns of a small matrix that are computed at once
+TOGETHER = 64  # rows that are looked at at once: few rows matter, and most often none of these does
 BESIDE = 1e4  # outcomes this many times the residual leave rounding in its weight
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def matrices_for(count: int, size: int) -> FloatArray:
+    """Memory for small matrices, their rows filled up with zeros to what a processor takes at once.
+
+    Parameters
+    ----------
+    count, size : int
+        How many, and of how many rows and columns.
+
+    Returns
+    -------
+    array, shape (count, size, at least size)
+    """
+    return np.zeros((count, size, (size + WIDTH - 1) // WIDTH * WIDTH))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -31,17 +49,21 @@ def carry(
     lower: FloatArray,
     beta: FloatArray,
     errors: FloatArray,
+    work: FloatArray,
 ) -> bool:
     """Carry the covariance of rounding through an iteration, and add that of the iteration.
+
+    Matrices but ``lower`` are of `matrices_for`.
 
     Parameters
     ----------
     gram, weighted : array, shape (p, p)
         Weighted products of the basis, and their factor.
     change : array, shape (p, p)
-        By how much the right side moves with the coefficients, by way of the weights.
+        By how much the right side moves with the coefficients, by way of the weights. Is written to.
     evaluated : array, shape (p, p)
-        Covariance of what rounding of residuals does to the right side, by way of the weights.
+        Covariance of what rounding of residuals does to the right side, by way of the weights. Of this and of
+        ``change`` and ``gram``, what is above the diagonal is not read.
     spread : array, shape (p, p)
         ``inverse @ inverse.T``: errors of the products of columns, in the basis.
     lower : array, shape (p, p)
@@ -50,6 +72,8 @@ def carry(
         Coefficients.
     errors : array, shape (p, p)
         The covariance.
+    work : array, shape (2, p, p)
+        Is written to; zeros above the diagonal of the second stay so.
 
     Returns
     -------
@@ -57,41 +81,42 @@ def carry(
         False if statsmodels may cut off a part of what it inverts.
     """
     size = beta.shape[0]
-    middle, root = np.empty((size, size)), np.empty((size, size))
+    middle, inverse = work[0], work[1]
     trace, smallest = 0.0, np.inf
-    for j in range(size):
-        for k in range(j):
-            change[k, j] = change[j, k]
     for j in range(size):
         for a in range(j + 1):
             total = 0.5 * gram[a, a] * lower[j, a]
             for b in range(a):
                 total += gram[a, b] * lower[j, b]
             trace += 2.0 * lower[j, a] * total
-    for j in range(size):
         smallest = min(smallest, (lower[j, j] * weighted[j, j]) ** 2)
-    size_of_errors = (ROUNDING * trace) ** 2 * dot(beta, beta)
-    _product(change, errors, middle)
-    _product(middle, change, errors)
+        for k in range(j):
+            change[k, j] = change[j, k]
+            evaluated[k, j] = evaluated[j, k]
+    of_products = (ROUNDING * trace) ** 2 * dot(beta, beta)
+    _product(errors, change, middle)
+    _product(change, middle, errors)
     for i in range(size):
         for j in range(size):
-            errors[i, j] += size_of_errors * spread[i, j] + (evaluated[i, j] if j <= i else evaluated[j, i])
-    inverse_of(weighted, middle)
-    outer_of(middle, root)
-    _product(root, errors, middle)
-    _product(middle, root, errors)
+            errors[i, j] += of_products * spread[i, j] + evaluated[i, j]
+    inverse_of(weighted, inverse)
+    _product(inverse, inverse, change)  # the inverse of the weighted products
+    _product(errors, change, middle)
+    _product(change, middle, errors)
     return trace < CUT * smallest
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _product(a: FloatArray, b: FloatArray, product: FloatArray) -> None:
-    """Multiply small square matrices."""
-    for i in range(a.shape[0]):
-        product[i] = 0.0
-        for k in range(a.shape[0]):
-            factor = a[i, k]
-            for j in range(a.shape[0]):
-                product[i, j] += factor * b[k, j]
+    """``a.T @ b`` of small matrices."""
+    for first in range(0, product.shape[1], WIDTH):
+        for i in range(a.shape[0]):
+            for j in range(WIDTH):
+                product[i, first + j] = 0.0
+            for k in range(a.shape[0]):
+                factor = a[k, i]
+                for j in range(WIDTH):
+                    product[i, first + j] += factor * b[k, first + j]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -112,17 +137,23 @@ def evaluate(
         Its lower triangle becomes the covariance of what that does to the right side.
     """
     evaluated[:] = 0.0
-    for i in range(y.shape[0]):
-        if weight[i] * abs(y[i]) > BESIDE and pull[i] != 0.0:
-            square = (ROUNDING * y[i] * pull[i]) ** 2
-            for a in range(q.shape[0]):
-                for b in range(a + 1):
-                    evaluated[a, b] += square * q[a, i] * q[b, i]
+    for first in range(0, y.shape[0], TOGETHER):
+        some, by, large = weight[first : first + TOGETHER], y[first : first + TOGETHER], 0
+        for i in range(some.shape[0]):
+            large += some[i] * abs(by[i]) > BESIDE
+        if large == 0:
+            continue
+        for i in range(first, first + some.shape[0]):
+            if weight[i] * abs(y[i]) > BESIDE and pull[i] != 0.0:
+                square = (ROUNDING * y[i] * pull[i]) ** 2
+                for a in range(q.shape[0]):
+                    for b in range(a + 1):
+                        evaluated[a, b] += square * q[a, i] * q[b, i]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, nearest: float, quantile: float) -> bool:
-    """Whether rounding is small beside each residual, the nearest to zero of which is known, or 0.
+def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, quantile: float) -> bool:
+    """Whether rounding is small beside each residual.
 
     At the median, it may be small beside the least that residuals are taken for: their sign does not count.
 
@@ -134,8 +165,6 @@ def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, nearest: floa
         Residuals.
     errors : array, shape (p, p)
         Covariance of rounding, in the basis.
-    nearest : float
-        Size of the smallest residual, or 0.
     quantile : float
         Which quantile is fitted.
 
@@ -147,7 +176,10 @@ def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, nearest: floa
     for j in range(q.shape[0]):
         total += errors[j, j]
     reach = SURE * math.sqrt(total)
-    if nearest > reach:
+    clear = 0
+    for i in range(left.shape[0]):
+        clear += abs(left[i]) > reach
+    if clear == left.shape[0]:
         return True
     for i in range(left.shape[0]):
         distance = abs(left[i])

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from shortloop.panel.batch import Columns
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["Design"]
+__all__ = ["Categories", "Dependence", "Design", "Evaluated"]
+
+Categories = tuple[IntArray, int]
+Dependence = Literal["row", "categories", "rows"]
 
 
 @dataclass(frozen=True)
@@ -106,3 +109,38 @@ class Design:
         if "clusters" not in self.roles:
             return None
         return numbered_in_groups(self.roles["clusters"].astype(np.int64), starts)
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What became of a formula.
+
+    Parameters
+    ----------
+    design : Design
+        Outcome and regressors.
+    depends : {"row", "categories", "rows"}
+        What the regressors of a row depend on: that row alone; which categories there are; all rows.
+    categories : tuple of (array of int, int)
+        Of every factor that is coded by categories, e.g. texts: which of them each row has, -1: none; and how
+        many there are.
+    """
+
+    design: Design
+    depends: Dependence
+    categories: tuple[Categories, ...] = ()
+
+    def taken(self, rows: IntArray) -> Evaluated:
+        """Some of its rows.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which.
+
+        Returns
+        -------
+        Evaluated
+        """
+        categories = tuple((codes[rows], count) for codes, count in self.categories)
+        return Evaluated(self.design.taken(rows), self.depends, categories)

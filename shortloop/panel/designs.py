@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortloop.panel.data import Column
-from shortloop.panel.design import Design
-from shortloop.panel.equation import Categories, CategoriesError, Equation, Evaluated
+from shortloop.panel.design import Categories, Design, Evaluated
+from shortloop.panel.equation import CategoriesError, Equation
 from shortloop.panel.terms import joined
 from shortloop.types import IntArray
 

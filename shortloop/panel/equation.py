@@ -3,68 +3,34 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortloop.errors import InputError
 from shortloop.panel.batch import Columns
 from shortloop.panel.data import Column
-from shortloop.panel.design import Design
+from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.elementwise import is_elementwise
 from shortloop.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Categories", "CategoriesError", "Dependence", "Equation", "Evaluated"]
+__all__ = ["CategoriesError", "Equation"]
 
 INTERCEPT = "Intercept"
-Dependence = Literal["row", "categories", "rows"]
-Categories = tuple[IntArray, int]
+MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")
+"""How formulaic shows where in a formula something is wrong, for terminals."""
+QUOTED = re.compile("`([^`]*)`")
 Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 """Names and terms of regressors, these, and outcomes."""
 
 
 class CategoriesError(InputError):
     """A formula cannot be computed with the categories that rows have, e.g. as the reference is not there."""
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """What became of a formula.
-
-    Parameters
-    ----------
-    design : Design
-        Outcome and regressors.
-    depends : {"row", "categories", "rows"}
-        What the regressors of a row depend on: that row alone; which categories there are; all rows.
-    categories : tuple of (array of int, int)
-        Of every factor that is coded by categories, e.g. texts: which of them each row has, -1: none; and how
-        many there are.
-    """
-
-    design: Design
-    depends: Dependence
-    categories: tuple[Categories, ...] = ()
-
-    def taken(self, rows: IntArray) -> Evaluated:
-        """Some of its rows.
-
-        Parameters
-        ----------
-        rows : array of int
-            Which.
-
-        Returns
-        -------
-        Evaluated
-        """
-        categories = tuple((codes[rows], count) for codes, count in self.categories)
-        return Evaluated(self.design.taken(rows), self.depends, categories)
 
 
 class Equation:
@@ -132,16 +98,28 @@ class Equation:
         list of str
             Sorted; with names that are no columns, where it can be nothing else.
         """
-        found = set(map(str, self._formula.required_variables))
+        from formulaic.transforms import TRANSFORMS
+
+        found = set()
+        for factor in self._factors():
+            quoted = QUOTED.findall(str(factor.expr))
+            roots = {name.partition(".")[0] for name in quoted}  # which is all that formulaic says of those
+            found |= {name for name in (str(factor.expr), *quoted) if name in columns}
+            if str(factor.expr) not in columns:
+                asked = {str(each.root) for each in factor.required_variables} - {*TRANSFORMS}
+                found |= {name for name in asked if name in columns or name not in roots}
         for expression in self._expressions():  # formulaic does not know all that calls are given
             named = ast.walk(ast.parse(expression, mode="eval"))
             found |= {each.id for each in named if isinstance(each, ast.Name) and each.id in columns}
         return sorted(found)
 
     def _expressions(self) -> list[str]:
-        """Factors that are Python, and not names."""
-        factors = (factor for terms in self._sides() for term in terms for factor in term.factors)
-        return [str(factor.expr) for factor in factors if factor.eval_method.value == "python"]
+        """Factors that are Python, and not names; Q("a name") for what is in backticks."""
+        python = (str(each.expr) for each in self._factors() if each.eval_method.value == "python")
+        return [QUOTED.sub(lambda name: f"Q({name[1]!r})", each) for each in python]
+
+    def _factors(self) -> Iterator[Any]:
+        return (factor for terms in self._sides() for term in terms for factor in term.factors)
 
     def _sides(self) -> tuple[Any, Any]:
         return self._formula.lhs, self._formula.rhs
@@ -324,7 +302,7 @@ class Equation:
         return np.where(np.isnan(column.values), -1, codes).astype(np.int64)
 
     def _wrong(self, problem: str, error: Exception, kind: type[InputError] = InputError) -> InputError:
-        said = " ".join(str(error).split())
+        said = " ".join(MARKED.sub("", str(error)).split())
         return kind(problem, field=self.where, found=self.text, expected=said or type(error).__name__)
 
 

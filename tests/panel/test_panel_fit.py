@@ -155,6 +155,29 @@ def test_a_group_that_lacks_the_reference_does_not_end_the_others() -> None:
         assert fits.status[:2].tolist() == [status.FITTED, status.FAILED]
 
 
+@pytest.mark.parametrize(
+    ("formula", "names"),
+    [
+        ("y ~ `net.x` + `z z`", ("net.x", "z z")),
+        ("y ~ np.exp(`net.x`) + C(`z z` > 2)", ("np.exp(`net.x`)", "C(`z z` > 2)[T.True]")),
+        ("y ~ Q('z z') + C", ("Q('z z')", "C")),
+    ],
+)
+def test_names_of_columns_may_be_any(formula: str, names: tuple[str, ...]) -> None:
+    frame = panel(groups=2)
+    plain = {"np.exp(`net.x`)": np.exp(frame["x"]), "C(`z z` > 2)[T.True]": frame["z"] > 2}
+    plain |= {"net.x": frame["x"], "z z": frame["z"], "Q('z z')": frame["z"], "C": frame["w"]}
+    frame = frame.rename(columns={"x": "net.x", "z": "z z"} | ({"w": "C"} if "C" in names else {}))
+    fits, _ = fitted(frame, model="ols", formula=formula)
+    assert fits.names == ("Intercept", *names)
+    design = sm.add_constant(np.column_stack([plain[name].astype(float) for name in names]))
+    for g in range(2):
+        rows = (frame["g"] == g).to_numpy()
+        params = sm.OLS(frame["y"].to_numpy()[rows], design[rows]).fit().params
+        np.testing.assert_allclose(fits.statistics.params[g], params, rtol=1e-9)
+    assert (fits.path == 0).all()
+
+
 def test_a_reference_that_no_group_has_is_refused() -> None:
     with pytest.raises(InputError, match="in any group") as caught:
         fit_frame(panel(groups=2), ["g"], model="ols", formula="y ~ C(k, contr.treatment('A'))")

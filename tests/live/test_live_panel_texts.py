@@ -102,7 +102,7 @@ def test_what_runs_again_where_texts_change(project: PanelProject) -> None:
     assert built(project, frame) == {}
 
     groupwise = frame.sort_values("firm", kind="stable", ascending=False)
-    assert built(project, groupwise) == {}  # groups in another order, and each with its rows as they were
+    assert built(project, groupwise) == {"panel_report": 1}  # each group has its rows as they were
     backwards = frame.iloc[::-1]
     assert built(project, backwards)["panel_fit"] == BLOCKS
     np.testing.assert_allclose(project.table("coefficients")["params"], before["params"], rtol=1e-9)
@@ -113,6 +113,18 @@ def test_what_runs_again_where_texts_change(project: PanelProject) -> None:
     renamed = frame.replace({"kind": {"d": "a"}})  # it is what the others are compared with now
     assert built(project, renamed)["panel_fit"] == BLOCKS
     assert {*project.table("coefficients")["term"]} == {"Intercept", "value", "kind[T.b]", "kind[T.c]"}
+
+
+def test_the_report_says_what_is_true_of_the_rows_now(project: PanelProject) -> None:
+    frame = kinds()
+    built(project, frame)
+    page = project.folder / "results/firms/report.html"
+    for rows in (1, 3, 2):
+        less = pd.concat([frame, frame.iloc[:rows].assign(firm=None)])
+        assert built(project, less) == {"panel_report": 1}
+        assert re.findall(r"(\d+) rows belong to no group", page.read_text(encoding="utf-8")) == [str(rows)]
+    built(project, frame)
+    assert "belong to no group" not in page.read_text(encoding="utf-8")
 
 
 def test_the_number_of_blocks_changes_no_number(project: PanelProject) -> None:

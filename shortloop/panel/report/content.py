@@ -108,7 +108,12 @@ class Content:
     thread_note: str
 
 
-def collect(results: Sequence[Result], diagnostics: Sequence[Result], panel: Mapping[str, Any]) -> Content:
+def collect(
+    results: Sequence[Result],
+    diagnostics: Sequence[Result],
+    panel: Mapping[str, Any],
+    imported: Result | None = None,
+) -> Content:
     """Gather it.
 
     Parameters
@@ -119,6 +124,8 @@ def collect(results: Sequence[Result], diagnostics: Sequence[Result], panel: Map
         Jobs of the diagnostics stage, of the same; or none.
     panel : mapping
         Settings, plain data.
+    imported : Result, optional
+        Job that brought the rows in. Default: that of the results.
 
     Returns
     -------
@@ -128,7 +135,10 @@ def collect(results: Sequence[Result], diagnostics: Sequence[Result], panel: Map
     everything = {each.job: each for chain in chains for each in chain}
     everything |= {each.job: each for job in diagnostics for each in upstream(job)}
     pages = {(job.facts["specification"], job.facts["outcome"]): _pages(job) for job in diagnostics}
-    notes = [note for each in everything.values() if each.stage in IMPORTS for note in each.facts["notes"]]
+    reads = (
+        [each for each in everything.values() if each.stage in IMPORTS] if imported is None else [imported]
+    )
+    notes = [note for each in reads for note in each.facts["notes"]]
     versions = {name: text for each in everything.values() for name, text in each.record["versions"].items()}
     return Content(
         panel,

@@ -18,6 +18,7 @@ class PanelReport(Stage):
     panel: dict[str, object]  # the settings, as the page shows them
     results: list[Job]  # of each specification and outcome
     diagnostics: list[Job]  # of the same, or none
+    imported: Job | None = None  # what it says of its rows may change where no result does
 
     def open(self) -> None:
         """Gather what the figures show."""
@@ -27,7 +28,7 @@ class PanelReport(Stage):
         from shortloop.panel.report.content import collect
         from shortloop.panel.report.page import drawings
 
-        self._content = collect(self.results, self.diagnostics, self.panel)
+        self._content = collect(self.results, self.diagnostics, self.panel, self.imported)
         self._drawings = drawings(self._content)
 
     def units(self) -> int:

@@ -41,6 +41,7 @@ EEG = (
 )
 PANEL = (
     {"panel.batch", "panel.kernels", "panel.statistics", "panel.status"},
+    {"panel.dialect", "panel.doubts"},
     {"panel.data", "panel.dataset", "panel.formats"},
     {
         "panel.design",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.errors import InputError
+from shortloop.panel.doubts import numbers_among, twins
 from shortloop.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ __all__ = ["Column", "Panel", "block_of", "from_frame", "parts_of", "text_of"]
 LEVELS = 10_000
 """Most different texts of a column that is a regressor; one with more is a name of something."""
 
+EXACT = 2**53
+"""Numbers with a fraction are all whole from here on, and some whole ones are missing."""
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
 
 
@@ -220,6 +223,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             found=" ".join(twice),
             hint="make values of one type, e.g. all of them texts",
         )
+    _check_names(frame, by, keys)
     if blocks > 1:
         rank = sorted(range(number), key=lambda g: (block_of(keys[g], blocks), g))
         place = np.empty(number + 1, np.int64)
@@ -234,11 +238,34 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     for name in frame.columns:
         if name not in by:
             column, note = _column(frame[name])
-            if column is None:
-                notes.append(f"{name}: {note}")
-            else:
+            notes += [f"{name}: {note}"] if note else []
+            if column is not None:
                 columns[str(name)] = column if places is None else column.moved(places, rows)
     return Panel(tuple(by), keys, starts, columns, tuple(notes))
+
+
+def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[str, ...]]) -> None:
+    """See that groups which are one are not taken for two, nor two for one."""
+    import pandas as pd
+
+    for i, name in enumerate(by):
+        values = frame[name]
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind == "f":
+            if (values.abs() >= EXACT).any():
+                raise InputError(
+                    "numbers of groups that are too large to be told apart",
+                    field="groups.by",
+                    found=f"{name}: {values.abs().max():.0f}, as a number with a fraction",
+                    expected=f"numbers below {EXACT}, or no missing value among whole numbers",
+                    hint="leave out rows without a group, or make texts of the numbers",
+                )
+        elif not pd.api.types.is_numeric_dtype(values.dtype) and (same := twins({key[i] for key in keys})):
+            raise InputError(
+                "names of groups that look the same",
+                field="groups.by",
+                found=f"{name}: {same[0]!a} and {same[1]!a}",
+                expected="one way to write each: spaces around it, and how letters are put together, count",
+            )
 
 
 def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
@@ -282,7 +309,7 @@ def _dense_codes(series: pd.Series) -> tuple[IntArray, int] | None:
 
 
 def _column(series: pd.Series) -> tuple[Column | None, str]:
-    """A column as numbers, or as texts; or why it is left out."""
+    """A column as numbers, or as texts; None if it is left out. And what there is to say of it."""
     import pandas as pd
 
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -290,19 +317,27 @@ def _column(series: pd.Series) -> tuple[Column | None, str]:
         if not all(isinstance(each, str) for each in levels):
             series = series.astype(levels.dtype)
         else:
-            return Column(series.cat.codes.to_numpy(np.int32), tuple(levels)), ""
+            return Column(series.cat.codes.to_numpy(np.int32), tuple(levels)), _doubt(list(levels))
     if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
         if pd.api.types.is_complex_dtype(series.dtype):
-            return None, "complex numbers"
+            return None, "left out, as it has complex numbers"
         return Column(series.to_numpy(np.float64, na_value=np.nan)), ""
     if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
-        return None, f"values of type {series.dtype}"
+        return None, f"left out, as it has values of type {series.dtype}"
     codes, levels = pd.factorize(series, sort=False)
     if len(levels) > LEVELS:
-        return None, f"{len(levels)} different texts, at most {LEVELS} are taken"
+        return None, f"left out, as it has {len(levels)} different texts; at most {LEVELS} are taken"
     texts = [str(each) for each in levels]
     order = sorted(range(len(texts)), key=texts.__getitem__)
     place = np.empty(len(order) + 1, np.int32)
     place[order] = np.arange(len(order))
     place[-1] = -1  # code of what is missing
-    return Column(place[codes], tuple(texts[i] for i in order)), ""
+    return Column(place[codes], tuple(texts[i] for i in order)), _doubt(texts)
+
+
+def _doubt(texts: Sequence[str]) -> str:
+    """What may be wrong with the texts of a column."""
+    same = twins(texts)
+    if same is not None:
+        return f"the texts {same[0]!a} and {same[1]!a} look the same, and are taken as two"
+    return numbers_among(texts)

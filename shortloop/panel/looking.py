@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Sequence
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shortloop.cli.analyses import Look
+from shortloop.panel.dialect import encoding_of, marks_of, separator_of
+from shortloop.panel.doubts import numbers_among, twins
 from shortloop.panel.formats.csv import CsvInput
 from shortloop.panel.formats.parquet import ParquetInput
 from shortloop.settings.paths import written_path
@@ -23,7 +24,9 @@ __all__ = ["look"]
 
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
-SEPARATORS = ",;\t|"
+WRITTEN = {"separator": ",", "decimal": ".", "thousands": "", "encoding": "utf-8"}
+"""Fields of a text file that are said where they are not as usual."""
+NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 FEWEST_ROWS = 3.0  # of a group, on average
 FORMULA = "# formula = "
 MOST = 12  # columns that are listed
@@ -53,8 +56,8 @@ def look(data: Path, project: Path) -> Look | None:
     tables = [each for each in files if each.name.lower().endswith((*CSV, *PARQUET)) and each.is_file()]
     if len(tables) != 1 or any(each.is_dir() for each in files):
         return None
-    file, settings = tables[0], _settings_of(tables[0])
-    table = settings.read(file)
+    file = tables[0]
+    settings, table = _read(file)
     if table.shape[1] < 2 or not len(table):
         return None
     numbers = [str(name) for name in table.columns if table[name].dtype.kind in "iuf"]
@@ -64,9 +67,11 @@ def look(data: Path, project: Path) -> Look | None:
     outcome, *regressors = [name for name in numbers if name not in groups][:2] or ["outcome"]
     lines = [f"{file.name}: {len(table):,} rows of {table.shape[1]} columns"]
     lines += [f"  {name}: {_what(table[name])}" for name in map(str, table.columns[: 4 * MOST])]
+    lines += [f"  Is it meant so? {doubt}" for doubt in _doubts(table)]
     question = (
         f"What is the outcome, and what are the regressors? Columns of numbers: {_some(numbers)}.\n"
-        f'  Line {line} of the panel file, for example: formula = "{outcome} ~ {"".join(regressors) or "1"}"'
+        f"  Line {line} of the panel file, for example: formula = "
+        f'"{_in_formula(outcome)} ~ {"".join(map(_in_formula, regressors)) or "1"}"'
     )
     questions = [question]
     if not groups:
@@ -74,17 +79,44 @@ def look(data: Path, project: Path) -> Look | None:
     return Look(tuple(lines), text, tuple(questions))
 
 
-def _settings_of(file: Path) -> FileInput:
+def _read(file: Path) -> tuple[FileInput, pd.DataFrame]:
+    """How a table is written, and what is in it."""
     if file.name.lower().endswith(PARQUET):
-        return ParquetInput(format="parquet", file=file.name)
-    opened = gzip.open if file.suffix.lower() == ".gz" else open
-    try:
-        with opened(file, "rt", encoding="utf-8") as stream:
-            first = stream.readline()
-    except (OSError, UnicodeError):  # reading it says what is wrong
-        first = ""
-    separator = max(SEPARATORS, key=first.count)
-    return CsvInput(format="csv", file=file.name, separator=separator)
+        parquet = ParquetInput(format="parquet", file=file.name)
+        return parquet, parquet.read(file)
+    encoding = encoding_of(file)
+    settings = CsvInput(
+        format="csv", file=file.name, encoding=encoding, separator=separator_of(file, encoding)
+    )
+    table = settings.read(file)
+    marks = marks_of(table[name].dropna().unique() for name in _texts(table))
+    if marks is None:
+        return settings, table
+    settings = settings.model_copy(update={"decimal": marks[0], "thousands": marks[1]})
+    return settings, settings.read(file)
+
+
+def _texts(table: pd.DataFrame) -> list[str]:
+    """Columns of texts alone."""
+    return [
+        name
+        for name in table.columns
+        if table[name].dtype.kind not in "iufbM" and all(isinstance(x, str) for x in table[name].dropna())
+    ]
+
+
+def _doubts(table: pd.DataFrame) -> list[str]:
+    """What may be meant as something else."""
+    found = []
+    for name in _texts(table):
+        texts = [*map(str, table[name].dropna().unique())]
+        same = twins(texts)
+        said = numbers_among(texts) if same is None else f"{same[0]!a} and {same[1]!a} look the same"
+        found += [f"{name}: {said}"] if said else []
+    names = [str(name) for name in table.columns]
+    if 2 * sum(NUMBER.fullmatch(name) is not None for name in names) >= len(names):
+        found.append(f"the first line has names of columns, and here there are numbers: {_some(names)}")
+    return found
 
 
 def _groups(table: pd.DataFrame) -> list[str]:
@@ -123,10 +155,9 @@ def _draft(
     by = groups[0] if groups else ""
     count = table[by].nunique() if by else 0
     others = f"; others that could be: {_some(groups[1:])}" if groups[1:] else ""
-    separator = getattr(settings, "separator", ",")
+    written = {name: getattr(settings, name, usual) for name, usual in WRITTEN.items()}
     regressors = [name for name in numbers if name not in groups]
-    usual = f"{regressors[0]} ~ {regressors[1]}" if len(regressors) > 1 else "OUTCOME ~ REGRESSORS"
-    usual = usual if re.fullmatch(r"[\w ~]+", usual) else "OUTCOME ~ REGRESSORS"
+    usual = " ~ ".join(map(_in_formula, regressors[:2])) if len(regressors) > 1 else "OUTCOME ~ REGRESSORS"
     groups_line = "by = []  # fill in the columns that make groups"
     if by:
         size = len(table) / count
@@ -141,7 +172,11 @@ def _draft(
         "[input]",
         f"format = {json.dumps(settings.format)}",  # type: ignore[attr-defined]
         f"file = {json.dumps(path, ensure_ascii=False)}",
-        *([f"separator = {json.dumps(separator)}"] if separator != "," else []),
+        *(
+            f"{name} = {json.dumps(written[name])}"
+            for name, usual in WRITTEN.items()
+            if written[name] != usual
+        ),
         "",
         "[groups]",
         groups_line,
@@ -152,6 +187,11 @@ def _draft(
         "",
     ]
     return "\n".join(lines)
+
+
+def _in_formula(name: str) -> str:
+    """A name as formulas have it."""
+    return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ nothing of size may be imported but within its functions.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -71,6 +72,24 @@ class FileInput(PlacedInput):
         ------
         InputError
             If it cannot be read as what it is said to be, or lacks a column.
+        """
+
+    def check_groups(self, file: Path, frame: pd.DataFrame, by: Sequence[str]) -> None:
+        """See that no groups have become one by being read.
+
+        Parameters
+        ----------
+        file : Path
+            The file.
+        frame : DataFrame
+            What was read of it.
+        by : sequence of str
+            Columns whose values make a group.
+
+        Raises
+        ------
+        InputError
+            If some have.
         """
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -22,6 +24,15 @@ class CsvInput(FileInput):
     format: Literal["csv"] = Field(description="text with separators; packed as .gz, .bz2, .xz or .zst, too")
     separator: str = Field(",", min_length=1, max_length=1, description="between values; default ','")
     decimal: str = Field(".", min_length=1, max_length=1, description="in numbers; default '.'")
+    thousands: str = Field(
+        "", max_length=1, description="between thousands in numbers, e.g. ',' in 1,234,567; default: none"
+    )
+    encoding: str = Field(
+        "utf-8",
+        min_length=1,
+        description="how letters are written: utf-8, utf-16, or e.g. cp1252 of older Western tables; "
+        "default 'utf-8'",
+    )
     missing: tuple[str, ...] = Field(
         ("", "NA", "NaN", "nan", "NULL", "."), description="what stands for no value; default: '', NA, NaN, …"
     )
@@ -29,18 +40,47 @@ class CsvInput(FileInput):
     def read(self, file: Path) -> pd.DataFrame:
         import pandas as pd
 
+        how: dict[str, Any] = {"sep": self.separator, "encoding": self.encoding}
         try:
-            return pd.read_csv(
-                file,
-                sep=self.separator,
-                decimal=self.decimal,
-                na_values=list(self.missing),
-                keep_default_na=False,
-                usecols=list(self.columns) or None,
-                float_precision="round_trip",
-                low_memory=False,
-            )
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeError, ValueError, OSError) as error:
+            names = pd.read_csv(file, **how, header=None, nrows=1, dtype=str, keep_default_na=False)
+            self._check_names(file, [str(name) for name in names.iloc[0]])
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)  # values that have no name
+                pd.read_csv(file, **how, nrows=1, index_col=False)
+                frame = pd.read_csv(
+                    file,
+                    **how,
+                    decimal=self.decimal,
+                    thousands=self.thousands or None,
+                    na_values=list(self.missing),
+                    keep_default_na=False,
+                    index_col=False,
+                    float_precision="round_trip",
+                    low_memory=False,
+                )
+            return frame[self._wanted(file, frame)]  # all were read: else rows with too many values pass
+        except UnicodeError as error:
+            raise InputError(
+                "the file is not written in the letters that are said",
+                file=file,
+                field="input.encoding",
+                found=" ".join(str(error).split()),
+                hint='say how it is written, e.g. encoding = "cp1252", or save it as UTF-8',
+            ) from None
+        except pd.errors.ParserWarning:
+            raise InputError(
+                "rows have more values than there are names of columns",
+                file=file,
+                field="input",
+                found=f"names: {', '.join(map(str, names.iloc[0]))}",
+                expected=f"a name for each value, separated by {self.separator!r}",
+            ) from None
+        except (
+            *(pd.errors.ParserError, pd.errors.EmptyDataError),
+            *(ValueError, LookupError, OSError),
+        ) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(
                 "the file cannot be read as text with separators",
                 file=file,
@@ -48,3 +88,47 @@ class CsvInput(FileInput):
                 found=" ".join(str(error).split()),
                 expected=f"a line of names, then a line for each row, values separated by {self.separator!r}",
             ) from None
+
+    def check_groups(self, file: Path, frame: pd.DataFrame, by: Sequence[str]) -> None:
+        import pandas as pd
+
+        for name in by:
+            if name not in frame or frame[name].dtype.kind not in "iuf":
+                continue
+            how: dict[str, Any] = {"sep": self.separator, "encoding": self.encoding, "index_col": False}
+            texts = pd.read_csv(file, **how, dtype=str, usecols=[name], keep_default_na=False)[name]
+            padded = texts[texts.str.match(r"\s*0\d")].unique()
+            numbers = {*texts.unique()} & {text.strip().lstrip("0") for text in padded}
+            if len(padded) and (numbers or len({text.strip().lstrip("0") for text in padded}) < len(padded)):
+                raise InputError(
+                    "groups that are told apart by zeros in front, and are numbers",
+                    file=file,
+                    field="groups.by",
+                    found=f"{name}: {', '.join(sorted({*padded[:3], *sorted(numbers)[:3]}))}",
+                    expected="each number written in one way",
+                    hint="if they are names, put a letter in front of each",
+                )
+
+    def _wanted(self, file: Path, frame: pd.DataFrame) -> list[str]:
+        lacking = [name for name in self.columns if name not in frame.columns]
+        if lacking:
+            raise InputError(
+                "there is no such column",
+                file=file,
+                field="input.columns",
+                found=", ".join(lacking),
+                expected=f"some of {', '.join(map(str, frame.columns))}",
+            )
+        return [name for name in frame.columns if not self.columns or name in self.columns]
+
+    def _check_names(self, file: Path, names: list[str]) -> None:
+        twice = sorted({name for name in names if name and names.count(name) > 1})
+        if twice and (not self.columns or {*twice} & {*self.columns}):
+            raise InputError(
+                "several columns have one name",
+                file=file,
+                field="input.columns",
+                found=", ".join(twice),
+                expected="a name of its own for each",
+                hint="rename them in the first line, or name the `columns` to read, without these",
+            )

@@ -36,4 +36,6 @@ class ImportPanel(Stage):
             return settings.generate(self.seed)
         assert isinstance(settings, FileInput)
         assert self.file is not None
-        return settings.read(self.file.path)
+        frame = settings.read(self.file.path)
+        settings.check_groups(self.file.path, frame, self.by)
+        return frame

@@ -1,0 +1,132 @@
+"""Text files as they come from elsewhere: they are read as they are meant, or refused."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shortloop.errors import InputError
+from shortloop.panel.dialect import encoding_of, marks_of, separator_of
+from shortloop.panel.formats.csv import CsvInput
+
+
+def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    file = folder / "rows.csv"
+    file.write_bytes(text.encode(encoding))
+    return file
+
+
+def read(file: Path, **settings: object) -> pd.DataFrame:
+    return CsvInput.model_validate({"format": "csv", "file": "rows.csv", **settings}).read(file)
+
+
+@pytest.mark.parametrize("columns", [(), ("firm", "y")])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("firm,x,y\nA,1,2,3\nB,4,5,6\n", "rows have more values"),
+        ("firm,x,y\nA,1,2\nB,1,234,5\n", "cannot be read"),
+        ("firm,y,y\nA,1,2\n", "several columns have one name"),
+        ("# made by hand\nfirm,x,y\nA,1,2\n", "rows have more values"),
+        ("", "cannot be read"),
+    ],
+)
+def test_values_that_have_no_name_of_their_own_are_refused(
+    tmp_path: Path, text: str, words: str, columns: tuple[str, ...]
+) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        read(written(tmp_path, text), columns=columns)
+    assert caught.value.file == str(tmp_path / "rows.csv")
+
+
+def test_columns_that_are_not_read_may_have_any_name(tmp_path: Path) -> None:
+    file = written(tmp_path, "y,n,firm,n,\n1,2,A,3,\n")
+    assert list(read(file, columns=("firm", "y")).columns) == ["y", "firm"]
+    with pytest.raises(InputError, match="there is no such column") as caught:
+        read(file, columns=("firm", "z"))
+    assert caught.value.found == "z"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    ("sep", "decimal", "thousands"),
+    [(",", ".", ""), (";", ",", ""), (";", ",", "."), ("\t", ",", " "), (",", ".", ","), ("|", ",", ".")],
+)
+def test_how_a_file_is_written_is_found_out(
+    tmp_path: Path, encoding: str, sep: str, decimal: str, thousands: str
+) -> None:
+    numbers = np.array([1234567.5, -0.25, 12.0, 999.125])
+    swapped = str.maketrans({",": thousands, ".": decimal})
+    frame = pd.DataFrame({"Größe": ["Ä", "b", "c", "d"], "n": [f"{n:,}".translate(swapped) for n in numbers]})
+    file = written(tmp_path, frame.to_csv(index=False, sep=sep), encoding)
+    found = encoding_of(file)
+    assert found == {"utf-8-sig": "utf-8"}.get(encoding, encoding)
+    assert separator_of(file, found) == sep
+    marks = marks_of([read(file, encoding=found, separator=sep)["n"].astype(str)])
+    assert marks == (None if (decimal, thousands) == (".", "") else (decimal, thousands))
+    table = read(file, encoding=found, separator=sep, decimal=decimal, thousands=thousands)
+    np.testing.assert_array_equal(table["n"], numbers)
+    assert table["Größe"][0] == "Ä"
+
+
+@pytest.mark.parametrize(
+    ("texts", "marks"),
+    [
+        (["1,234", "12,345"], None),  # may be either
+        (["1,234", "1,2"], (",", "")),
+        (["1,234", "1.5"], (".", ",")),
+        (["1,234,567", "12"], (".", ",")),
+        (["1.234,5"], (",", ".")),
+        (["1,5", "much"], None),
+        (["a", "b"], None),
+        ([], None),
+        (["2020-01-01"], None),
+        (["1.2.3.4", "1.2.3.5"], None),
+    ],
+)
+def test_marks_are_taken_for_what_they_can_only_be(texts: list[str], marks: tuple[str, str] | None) -> None:
+    assert marks_of([texts]) == marks
+
+
+def test_letters_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "firm,y\nMüller,1\n", "cp1252")
+    with pytest.raises(InputError, match="letters") as caught:
+        read(file)
+    assert caught.value.field == "input.encoding"
+    assert read(file, encoding="cp1252")["firm"][0] == "Müller"
+    with pytest.raises(InputError, match="nosuch"):
+        read(file, encoding="nosuch")
+
+
+def test_packed_files(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv.gz"
+    file.write_bytes(gzip.compress("a;ü\n1,5;2\n".encode("cp1252")))
+    assert encoding_of(file) == "cp1252"
+    assert separator_of(file, "cp1252") == ";"
+    file.write_bytes(file.read_bytes()[:-9])
+    assert encoding_of(file) == "utf-8"  # reading it says that it is cut off
+
+
+@pytest.mark.parametrize(
+    ("numbers", "fine"),
+    [
+        ("01 02 10", True),
+        ("1 2 10", True),
+        ("01 1", False),
+        ("001 01", False),
+        ("0", True),
+        ("1 1.0", True),
+    ],
+)
+def test_groups_that_zeros_in_front_tell_apart(tmp_path: Path, numbers: str, fine: bool) -> None:
+    file = written(tmp_path, "g,y\n" + "".join(f"{each},1\n" for each in numbers.split()))
+    asked = CsvInput.model_validate({"format": "csv"})
+    if fine:
+        asked.check_groups(file, asked.read(file), ["g"])
+        return
+    with pytest.raises(InputError, match="zeros in front"):
+        asked.check_groups(file, asked.read(file), ["g"])

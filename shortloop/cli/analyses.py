@@ -265,7 +265,7 @@ def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> di
     return {**found, **{each: rooms / each for each in own}, **more}
 
 
-def named(known: Mapping[str, T], options: Sequence[str], wrong: str) -> T:
+def named(known: Mapping[str, T], options: Sequence[str], wrong: str, hint: str | None = None) -> T:
     """What an option of the command names.
 
     Parameters
@@ -276,6 +276,8 @@ def named(known: Mapping[str, T], options: Sequence[str], wrong: str) -> T:
         What was given, e.g. ``["--NAME"]``; at least one.
     wrong : str
         What is wrong where that is not one of them.
+    hint : str, optional
+        What to do then.
 
     Returns
     -------
@@ -293,6 +295,7 @@ def named(known: Mapping[str, T], options: Sequence[str], wrong: str) -> T:
             wrong,
             found=" ".join(options),
             expected=f"nothing, or one of {', '.join(f'--{name}' for name in sorted(known))}",
+            hint=hint,
         )
     return known[names[0]]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.cli.analyses import Analysis, Look, Template, named
@@ -156,12 +158,13 @@ def write_project(
     path = Path(os.path.abspath(folder))
     _check(path)
     files = {**_files_below(COMMON), **template.files()}
-    for name, source in files.items():
-        *above, last = Path(name).parts
-        target = path.joinpath(*above, RENAMED.get(last, last))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        content = (instead or {}).get(name) or source.read_bytes()
-        target.write_bytes(_filled(content, path.name, template.packages, name))
+    with _all_or_nothing(path):
+        for name, source in files.items():
+            *above, last = Path(name).parts
+            target = path.joinpath(*above, RENAMED.get(last, last))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            content = (instead or {}).get(name) or source.read_bytes()
+            target.write_bytes(_filled(content, path.name, template.packages, name))
     shown = one_line(os.path.relpath(path))
     print(f"{shown}: {len(files)} files; README.md says what they are. Now:")
     print(f"  cd {shown}")
@@ -174,6 +177,20 @@ def write_project(
     if missing:
         print(f"It needs {', '.join(missing)}: pip install 'shortloop[{template.needs}]'")
     return OPEN if questions else 0
+
+
+@contextmanager
+def _all_or_nothing(folder: Path) -> Iterator[None]:
+    """Leave nothing of a project that cannot be written to its end, so that it can be tried again."""
+    was_there = folder.exists()
+    try:
+        yield
+    except BaseException:
+        for each in [*folder.iterdir()] if folder.exists() else ():
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+        if folder.exists() and not was_there:
+            folder.rmdir()
+        raise
 
 
 def _check(path: Path) -> None:
@@ -234,4 +251,7 @@ def template_of(templates: Mapping[str, Template], options: Sequence[str]) -> Te
     InputError
         If there is no such analysis, or several were given.
     """
-    return EXAMPLE if not options else named(templates, options, "a project begins with one analysis")
+    if not options:
+        return EXAMPLE
+    hint = None if all(each.startswith("--") for each in options) else "--data FOLDER looks at your data"
+    return named(templates, options, "a project begins with one analysis", hint)

@@ -202,7 +202,7 @@ def _no_more_files() -> tuple[str, str] | None:
 def _lack_in(line: str) -> tuple[str, str] | None:
     number = re.match(r"\w+: \[Errno (\d+)\] ", line)
     if number is not None:
-        return LACKS.get(int(number[1]))
+        return NO_ROOM if int(number[1]) in FULL else LACKS.get(int(number[1]))
     if re.match(r"RuntimeError: can't start new thread", line):
         return THREADS
     # The second is said when a library is loaded that is written in another language.

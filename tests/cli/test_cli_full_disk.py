@@ -40,3 +40,14 @@ def test_looking_and_deleting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert [line.split()[-1] for line in listed.out.splitlines()[1:3]] == ["deleted", "current"]
         assert checked.status == 0
         monkeypatch.chdir("/")
+
+
+def test_a_project_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
+    with mounted(tmp_path, "-t", "tmpfs", "-o", "size=24k", "tmpfs"):
+        (tmp_path / "there").mkdir()
+        for name in ("new", "there"):
+            (refused,) = commands(tmp_path, ("init", name))
+            assert refused.status == 1
+            assert refused.err.startswith("shortloop: the disk is full")
+        assert [each.name for each in tmp_path.iterdir()] == ["there"]
+        assert not any((tmp_path / "there").iterdir())

@@ -127,6 +127,15 @@ def test_the_end_of_a_job_with_a_message() -> None:
         assert found.message == error.message
 
 
+def test_a_full_disk_that_something_else_followed_from() -> None:
+    said = (
+        "OSError: [Errno 28] No space left on device\nTraceback (most recent call last):\n  x\nValueError: x"
+    )
+    found = system_error_in(said)
+    assert found is not None
+    assert found.problem == "the disk is full"
+
+
 @pytest.mark.parametrize(
     "last", ["ValueError: MemoryError", "OSError: [Errno 2] No such file: 'x'", "x", "", "  MemoryError: x"]
 )

@@ -89,7 +89,7 @@ def look_through(folder: Path, tell: Tell) -> Folder:
     if root is not None:
         return _of_bids(root)
     found = Folder(folder)
-    files = [path for path in _files_below(folder) if not path.name.startswith(".")]
+    files = [path for path in _files_below(folder, found) if not path.name.startswith(".")]
     for done, path in enumerate(files):
         tell(done, len(files))
         _sort(path, found)
@@ -118,15 +118,24 @@ def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
     return settings
 
 
-def _files_below(folder: Path) -> list[Path]:
-    found = []
-    for above, folders, names in os.walk(folder):
+def _files_below(folder: Path, found: Folder) -> list[Path]:
+    """All files, and folders that are recordings; folders that cannot be read are problems."""
+
+    def locked(error: OSError) -> None:
+        found.problems[Path(error.filename)] = _unreadable("the folder", Path(error.filename), error)
+
+    files = []
+    for above, folders, names in os.walk(folder, onerror=locked):
         whole = [name for name in folders if may_be_recording(Path(above) / name)]
         folders[:] = sorted(
             name for name in folders if not name.startswith((".", "__")) and name not in whole
         )
-        found += [Path(above) / name for name in [*whole, *names]]
-    return sorted(found)
+        files += [Path(above) / name for name in [*whole, *names]]
+    return sorted(files)
+
+
+def _unreadable(what: str, path: Path, error: OSError) -> InputError:
+    return InputError(f"{what} cannot be read", file=path, found=error.strerror)
 
 
 def _sort(path: Path, found: Folder) -> None:
@@ -148,6 +157,9 @@ def _sort(path: Path, found: Folder) -> None:
         kind = recognised(path)
     except InputError as error:
         found.problems[path] = error
+        return
+    except PermissionError as error:
+        found.problems[path] = _unreadable("the file", path, error)
         return
     except Exception as error:
         if ending in (".mat", ".set"):
@@ -216,7 +228,7 @@ def _root_of_bids(folder: Path) -> Path | None:
     inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     for root in (folder, *inside[:1] * (len(inside) == 1)):
         participants = [path for path in root.glob("sub-*") if path.is_dir()]
-        sign = (root / BIDS_SIGN).is_file()
+        sign = os.path.isfile(root / BIDS_SIGN)  # False, too, if nobody may look
         if participants and (sign or any(_recordings_of_bids(each) for each in participants[:3])):
             return root
     return None

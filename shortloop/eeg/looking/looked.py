@@ -30,6 +30,7 @@ __all__ = ["Looked", "look_into"]
 NO_SIGNAL = re.compile(r"(?i)[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux)")
 """What names of channels begin with that are no EEG, whatever a file says."""
 WITHOUT_INNER_FOLDS = "lda"
+MOST_NAMED = 6  # events of a participant who has not those of the others
 
 
 @dataclass
@@ -291,9 +292,11 @@ def _choose_classes(looked: Looked) -> None:
         looked.estimator = WITHOUT_INNER_FOLDS
         looked.folds, lacking = folds_for(trials, None)
     for who, events in seen.items():
-        for name, of in looked.classes.events.items():
-            if looked.decode and not _count(events[looked.decode], of):
-                lacking.setdefault(who, f"none of {name} in {looked.decode}")
+        for phase in filter(None, (looked.decode, looked.train)):
+            none = [name for name, of in looked.classes.events.items() if not _count(events[phase], of)]
+            if none:
+                has = ", ".join(f"{name} {count}" for name, count in events[phase].most_common(MOST_NAMED))
+                lacking[who] = f"none of {', '.join(none)} in {phase}, which has {has or 'no events'}"
     looked.trials = {who: counts for who, counts in trials.items() if who not in lacking}
     looked.out |= {who: f"too few trials: {said}" for who, said in lacking.items()}
 

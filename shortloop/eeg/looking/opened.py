@@ -7,6 +7,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from errno import EACCES
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -32,6 +33,7 @@ from shortloop.errors import InputError
 from shortloop.extras import need
 from shortloop.jobs.keys.hashing import hash_files
 from shortloop.jobs.pipeline import Built, Run
+from shortloop.jobs.system_errors import unreadable
 from shortloop.study_run import StudyRun
 from shortloop.worker.stage import File, Outputs, Stage
 
@@ -76,6 +78,7 @@ def open_all(file: Path, tell: Tell) -> Opened:
     need(pipeline.KIND.extra, pipeline.LIBRARIES)
     problems: list[InputError] = []
     tasks = [one for who in study.participants for one in _asked(_only(study, who), file, problems)]
+    tasks = [part for one in tasks for part in _readable(one, problems)]
     _refuse_repeated(tasks, problems)
     warm_up(study.input)
     imported: dict[str, list[Facts]] = defaultdict(list)
@@ -118,7 +121,7 @@ class _Asked:
 
     def _only(self, phase: str) -> Mapping[str, Any]:
         if "phases" in self.fields:
-            return {"phases": [phase]}
+            return {"phases": [phase], "recordings": {phase: self.fields["recordings"][phase]}}
         return {"files": {phase: self.fields["files"][phase]}}
 
 
@@ -216,6 +219,29 @@ def _missing(study: Study, file: Path) -> list[InputError]:
     return wrong
 
 
+def _readable(asked: _Asked, problems: list[InputError]) -> list[_Asked]:
+    """An import without the phases of which a file may not be read."""
+
+    def locked(one: _Asked) -> list[Path]:
+        return [path for path in _paths(one.fields) if not os.access(path, os.R_OK)]
+
+    for path in dict.fromkeys(locked(asked)):
+        error = unreadable(PermissionError(EACCES, os.strerror(EACCES), str(path)), "a file")
+        error.where = {"participant": asked.partition}
+        problems.append(error)
+    return [asked] if not locked(asked) else [one for one in asked.of_phases() if not locked(one)]
+
+
+def _paths(value: object) -> list[Path]:
+    """Files that are anywhere in the fields of a stage."""
+    if isinstance(value, File):
+        return [value.path]
+    inside = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    )
+    return [path for each in inside for path in _paths(each)]
+
+
 def _refuse_repeated(asked: Sequence[_Asked], problems: list[InputError]) -> None:
     """Find recordings that are there twice."""
     named = [one for each in asked for one in _named(each)]
@@ -264,9 +290,7 @@ def _import(asked: _Asked) -> tuple[list[Facts], list[InputError]]:
 
 def _of_files(asked: _Asked, first: InputError) -> list[InputError]:
     """What is wrong with each recording of a phase, of which only the first problem was said."""
-    recordings = [
-        one for phase in asked.fields.get("phases", ()) for one in asked.fields["recordings"][phase]
-    ]
+    recordings = [one for every in asked.fields.get("recordings", {}).values() for one in every]
     if len(recordings) < 2:
         return [first]
     settings, who = InputSettings.to_read(asked.fields["settings"]), asked.partition or ""

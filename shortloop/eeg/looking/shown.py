@@ -37,7 +37,7 @@ def shown(looked: Looked) -> list[str]:
     lines.append(f"{len(who):,} {_plural(len(who), 'participant')}: {_some(who)}")
     for phase, patterns in looked.patterns.items():
         lines += _phase(looked, phase, patterns)
-    return [*lines, *left_out(looked.folder, looked)]
+    return [*lines, *_channels(looked), *left_out(looked.folder, looked)]
 
 
 def left_out(folder: Folder, looked: Looked | None = None) -> list[str]:
@@ -100,6 +100,22 @@ def _phase(looked: Looked, phase: str, patterns: Sequence[str]) -> list[str]:
         sources = sorted({each.source for each in every if each.source})
         names = (f"{one_line(name)} {count:,}" for name, count in events.most_common())
         lines.append(f"  events ({' and '.join(sources)}): {_some(names, 20)}" if events else "  no events")
+    return lines
+
+
+def _channels(looked: Looked) -> list[str]:
+    """Which channels are not decoded, and why."""
+    every = looked.all_recorded(looked.trials or None)
+    if not every:
+        return []
+    shared, dropped = looked.shared_channels(), looked.channels_to_drop()
+    counts = Counter(name for each in every for name in each.channels if name not in shared)
+    lines = []
+    if counts:
+        some = _some((f"{name} (in {count})" for name, count in counts.items()), 20)
+        lines.append(f"left out: channels that not all of the {len(every)} recordings have: {some}")
+    if dropped:
+        lines.append(f"left out: channels that are no EEG by their names: {_some(dropped, 20)}")
     return lines
 
 

@@ -18,6 +18,7 @@ from shortloop.jobs.keys.hashing import Tell, hash_file, hash_files
 from shortloop.jobs.project import cache_directory, keep, write_atomically
 from shortloop.jobs.store.mapped import mapped_for_writing
 from shortloop.jobs.store.notes import note
+from shortloop.jobs.system_errors import unreadable
 
 __all__ = [
     "Located",
@@ -357,7 +358,8 @@ def _hash_all(sizes: dict[Path, int], tell: Tell | None) -> Iterator[tuple[Path,
 
 
 def _unreadable(file: Path, error: OSError) -> InputError:
-    return InputError(f"a file cannot be read ({error.strerror})", file=file, hint="check that it exists")
+    said = unreadable(error, "a file")
+    return InputError(said.problem, file=file, hint=said.hint or "check that it exists")
 
 
 def _keep(store: Path, fresh: Mapping[str, object]) -> None:

@@ -13,6 +13,7 @@ import mne
 import numpy as np
 import pandas as pd
 import pytest
+from bound import shortloop as bound
 from by_hand import write_mff
 from command_line import ROOT, assert_one_message, shortloop
 from eeg_folders import CHANNELS, FOLDERS, exported, recording, write_fieldtrip
@@ -216,6 +217,24 @@ def test_broken_files_and_others_among_good_ones(tmp_path: Path, looked: Shown) 
     assert "# left out: P2: P2_study.edf: the file is truncated" in (
         tmp_path / "my-study/study.toml"
     ).read_text(encoding="utf-8")
+
+
+def test_what_may_not_be_read_is_said_and_hides_nothing_else(tmp_path: Path) -> None:
+    FOLDERS["edf"](tmp_path / "data")
+    file = tmp_path / "data/P01R02.EDF"
+    hidden = tmp_path / "data/hidden"
+    hidden.mkdir()
+    for path in (file, hidden):
+        path.chmod(0)
+    try:
+        done = bound(tmp_path, "init", "my-study", "--data", "data")
+    finally:
+        for path in (file, hidden):
+            path.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be read: P01R02.EDF: the file cannot be read (Permission denied)" in done.stdout
+    assert "cannot be read: hidden: the folder cannot be read (Permission denied)" in done.stdout
+    assert "P02" in read_study(tmp_path / "my-study/study.toml").participants
 
 
 def test_what_else_lies_in_folders(tmp_path: Path, looked: Shown) -> None:

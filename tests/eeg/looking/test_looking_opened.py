@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bound import shortloop as bound
 from command_line import assert_one_message, shortloop
 from eeg_recordings import exported, make_raw
 
@@ -167,6 +168,21 @@ def test_no_problem_hides_another(project: Path) -> None:
     ):
         assert sum(all(word in each for word in words) for each in said) == 1, (words, done.stdout)
     assert "study.toml: 9 problems" in done.stdout
+
+
+def test_a_file_that_may_not_be_read_hides_no_other_problem(project: Path) -> None:
+    folder = project / "recordings"
+    (folder / "P1_test.edf").chmod(0)
+    (folder / "P1_study.edf").write_bytes(b"no recording")
+    (folder / "P2_test.edf").unlink()
+    try:
+        said = bound(project, "study", "study.toml").stdout
+    finally:
+        (folder / "P1_test.edf").chmod(0o644)
+    assert "study.toml: 3 problems" in said
+    (message,) = [each for each in said.split("\n\n") if "Permission denied" in each]
+    assert "participant:  P1" in message
+    assert "P1_test.edf" in message
 
 
 def test_each_of_several_files_of_a_phase_is_looked_at(project: Path) -> None:

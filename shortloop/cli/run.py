@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.errors import InputError
 from shortloop.jobs.build_scripts import chosen_script
 from shortloop.jobs.exax.user import user
 from shortloop.jobs.settings_files import TAKE_OVER
@@ -42,6 +43,8 @@ def run_script(script: str | None, settings: Path | None, selection: Selection, 
         Exit status.
     """
     need_room()
+    if settings is not None and not settings.exists():  # at once, and not when a server has been started
+        raise InputError("there is no such settings file", file=settings, hint="name one that exists")
     script = chosen_script(script)
     environ = {"USER": user()}  # exax signs its lists of jobs with it
     if settings is not None:

@@ -188,7 +188,7 @@ def job_directory(job: str) -> Path:
             "that is no job id",
             found=job,
             expected=" or ".join(f"{name}-NUMBER" for name in workdirs),
-            hint="job ids are in results/<name>/summary.json, in the report, and in `ax workdir`",
+            hint="job ids are in results/<name>/summary.json, in the report, and in `shortloop jobs`",
         )
     folder = Path(workdirs[workdir]) / job
     try:
@@ -197,7 +197,7 @@ def job_directory(job: str) -> Path:
         raise unreadable(error, "the folder of the job") from None
     except OSError:
         raise InputError(
-            "there is no such job", found=job, file=folder, hint="`ax workdir` lists the jobs"
+            "there is no such job", found=job, file=folder, hint="`shortloop jobs` lists them"
         ) from None
     return folder
 

@@ -119,7 +119,7 @@ def _text(path: Path, noun: str, variable: str) -> str:
         raise InputError(
             f"the {noun} file cannot be read ({error.strerror})",
             file=path,
-            hint=f"set {variable}=path/to/{noun}.toml to a file that exists",
+            hint=f"name one that exists: --settings FILE, or {variable}=FILE in the environment",
         ) from None
     except UnicodeDecodeError as error:
         raise InputError(

@@ -132,7 +132,7 @@ def test_show_says_why_a_job_was_rejected(project: Path) -> None:
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        ("main-7", ("there is no such job", "main-7", "ax workdir")),
+        ("main-7", ("there is no such job", "main-7", "shortloop jobs")),
         ("nonsense", ("no job id", "nonsense", "main-NUMBER or other-NUMBER")),
         ("third-1", ("no job id", "third-1")),
     ],

@@ -47,7 +47,7 @@ def test_what_is_none(tmp_path: Path, content: bytes | None, problem: str) -> No
     assert caught.value.file == str(file)
     assert caught.value.hint
     if content is None:
-        assert caught.value.hint == "set RECIPE=path/to/recipe.toml to a file that exists"
+        assert caught.value.hint == "name one that exists: --settings FILE, or RECIPE=FILE in the environment"
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

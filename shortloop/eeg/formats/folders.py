@@ -77,7 +77,10 @@ def may_be_recording(path: Path) -> bool:
     if kind is None or not path.is_dir():
         return False
     wanted = re.compile(kind.files.replace("STEM", r"[^.].*"))
-    return any(wanted.fullmatch(each.name) for each in path.iterdir())
+    try:
+        return any(wanted.fullmatch(each.name) for each in path.iterdir())
+    except PermissionError:
+        return True  # and what is in it cannot be read
 
 
 def files_in(folder: Path) -> Named:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_project import ENGINES, FAULTS, EngineProject, until
-from live_project import STUDY, LiveProject, served
+from engine_project import ENGINES, FAULTS, EngineProject
+from live_project import STUDY, LiveProject, served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -103,7 +103,7 @@ def test_the_same_bits(project: RetrainProject, engine: str) -> None:
     assert {*built} == {"permute", "retrain"}
     same_bits(project, done.stdout)
     assert project.record(built["retrain"])["engine"]["name"] == engine.partition(":")[0]
-    until(lambda: not project.processes(), 30)
+    wait_for(lambda: not project.processes())
 
 
 @pytest.mark.parametrize(
@@ -119,12 +119,12 @@ def test_units_are_taken_over_after_a_kill(project: RetrainProject, first: str, 
     project.mend()
     project.fault("retrain", HELD, "hold")
     running = project.start(first, "core", "--force", "retrain")
-    until(lambda: len({*project.computed()}) == UNITS or running.poll() is not None)
+    wait_for(lambda: len({*project.computed()}) == UNITS or running.poll() is not None)
     assert running.poll() is None, running.communicate()
     running.send_signal(signal.SIGKILL)
     running.communicate(timeout=60)
     project.mend()
-    until(lambda: not project.processes(), 30)
+    wait_for(lambda: not project.processes())
     done = project.shortloop("run", "core", "--force", "retrain", SHORTLOOP_ENGINE=second)
     assert done.returncode == 0, done.stdout + done.stderr
     after = Counter(project.computed())

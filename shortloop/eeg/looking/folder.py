@@ -126,12 +126,17 @@ def _files_below(folder: Path, found: Folder) -> list[Path]:
 
     files = []
     for above, folders, names in os.walk(folder, onerror=locked):
-        whole = [name for name in folders if may_be_recording(Path(above) / name)]
+        whole = [name for name in folders if _is_whole(Path(above) / name)]
         folders[:] = sorted(
             name for name in folders if not name.startswith((".", "__")) and name not in whole
         )
         files += [Path(above) / name for name in [*whole, *names]]
     return sorted(files)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a folder is a recording, as far as it may be read."""
+    return os.access(folder, os.R_OK | os.X_OK) and may_be_recording(folder)
 
 
 def _unreadable(what: str, path: Path, error: OSError) -> InputError:

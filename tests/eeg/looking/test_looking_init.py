@@ -222,7 +222,7 @@ def test_broken_files_and_others_among_good_ones(tmp_path: Path, looked: Shown) 
 def test_what_may_not_be_read_is_said_and_hides_nothing_else(tmp_path: Path) -> None:
     FOLDERS["edf"](tmp_path / "data")
     file = tmp_path / "data/P01R02.EDF"
-    hidden = tmp_path / "data/hidden"
+    hidden = tmp_path / "data/hidden.mff"
     hidden.mkdir()
     for path in (file, hidden):
         path.chmod(0)
@@ -233,7 +233,7 @@ def test_what_may_not_be_read_is_said_and_hides_nothing_else(tmp_path: Path) -> 
             path.chmod(0o755)
     assert done.returncode == 0, done.stderr
     assert "cannot be read: P01R02.EDF: the file cannot be read (Permission denied)" in done.stdout
-    assert "cannot be read: hidden: the folder cannot be read (Permission denied)" in done.stdout
+    assert "cannot be read: hidden.mff: the folder cannot be read (Permission denied)" in done.stdout
     assert "P02" in read_study(tmp_path / "my-study/study.toml").participants
 
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Name", "Settings", "StudySettings", "false_to_none"]
+__all__ = ["NAME", "Name", "Settings", "StudySettings", "false_to_none"]
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
+Name = Annotated[str, Field(pattern=NAME)]
 
 
 class Settings(BaseModel):

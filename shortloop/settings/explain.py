@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from shortloop.errors import InputError
+from shortloop.settings.base import NAME
 from shortloop.settings.records import held_by_name, models_in, tag_of
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ def explain(
         place = _place_of(each, content, model)
         # Alternatives that all fail, e.g. a number or 'auto', are one mistake.
         places.setdefault(place.keys, []).append((place, each))
+    for keys in [keys for keys, same in places.items() if same[0][1]["type"] == "too_short"]:
+        if any(other[: len(keys)] == keys != other for other in places):
+            del places[keys]  # as wrong values in it do not count
     return WrongSettings([one for same in places.values() for one in _in_own_words(same, path, noun)])
 
 
@@ -195,6 +199,11 @@ def _dotted(keys: Sequence[str | int]) -> str | None:
 def _in_words(problem: ErrorDetails) -> str:
     if problem["type"] == "missing":  # of a pair of numbers, one
         return f"{int(problem['loc'][-1]) + 1} values"
+    if problem["type"] == "too_short":
+        least = problem["ctx"]["min_length"]
+        return f"at least {least} value{'' if least == 1 else 's'}"
+    if problem["type"] == "string_pattern_mismatch" and problem["ctx"]["pattern"] == NAME:
+        return "letters without accents, digits and _ . + -, the first a letter or a digit"
     said: str = problem["msg"]
     for jargon, word in {"Tuple": "Array", "tuple": "array", "dictionary": "table"}.items():
         said = said.replace(jargon, word)

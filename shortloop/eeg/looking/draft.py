@@ -299,7 +299,7 @@ def _key(name: str) -> str:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return _few(f"{one_line(name)} {count:,}" for name, count in counts.items())
+    return _few(f"{count:,} × {one_line(name)}" for name, count in counts.items())
 
 
 def _few(texts: Iterable[str]) -> str:

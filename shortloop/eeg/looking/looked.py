@@ -295,7 +295,7 @@ def _choose_classes(looked: Looked) -> None:
         for phase in filter(None, (looked.decode, looked.train)):
             none = [name for name, of in looked.classes.events.items() if not _count(events[phase], of)]
             if none:
-                has = ", ".join(f"{name} {count}" for name, count in events[phase].most_common(MOST_NAMED))
+                has = ", ".join(f"{count} × {name}" for name, count in events[phase].most_common(MOST_NAMED))
                 lacking[who] = f"none of {', '.join(none)} in {phase}, which has {has or 'no events'}"
     looked.trials = {who: counts for who, counts in trials.items() if who not in lacking}
     looked.out |= {who: f"too few trials: {said}" for who, said in lacking.items()}

@@ -99,7 +99,7 @@ def _said(imported: Mapping[str, list[Facts]]) -> str:
         # Kinds of features are of the same trials.
         for of_phase in {each["phase"]: each["trials"] for each in every}.values():
             trials.update(of_phase)
-    counted = ", ".join(f"{number:,} {name}" for name, number in trials.items())
+    counted = ", ".join(f"{number:,} × {name}" for name, number in trials.items())
     people = f"{len(imported):,} participant{'' if len(imported) == 1 else 's'}"
     return (
         f"recordings of {people} were read, with trials: {counted}" if imported else "nothing could be read"

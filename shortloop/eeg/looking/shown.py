@@ -98,7 +98,7 @@ def _phase(looked: Looked, phase: str, patterns: Sequence[str]) -> list[str]:
             count = f"{len(every):,} {_plural(len(every), 'recording')}"
             lines.append(f"  {count}, {_facts(with_signal)}".rstrip(", "))
         sources = sorted({each.source for each in every if each.source})
-        names = (f"{one_line(name)} {count:,}" for name, count in events.most_common())
+        names = (f"{count:,} × {one_line(name)}" for name, count in events.most_common())
         lines.append(f"  events ({' and '.join(sources)}): {_some(names, 20)}" if events else "  no events")
     return lines
 

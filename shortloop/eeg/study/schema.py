@@ -136,9 +136,11 @@ class Study(StudySettings):
         return 0 if not at_once else asked.count if alone else RETRAINED
 
     def in_words(self) -> str:
+        people, phases = len(self.participants), self.phases
+        roles = "trains and is decoded, in folds" if phases.within else f"trains, {phases.decoded} is decoded"
         return (
-            f"study {self.name}, {len(self.participants)} participants, {len(self.classes)} classes, "
-            f"{self.phases.train} trains, {self.phases.decoded} is decoded, "
+            f"study {self.name}, {people} participant{'' if people == 1 else 's'}, "
+            f"{len(self.classes)} classes, {phases.train} {roles}, "
             f"{' and '.join(self.features.kinds)} features"
         )
 

@@ -308,7 +308,7 @@ def test_what_nobody_can_tell_is_asked_and_runs_when_it_is_filled_in(tmp_path: P
     assert len(found.questions) == 2
     which, classes = found.questions
     assert 'Found: "animals", "tools"' in which
-    assert "Found: T0 48, T1 24, T2 24" in classes
+    assert "Found: 48 × T0, 24 × T1, 24 × T2" in classes
     file = tmp_path / "my-study/study.toml"
     with pytest.raises(InputError):
         read_study(file)
@@ -348,7 +348,7 @@ def test_ready_made_features(tmp_path: Path, looked: Shown) -> None:
     said = "\n".join(found.lines)
     assert found.questions == ()
     assert "11 files of the format thesis" in said
-    assert "features: power and amplitude\n  events (category_name): Face 120, House 120" in said
+    assert "features: power and amplitude\n  events (category_name): 120 × Face, 120 × House" in said
     assert "left out: Subj2: no amplitude features of study" in said
     assert "left out: 1 recording of edf; a study has one format" in said
     assert "cannot be read: Subj3/Subj3_test_data.mat: the file has no struct of its own name" in said

@@ -63,7 +63,7 @@ def test_recordings_that_are_fine(project: Path) -> None:
     done = shortloop(project, "study", "study.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "study.toml is fine: study wrong, 8 participants" in done.stdout
-    assert "recordings of 8 participants were read, with trials: 112 face, 96 house" in done.stdout
+    assert "recordings of 8 participants were read, with trials: 112 × face, 96 × house" in done.stdout
     assert {each.name for each in project.iterdir()} == {"recordings", "study.toml"}  # nothing is kept
 
 

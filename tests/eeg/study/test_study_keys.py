@@ -94,3 +94,9 @@ def test_missing_key(mistake: Mistake, top: str, parts: dict[str, str], field: s
 def test_other_mistakes_are_counted(mistake: Mistake) -> None:
     error = mistake("seed = -1\n[group]\nalpha = 2.0\nbeta = 1\n[decoding]\nfolds = 0")
     assert error.problem.endswith("(and 3 more)")
+
+
+def test_a_value_that_is_wrong_is_not_also_one_too_few(mistake: Mistake) -> None:
+    error = mistake("participants = ['J 1']")
+    assert error.field == "participants.0"
+    assert "more" not in error.problem

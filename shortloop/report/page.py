@@ -50,6 +50,10 @@ class PageFigure:
         What it says, for those who do not see it.
     provenance : tuple of ProvenanceRow
         Where it comes from.
+    file : str, default ""
+        Path of its numbers as text, from the folder of the page; empty: there is none.
+    content : str, default ""
+        What is in that file.
     """
 
     name: str
@@ -58,6 +62,8 @@ class PageFigure:
     caption: str
     alt: str
     provenance: tuple[ProvenanceRow, ...]
+    file: str = ""
+    content: str = ""
 
 
 class TableRow(NamedTuple):
@@ -237,7 +243,7 @@ def write(page: Page, folder: Path) -> Path:
 
 
 def files_beside(page: Page) -> dict[str, str]:
-    """The files that a page links to and brings along: tables and texts, but not its figures.
+    """The files that a page links to and brings along: tables and texts, but not pictures.
 
     Parameters
     ----------
@@ -248,9 +254,12 @@ def files_beside(page: Page) -> dict[str, str]:
     dict of str to str
         Content of each, by its path from the folder of the page.
     """
-    tables = [(table.file, table.content) for section in page.sections for table in section.tables]
-    links = [(link.path, link.content) for section in page.sections for link in section.links]
-    return {path: content for path, content in (*tables, *links) if path and content}
+    found: list[tuple[str, str]] = []
+    for section in page.sections:
+        found += [(figure.file, figure.content) for figure in section.figures]
+        found += [(table.file, table.content) for table in section.tables]
+        found += [(link.path, link.content) for link in section.links]
+    return {path: content for path, content in found if path and content}
 
 
 def slug(text: str) -> str:

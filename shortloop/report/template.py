@@ -155,7 +155,8 @@ PAGE = (
 <p class="where">Beside this page, as {% for format in formats -%}
 <a href="figures/{{ figure.name }}.{{ format }}"
  aria-label="Figure {{ figure.number }} as {{ format | upper }}">{{ format | upper }}</a>
-{%- if not loop.last %}, {% endif %}{% endfor %}</p>
+{%- if not loop.last %}, {% endif %}{% endfor %}{% if figure.file %}; its numbers as
+<a href="{{ figure.file }}" aria-label="Numbers of figure {{ figure.number }} as CSV">CSV</a>{% endif %}</p>
 <details>
 <summary>Where this comes from</summary>
 {% call wide("Where figure " ~ figure.number ~ " comes from") -%}

@@ -112,6 +112,8 @@ def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CH
     ]
     if plane is not None:
         confusions.append(Confusion(rng.random((classes, classes)), bins - 1, 0))
+    hertz = np.arange(6.0, 34.0, 4.0)
+    power = result.kind == "power" and bool(channels)
     patterns = Patterns(
         kept=rng.random((people, bins)),
         features=10 * len(channels),
@@ -119,7 +121,11 @@ def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CH
         kept_channels=rng.random((bins, len(channels))) if channels else None,
         patterns=1e-6 * rng.standard_normal((bins, len(shown), len(channels))) if channels else None,
         shown=shown,
-        unit="V",
+        unit="V²" if power else "V",
+        frequencies=hertz if power else None,
+        of_frequencies=1e-12 / hertz * rng.standard_normal((bins, len(shown), len(channels), len(hertz)))
+        if power
+        else None,
     )
     return replace(result, classes=names, alone=tuple(alone), confusions=tuple(confusions), patterns=patterns)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["channels_of"]
+__all__ = ["channels_of", "frequencies_of"]
 
+FREQUENCY = re.compile(r" (\S+) Hz point \d+$")
 WITHIN = re.compile(r" (?:\S+ ms|\S+ Hz point \d+)$")
 
 
@@ -30,3 +31,24 @@ def channels_of(names: Sequence[str]) -> tuple[str, ...]:
     each, rest = divmod(len(names), len(channels))
     ordered = [channel for channel in channels for _ in range(each)]
     return channels if rest == 0 and ordered == found else ()
+
+
+def frequencies_of(names: Sequence[str]) -> tuple[float, ...]:
+    """The frequencies of features of power.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the features of a bin, such as ``"Cz 10 Hz point 3"``.
+
+    Returns
+    -------
+    tuple of float
+        Hz, in the order of the features of each channel; each has as many. Empty where names say of no
+        frequency, or not so.
+    """
+    found = [float(each[1]) for name in names if (each := FREQUENCY.search(name))]
+    frequencies, channels = tuple(dict.fromkeys(found)), channels_of(names)
+    points = len(names) // max(1, len(channels) * len(frequencies))
+    ordered = [each for _ in channels for each in frequencies for _ in range(points)]
+    return frequencies if len(found) == len(names) and ordered == found else ()

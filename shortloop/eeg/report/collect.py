@@ -155,6 +155,8 @@ def _patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | 
         shown=tuple(facts["shown"]),
         unit=facts["unit"],
         measured=measured_of(imported, facts["phase"], facts["channels"]),
+        frequencies=np.asarray(arrays["frequencies"]) if "frequencies" in arrays else None,
+        of_frequencies=_mean(jobs, "patterns_of_frequencies") if "frequencies" in arrays else None,
     )
 
 

@@ -82,6 +82,10 @@ class Patterns:
         Unit of the features, and so of the patterns.
     measured : Measured, optional
         Positions of the channels, if recordings have them.
+    frequencies : array of float, shape (frequencies,), optional
+        Of features of power, Hz.
+    of_frequencies : array of float, shape (bins, shown classes, channels, frequencies), optional
+        Their patterns, mean over participants.
     """
 
     kept: FloatArray
@@ -92,6 +96,8 @@ class Patterns:
     shown: tuple[str, ...]
     unit: str
     measured: Measured | None = None
+    frequencies: FloatArray | None = None
+    of_frequencies: FloatArray | None = None
 
 
 @dataclass(frozen=True)

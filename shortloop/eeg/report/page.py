@@ -12,10 +12,11 @@ from shortloop.eeg.report.details import Evoked
 from shortloop.eeg.report.limits import limits
 from shortloop.eeg.report.methods.text import methods_file, methods_text
 from shortloop.eeg.report.overview import overview
-from shortloop.eeg.report.potentials import EVOKED, evoked_link
+from shortloop.eeg.report.potentials import EVOKED
 from shortloop.eeg.report.recordings import recordings_table
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.report.files import TABLES
 from shortloop.report.page import Page, PageFigure, PageLink, PageSection, slug
 from shortloop.report.provenance import ProvenanceRow, Source, provenance_rows
 from shortloop.report.style import save
@@ -155,8 +156,7 @@ def _evoked(content: ReportContent, drawn: list[Panel]) -> tuple[PageSection, ..
     if not drawn:
         return ()
     figures = tuple(_figure(panel, panel.title, content.settings) for panel in drawn)
-    links = tuple(evoked_link(each) for each in content.evoked)
-    return (PageSection("evoked", "Event-related potentials", (), figures, (), links),)
+    return (PageSection("evoked", "Event-related potentials", (), figures, ()),)
 
 
 def _figure(panel: Panel, title: str, settings: dict[str, Any]) -> PageFigure:
@@ -167,7 +167,14 @@ def _figure(panel: Panel, title: str, settings: dict[str, Any]) -> PageFigure:
         caption=panel.figure.caption(panel.result, settings),
         alt=f"{title}. {panel.figure.alt(panel.result)}".rstrip(),
         provenance=_provenance(panel.result.sources, panel.stages),
+        **_numbers(panel),
     )
+
+
+def _numbers(panel: Panel) -> dict[str, str]:
+    if panel.figure.numbers is None:
+        return {}
+    return {"file": f"{TABLES}/{panel.name}.csv", "content": panel.figure.numbers(panel.result)}
 
 
 def _methods(content: ReportContent) -> tuple[PageSection, ...]:

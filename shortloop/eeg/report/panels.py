@@ -13,7 +13,8 @@ from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import QuadMesh
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage, PcolorImage
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "map_shape",
     "outline_segments",
 ]
+
+NARROW = 1.6  # inches: a shorter bar has room for three numbers
 
 
 def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArray:
@@ -185,10 +188,11 @@ def draw_map(
 
 
 def colour_bar(
-    image: AxesImage | PcolorImage | QuadMesh,
+    image: ScalarMappable,
     place: tuple[float, float, float, float],
     limits: tuple[float, float, bool],
     label: str,
+    figure: Figure | None = None,
 ) -> None:
     """A colour bar, pointed where values lie outside its limits.
 
@@ -201,8 +205,10 @@ def colour_bar(
     limits : tuple
         As `colour_limits` gives them.
     label : str
+    figure : matplotlib.figure.Figure, optional
+        Default: that of the image.
     """
-    figure = image.get_figure(root=True)
+    figure = figure or image.get_figure(root=True)  # type: ignore[attr-defined]
     assert figure is not None  # maps are drawn in one
     bar = figure.colorbar(
         image,
@@ -212,6 +218,9 @@ def colour_bar(
         orientation="horizontal" if place[2] > place[3] else "vertical",
     )
     bar.outline.set_visible(False)
+    if place[2] > place[3] and place[2] * figure.get_figwidth() < NARROW:
+        ends = sorted({limits[0], 0.5 * (limits[0] + limits[1]), limits[1]})
+        bar.set_ticks(ends, labels=[f"{each:.2g}".replace("-", "−") for each in ends])
 
 
 def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:

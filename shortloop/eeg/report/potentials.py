@@ -12,9 +12,7 @@ from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.report.sections.section import SectionFigure
 from shortloop.eeg.report.sentences import listed
 from shortloop.eeg.report.units import readable
-from shortloop.report.files import TABLES
 from shortloop.report.layout import arrange, subplots
-from shortloop.report.page import PageLink, slug
 from shortloop.report.style import COLOURS, GREY, new_figure, styled
 from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["EVOKED", "Course", "courses", "evoked_figure", "evoked_link"]
+__all__ = ["EVOKED", "Course", "courses", "evoked_figure"]
 
 CHANNELS = 5
 LEVEL = 0.95
@@ -112,17 +110,7 @@ def evoked_figure(evoked: Evoked) -> Figure:
     return figure
 
 
-def evoked_link(evoked: Evoked) -> PageLink:
-    """The numbers of the figure, as a file beside the page.
-
-    Parameters
-    ----------
-    evoked : Evoked
-
-    Returns
-    -------
-    PageLink
-    """
+def _numbers(evoked: Evoked) -> str:
     factor, unit = readable(evoked.unit)
     columns = ["channel", "class", "time (s)", f"mean ({unit})", f"low ({unit})", f"high ({unit})"]
     rows: list[tuple[str | float, ...]] = [
@@ -131,8 +119,7 @@ def evoked_link(evoked: Evoked) -> PageLink:
         for label, name in enumerate(evoked.classes)
         for index, time in enumerate(evoked.times)
     ]
-    path = f"{TABLES}/evoked_{slug(evoked.phase)}.csv"
-    return PageLink(path, f"event-related potentials of {evoked.phase}, as drawn", csv_text(columns, rows))
+    return csv_text(columns, rows)
 
 
 def _rounded(factor: float, course: Course, label: int, index: int) -> list[float]:
@@ -195,10 +182,11 @@ def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
     power = ""
     if len(evoked.channels) > 1:
         power = " Global field power is the standard deviation over channels of each participant's mean."
+    scales = " Each panel has a scale of its own." if len(names) > 1 else ""
     return (
         f"{whose} of each class in {evoked.phase}, of the epochs as they were imported, {baseline}; bands "
         f"are 95 % confidence intervals over {over} (Student's t), not corrected for the number of times and "
-        f"channels.{power} Shown are {most}: {listed(names)}."
+        f"channels.{power} Shown are {most}: {listed(names)}.{scales}"
     )
 
 
@@ -215,4 +203,4 @@ def _alt(evoked: Evoked) -> str:
     return f"Largest {course.name[:1].lower()}{course.name[1:]}: {listed(said)}."
 
 
-EVOKED: SectionFigure[Evoked] = SectionFigure(evoked_figure, _caption, _alt)
+EVOKED: SectionFigure[Evoked] = SectionFigure(evoked_figure, _caption, _alt, numbers=_numbers)

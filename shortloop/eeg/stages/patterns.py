@@ -26,12 +26,13 @@ class Patterns(Stage):
 
     def open(self) -> None:
         """Map features and classifiers."""
-        from shortloop.eeg.features.names import channels_of
+        from shortloop.eeg.features.names import channels_of, frequencies_of
         from shortloop.eeg.stages.feature_files import load_features
 
         self._data = load_features(self.features, self.models.facts["phase"])
         self._arrays = self.models.arrays
         self._channels = channels_of(self._data.names)
+        self._frequencies = frequencies_of(self._data.names)
         self._linear = "weights" in self._arrays and bool(self._channels)
         self._standardized = self.models.facts["decoding"]["scaling"] == "separate"
         # Of two classes, the second says it all: the patterns of the first are the same, turned over.
@@ -62,6 +63,14 @@ class Patterns(Stage):
                 "standard deviation is 1; NaN where no feature was kept",
                 self._data.unit,
             )
+        if self._linear and self._frequencies:
+            outs["patterns_of_frequencies"] = Out(
+                (bins, len(self._data.classes[self._shown]), channels, len(self._frequencies)),
+                "f8",
+                "bins × shown classes × channels × frequencies",
+                "the same of the features of a channel at each frequency",
+                self._data.unit,
+            )
         return outs
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
@@ -84,11 +93,24 @@ class Patterns(Stage):
                 standardized=self._standardized,
             )
             found["patterns"] = patterns.reshape(len(patterns), channels, -1).mean(axis=2)
+            if self._frequencies:
+                shape = len(patterns), channels, len(self._frequencies), -1
+                found["patterns_of_frequencies"] = patterns.reshape(shape).mean(axis=3)
         return found
 
     def finish(self, out: Outputs) -> Finished:
         """Names and times."""
+        import numpy as np
+
         facts = self.models.facts
+        arrays = {
+            "times": Values(
+                self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
+            )
+        }
+        if self._linear and self._frequencies:
+            hertz = np.array(self._frequencies)
+            arrays["frequencies"] = Values(hertz, "frequencies", "of the features", "Hz")
         return Finished(
             {
                 "kind": facts["kind"],
@@ -100,11 +122,7 @@ class Patterns(Stage):
                 "unit": self._data.unit,
                 "time_unit": self._data.time_unit,
             },
-            {
-                "times": Values(
-                    self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
-                )
-            },
+            arrays,
             coordinates=self._coordinates(),
         )
 
@@ -112,4 +130,6 @@ class Patterns(Stage):
         along = {"bins": "times"}
         if self._channels:
             along["channels"] = "channels"
-        return {**along, "shown classes": "shown"} if self._linear else along
+        if self._linear:
+            along["shown classes"] = "shown"
+        return {**along, "frequencies": "frequencies"} if self._linear and self._frequencies else along

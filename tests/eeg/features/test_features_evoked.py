@@ -12,8 +12,8 @@ from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.features.bins import baseline_samples
 from shortloop.eeg.features.evoked import mean_and_error
-from shortloop.eeg.features.names import channels_of
-from shortloop.eeg.features.power import power_features
+from shortloop.eeg.features.names import channels_of, frequencies_of
+from shortloop.eeg.features.power import frequencies, power_features
 from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
 
 
@@ -57,3 +57,8 @@ def test_names_of_features_say_their_channels() -> None:
     assert channels_of(["Cz 0 ms", "Pz 0 ms", "Cz 4 ms"]) == ()  # not channel by channel
     assert channels_of(["Cz 0 ms", "Cz 4 ms", "Pz 0 ms"]) == ()
     assert channels_of([]) == ()
+    assert frequencies_of(power_features(epochs, power).names) == tuple(frequencies(power))
+    assert frequencies_of(amplitude_features(epochs, amplitude).names) == ()
+    assert frequencies_of(["Cz 4 Hz point 1", "Cz 5 Hz point 1", "Pz 5 Hz point 1", "Pz 4 Hz point 1"]) == ()
+    assert frequencies_of(["Cz 4 Hz point 1", "Cz 0 ms"]) == ()
+    assert frequencies_of([]) == ()

@@ -16,7 +16,7 @@ from scipy import stats as scipy_stats
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import cohens_d, effect_text
 from shortloop.eeg.report.positions import known_names
-from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure, evoked_link
+from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure
 from shortloop.eeg.report.sections.best_scores import best_scores
 from shortloop.eeg.report.sections.confusion import SECTION as CONFUSION
 from shortloop.eeg.report.sections.confusion import confusion_matrices
@@ -35,6 +35,9 @@ CASES: dict[str, KindResult] = {
     "unknown channels": details(kind_result(), channels=UNKNOWN),
     "few channels": details(kind_result(unit="bin"), classes=2, channels=("TP9", "AF7", "AF8", "TP10")),
     "one bin": details(kind_result(bins=1, test_bins=1)),
+    "power": details(kind_result("power")),
+    "power of two classes": details(kind_result("power"), classes=2),
+    "power of unknown channels": details(kind_result("power"), channels=UNKNOWN),
 }
 
 
@@ -103,6 +106,27 @@ def test_patterns_without_positions_are_channels_by_time() -> None:
     assert "10-05" not in said
 
 
+def test_patterns_of_power_are_those_of_frequency_bands_at_the_peak() -> None:
+    result = CASES["power"]
+    known, peak = result.patterns, int(np.argmax(result.curve.mean))
+    assert known is not None
+    assert known.of_frequencies is not None
+    figure = activation_patterns(result)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["theta\n6 Hz", "alpha\n10 Hz", "beta\n14–26 Hz", "gamma\n30 Hz"]
+    bars = [axes for axes in figure.axes if axes.get_xlabel() == "Pattern (µV²)"]
+    bands = [slice(0, 1), slice(1, 2), slice(2, 6), slice(6, 7)]  # of 6, 10, 14, 18, 22, 26, 30 Hz
+    for bar, band in zip(bars, bands, strict=True):
+        most = 1e12 * np.abs(known.of_frequencies[peak][..., band].mean(axis=-1)).max()
+        np.testing.assert_allclose(bar.get_xlim(), (-most, most))
+    said = PATTERNS.figure.caption(result, {})  # type: ignore[union-attr]
+    assert f"frequency bands at the peak ({50 * peak} ms)" in said
+    figure = activation_patterns(CASES["power of unknown channels"])
+    assert figure.axes[0].get_xlabel() == "Frequency (Hz)"
+    (image,) = figure.axes[0].collections
+    assert np.abs(np.asarray(image.get_array())).max() <= 1
+
+
 def test_positions_are_those_of_names_in_the_system() -> None:
     assert known_names(("FZ", "cz", "Pz", "EEG Oz", "C3-REF", "C4.", "Fc5..")) == {
         "FZ": "Fz",
@@ -168,9 +192,8 @@ def test_a_class_without_trials_is_left_out() -> None:
 
 def test_the_numbers_of_potentials_are_in_a_file() -> None:
     shown = evoked(channels=("Cz", "Pz"))
-    link = evoked_link(shown)
-    assert link.path == "tables/evoked_study.csv"
-    rows = list(csv.DictReader(io.StringIO(link.content)))
+    assert EVOKED.numbers is not None
+    rows = list(csv.DictReader(io.StringIO(EVOKED.numbers(shown))))
     assert len(rows) == 3 * 3 * 200
     last = rows[-1]
     assert (last["channel"], last["class"]) == ("Pz", "class 2")

@@ -90,7 +90,7 @@ def test_a_new_section_needs_its_line_only(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(page, "SECTIONS", (new, drawn, never))
     written = write_report(report_content(kind_result()), tmp_path)
     assert [file.name for file in written[1:]] == [
-        f"amplitude_again.{ending}" for ending in ("png", "pdf", "svg")
+        f"amplitude_again.{ending}" for ending in ("png", "pdf", "svg", "csv")
     ]
     read = Page(written[0].read_text(encoding="utf-8"))
     for said in ("All are young.", "How old.", "23", "Figure 1. Once more, amplitude."):

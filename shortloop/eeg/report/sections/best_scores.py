@@ -58,7 +58,7 @@ def best_scores(result: KindResult) -> PageTable:
         of="Participant",
         columns=tuple(heads),
         rows=tuple(rows),
-        file=f"{TABLES}/{slug(result.kind)}_participants.csv",
+        file=f"{TABLES}/{slug(result.kind)}_best_scores.csv",
         content=_csv(result),
     )
 

@@ -14,6 +14,7 @@ from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange
 from shortloop.report.style import SEQUENTIAL, new_figure, styled
+from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
@@ -70,9 +71,9 @@ def _title(result: KindResult, confusion: Confusion) -> str:
     scale = time_scale(result)
     at = scale.point(float(result.train_times[confusion.train_bin]))
     if confusion.test_bin is None or result.test_times is None:
-        return f"{short(result.train_phase, 14)}, {at}"
+        return f"{short(result.train_phase, 18)}, {at}"
     tested = scale.point(float(result.test_times[confusion.test_bin]))
-    return f"{at} on {short(result.test_phase, 12)}, {tested}"
+    return f"{short(result.train_phase, 9)}, {at} → {short(result.test_phase, 9)}, {tested}"
 
 
 def _ticks(axes: Axes, classes: tuple[str, ...]) -> None:
@@ -125,9 +126,23 @@ def _alt(result: KindResult) -> str:
     return " ".join(said)
 
 
+def _csv(result: KindResult) -> str:
+    unit, rows = result.time_unit, []
+    for each in result.confusions:
+        tested = (
+            None if each.test_bin is None or result.test_times is None else result.test_times[each.test_bin]
+        )
+        trained, shares = result.train_times[each.train_bin], _shares(each.counts)
+        for (row, column), count in np.ndenumerate(each.counts):
+            named = result.classes[row], result.classes[column]
+            rows.append([trained, tested, *named, float(count), float(shares[row, column])])
+    columns = [f"train time ({unit})", f"test time ({unit})", "true class", "predicted class", "trials"]
+    return csv_text([*columns, "trials of the class (%)"], rows)
+
+
 SECTION = Section(
     "confusion",
     "Confusions at the peaks",
     _applies,
-    figure=SectionFigure(confusion_matrices, _caption, _alt),
+    figure=SectionFigure(confusion_matrices, _caption, _alt, numbers=_csv),
 )

@@ -9,6 +9,7 @@ import numpy as np
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_text
 from shortloop.eeg.report.labels import chance_text, edges_of, score_name, score_text, short, title_of
+from shortloop.eeg.report.numbers import curve_csv
 from shortloop.eeg.report.panels import confidence_half_width
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
@@ -149,5 +150,5 @@ SECTION = Section(
     "decoding_over_time",
     "Decoding over time",
     finding=finding,
-    figure=SectionFigure(decoding_over_time, _caption, alt=finding),
+    figure=SectionFigure(decoding_over_time, _caption, alt=finding, numbers=curve_csv),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_text
 from shortloop.eeg.report.labels import generalization_of, plane_of, score_label, score_text, short, title_of
+from shortloop.eeg.report.numbers import map_csv
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_map, map_shape
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
@@ -138,5 +139,5 @@ SECTION = Section(
     "Temporal generalization",
     _applies,
     finding,
-    SectionFigure(generalization_map, _caption, alt=finding),
+    SectionFigure(generalization_map, _caption, alt=finding, numbers=map_csv),
 )

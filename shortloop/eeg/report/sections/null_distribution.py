@@ -13,6 +13,7 @@ from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sentences import null_word
 from shortloop.report.layout import arrange
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
+from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
@@ -133,6 +134,23 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     )
 
 
+def _csv(result: KindResult) -> str:
+    letter = "z" if result.curve.level == "participant" else "t"
+    columns = ["scores", "null map", f"largest |{letter}|", f"largest cluster mass (sum of |{letter}|)"]
+    shown = [("decoding", result.curve), ("generalization", result.generalization)]
+    return csv_text(
+        columns,
+        [
+            [what, number, float(largest), float(mass)]
+            for what, stats in shown
+            if stats is not None
+            for number, (largest, mass) in enumerate(zip(stats.null_max, stats.null_mass, strict=True), 1)
+        ],
+    )
+
+
 SECTION = Section(
-    "null_distribution", "Null distributions", figure=SectionFigure(null_distribution, _caption)
+    "null_distribution",
+    "Null distributions",
+    figure=SectionFigure(null_distribution, _caption, numbers=_csv),
 )

@@ -15,6 +15,7 @@ from shortloop.eeg.report.labels import (
     score_name,
     short,
 )
+from shortloop.eeg.report.numbers import participants_csv
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_cells
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
@@ -171,5 +172,7 @@ def _cost(result: KindResult) -> float:
 
 
 SECTION = Section(
-    "participants", "Each participant", figure=SectionFigure(participant_maps, _caption, _alt, _cost)
+    "participants",
+    "Each participant",
+    figure=SectionFigure(participant_maps, _caption, _alt, _cost, participants_csv),
 )

@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.details import Patterns
 from shortloop.eeg.report.labels import edges_of, short, title_of
 from shortloop.eeg.report.panels import colour_bar, colour_limits
 from shortloop.eeg.report.positions import Place, place_of
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sections.selected_features import name_channels
 from shortloop.eeg.report.sentences import listed
-from shortloop.eeg.report.times import time_scale
+from shortloop.eeg.report.times import bin_edges, time_scale
 from shortloop.eeg.report.units import readable
-from shortloop.report.layout import arrange, fractions, subplots
+from shortloop.report.layout import arrange, subplots
 from shortloop.report.style import DIVERGING, new_figure, styled
+from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION", "activation_patterns", "shown_bins"]
+__all__ = ["BANDS", "SECTION", "activation_patterns", "shown_bins"]
 
 CLASSES = 6  # at most, of which patterns are drawn
 TIMES = 5
+BANDS = (("delta", 4.0), ("theta", 8.0), ("alpha", 13.0), ("beta", 30.0), ("gamma", np.inf))
+"""Names of frequency bands, and the frequency (Hz) at which the next one begins."""
+
+
+class Column(NamedTuple):
+    """Topographies below each other, one for each class.
+
+    Parameters
+    ----------
+    title : str
+        Which time, or which frequencies.
+    values : array of float, shape (shown classes, channels)
+        In a readable unit.
+    limits : tuple
+        Of their colours, as `colour_limits` gives them.
+    """
+
+    title: str
+    values: FloatArray
+    limits: tuple[float, float, bool]
 
 
 def activation_patterns(result: KindResult) -> Figure:
-    """Activation patterns as topographies, or over channels and time where positions are not known.
+    """Activation patterns as topographies, or of all channels in a map where positions are not known.
 
     Parameters
     ----------
@@ -39,13 +62,14 @@ def activation_patterns(result: KindResult) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
+        Over time; of features of power over frequencies, at the peak.
 
     References
     ----------
     Haufe et al. 2014, On the interpretation of weight vectors of linear models in multivariate neuroimaging.
     """
-    assert result.patterns is not None
-    place = place_of(result.patterns.channels, result.patterns.measured)
+    known = _known(result)
+    place = place_of(known.channels, known.measured)
     return _images(result) if place is None else _topographies(result, place)
 
 
@@ -61,8 +85,7 @@ def shown_bins(result: KindResult) -> list[int]:
     list of int
         Increasing; spread over all bins where nothing is significant.
     """
-    stats, bins = result.curve, len(result.train_times)
-    peak = int(np.nanargmax(stats.mean))
+    stats, bins, peak = result.curve, len(result.train_times), _peak(result)
     first, last = 0, bins - 1
     if stats.significant[peak]:
         other = np.flatnonzero(~stats.significant)
@@ -73,85 +96,127 @@ def shown_bins(result: KindResult) -> list[int]:
     return np.unique(spread).tolist()
 
 
-def _values(result: KindResult) -> tuple[FloatArray, tuple[str, ...], str]:
-    """Patterns (bins, shown classes, channels) in a readable unit, classes, and the unit."""
-    known = result.patterns
-    assert known is not None
+def _known(result: KindResult) -> Patterns:
+    assert result.patterns is not None
+    return result.patterns
+
+
+def _peak(result: KindResult) -> int:
+    return int(np.nanargmax(result.curve.mean))
+
+
+def _columns(result: KindResult) -> list[Column]:
+    known, scale = _known(result), time_scale(result)
     assert known.patterns is not None
-    factor, unit = readable(known.unit)
-    return factor * known.patterns[:, :CLASSES], known.shown[:CLASSES], unit
+    factor, _ = readable(known.unit)
+    if known.of_frequencies is None or known.frequencies is None:
+        bins = shown_bins(result)
+        values = factor * known.patterns[bins, :CLASSES]
+        limits = colour_limits(values, 0.0)
+        titles = [scale.point(float(result.train_times[index])) for index in bins]
+        return [Column(title, each, limits) for title, each in zip(titles, values, strict=True)]
+    columns, low = [], 0.0
+    for name, high in BANDS:
+        inside = (known.frequencies >= low) & (known.frequencies < high)
+        if inside.any():
+            values = factor * known.of_frequencies[_peak(result), :CLASSES][..., inside].mean(axis=-1)
+            title = f"{name}\n{_span(known.frequencies[inside])}"
+            columns.append(Column(title, values, colour_limits(values, 0.0)))
+        low = high
+    return columns
+
+
+def _span(frequencies: FloatArray) -> str:
+    low, high = frequencies.min(), frequencies.max()
+    return f"{low:g} Hz" if low == high else f"{low:g}–{high:g} Hz"
 
 
 def _topographies(result: KindResult, head: Place) -> Figure:
     import mne
 
-    values, classes, unit = _values(result)
-    assert result.patterns is not None
-    values = values[:, :, [name in head.channels for name in result.patterns.channels]]
-    bins, scale = shown_bins(result), time_scale(result)
-    low, high, outside = colour_limits(values[bins], 0.0)
+    known, columns = _known(result), _columns(result)
+    placed = [name in head.channels for name in known.channels]
+    classes, (_, unit) = known.shown[:CLASSES], readable(known.unit)
     with styled():
         figure = new_figure()
-        panels = subplots(figure, len(classes) * len(bins), len(bins))
-        for index, axes in enumerate(panels):
-            row, column = divmod(index, len(bins))
-            each = values[bins[column], row]
-            if np.isfinite(each).all():
-                image, _ = mne.viz.plot_topomap(
-                    each,
-                    head.info,
-                    axes=axes,
-                    show=False,
-                    cmap=DIVERGING,
-                    vlim=(low, high),
-                    contours=4,
-                    res=40,
-                )
-            else:
-                axes.set_axis_off()
-            if row == 0:
-                axes.set_title(scale.point(float(result.train_times[bins[column]])), loc="center")
-            if column == 0:
-                text = short(classes[row], 16)
-                axes.text(-0.06, 0.5, text, transform=axes.transAxes, rotation=90, ha="right", va="center")
+        grid = figure.subplots(len(classes), len(columns), squeeze=False)
+        for column, panels in zip(columns, grid.T, strict=True):
+            panels[0].set_title(column.title, loc="center")
+            low, high, _ = column.limits
+            for axes, each in zip(panels, column.values[:, placed], strict=True):
+                if np.isfinite(each).all():
+                    mne.viz.plot_topomap(
+                        each,
+                        head.info,
+                        axes=axes,
+                        show=False,
+                        cmap=DIVERGING,
+                        vlim=(low, high),
+                        contours=4,
+                        res=40,
+                    )
+                else:
+                    axes.set_axis_off()
+        for axes, name in zip(grid[:, 0], classes, strict=True):
+            text = short(name, 16)
+            axes.text(-0.06, 0.5, text, transform=axes.transAxes, rotation=90, ha="right", va="center")
         title = title_of(result, "activation patterns")
-        area = arrange(figure, panels, len(bins), title, height=1.3, shape=1.0, below=0.62)
-        place = fractions(figure, figure.get_figwidth() / 2 - 1.2, area.y0 - 0.2, 2.4, 0.09)
-        colour_bar(image, place, (low, high, outside), f"Pattern ({unit})")
+        area = arrange(figure, list(grid.flat), len(columns), title, height=1.3, shape=1.0, below=0.62)
+        if known.of_frequencies is None:
+            _bar(figure, columns[0].limits, area.y0, f"Pattern ({unit})")
+        else:
+            for axes, column in zip(grid[-1], columns, strict=True):
+                _bar(figure, column.limits, area.y0, f"Pattern ({unit})", axes)
     return figure
 
 
 def _images(result: KindResult) -> Figure:
-    values, classes, unit = _values(result)
-    assert result.patterns is not None
-    scale = time_scale(result)
-    edges = edges_of(result.train_times, scale)
-    low, high, outside = colour_limits(values, 0.0)
+    known, scale = _known(result), time_scale(result)
+    assert known.patterns is not None
+    factor, unit = readable(known.unit)
+    # Of each class: channels × times, or channels × frequencies.
+    values = factor * known.patterns[:, :CLASSES].transpose(1, 2, 0)
+    edges, label, said = edges_of(result.train_times, scale), scale.label(), f"Pattern ({unit})"
+    if known.of_frequencies is not None and known.frequencies is not None:
+        values = known.of_frequencies[_peak(result), :CLASSES]
+        values = values / (np.abs(values).max(axis=(0, 1)) + np.finfo(float).tiny)
+        edges, label, said = bin_edges(known.frequencies), "Frequency (Hz)", "Pattern (relative)"
+    limits, classes = colour_limits(values, 0.0), known.shown[:CLASSES]
     columns = min(3, len(classes))
     with styled():
         figure = new_figure()
         panels = subplots(figure, len(classes), columns)
-        for row, axes in enumerate(panels):
-            image = axes.pcolormesh(
-                edges,
-                np.arange(values.shape[2] + 1),
-                values[:, row].T,
-                cmap=DIVERGING,
-                vmin=low,
-                vmax=high,
-                rasterized=True,
+        for row, (axes, each) in enumerate(zip(panels, values, strict=True)):
+            channels = np.arange(len(each) + 1)
+            axes.pcolormesh(
+                edges, channels, each, cmap=DIVERGING, vmin=limits[0], vmax=limits[1], rasterized=True
             )
             axes.set_title(short(classes[row], 20))
-            axes.set_xlabel(scale.label())
-            axes.locator_params(axis="x", nbins=5, integer=scale.unit == "bin")
-            name_channels(axes, result.patterns.channels)
+            axes.set_xlabel(label)
+            axes.locator_params(axis="x", nbins=5, integer=label == "Bin")
+            name_channels(axes, known.channels)
             if row % columns:
                 axes.tick_params(labelleft=False)
         title = title_of(result, "activation patterns")
         area = arrange(figure, panels, columns, title, height=3.2, below=0.62)
-        place = fractions(figure, figure.get_figwidth() / 2 - 1.2, area.y0 - 0.2, 2.4, 0.09)
-        colour_bar(image, place, (low, high, outside), f"Pattern ({unit})")
+        _bar(figure, limits, area.y0, said)
     return figure
+
+
+def _bar(
+    figure: Figure, limits: tuple[float, float, bool], top: float, label: str, below: Axes | None = None
+) -> None:
+    """A bar of colours in the middle, or below a panel, from so many inches above the edge on down."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    wide, high = figure.get_size_inches()
+    left, width = 0.5 - 1.2 / wide, 2.4 / wide
+    if below is not None:
+        frame = below.get_position()
+        left, width = frame.x0 + 0.1 * frame.width, 0.8 * frame.width
+    image = ScalarMappable(Normalize(*limits[:2]), DIVERGING)
+    colour_bar(image, (left, (top - 0.2) / high, width, 0.09 / high), limits, label, figure)
 
 
 def _applies(result: KindResult) -> bool:
@@ -160,20 +225,33 @@ def _applies(result: KindResult) -> bool:
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
-    known = result.patterns
-    assert known is not None
+    known = _known(result)
     place = place_of(known.channels, known.measured)
-    where = "Channels and times"
+    peak = time_scale(result).point(float(result.train_times[_peak(result)]))
+    bands = known.of_frequencies is not None
     if place is not None:
-        where = f"Topographies at the peak and at other times of the effect, {place.said}"
-    if place is not None and (lost := [name for name in known.channels if name not in place.channels]):
-        where += f" (none for {listed(lost)})"
+        shown = "Topographies at the peak and at other times of the effect"
+        if bands:
+            shown = (
+                f"Topographies of frequency bands at the peak ({peak}), mean over the frequencies of a band; "
+                "each has a scale of its own, as power falls with frequency"
+            )
+        shown += f", {place.said}"
+        if lost := [name for name in known.channels if name not in place.channels]:
+            shown += f" (none for {listed(lost)})"
+    elif bands:
+        shown = (
+            f"Channels and frequencies at the peak ({peak}), relative to the largest pattern at each "
+            "frequency, as power falls with frequency"
+        )
+    else:
+        shown = "Channels and times"
     against = f"{listed(list(result.classes[:1]))}" if len(result.classes) == 2 else "all other classes"
     more = "" if len(known.shown) <= CLASSES else f" The first {CLASSES} of {len(known.shown)} classes."
     whose = "" if len(result.participants) == 1 else " and participants"
     return (
         f"Activation patterns of the {result.kind} classifiers (Haufe et al., 2014, NeuroImage 87:96-110), "
-        f"mean over folds{whose} and over the features of a channel. {where}. Red: larger in trials that are "
+        f"mean over folds{whose} and over the features of a channel. {shown}. Red: larger in trials that are "
         f"taken for the class rather than for {against}; a pattern is by how much the signal rises as the "
         "classifier's decision rises by one of its standard deviations. A pattern shows the signal that the "
         f"decision goes along with, which weights do not.{more}"
@@ -181,29 +259,41 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
 
 
 def _alt(result: KindResult) -> str:
-    values, classes, unit = _values(result)
-    assert result.patterns is not None
-    peak = int(np.nanargmax(result.curve.mean))
+    known = _known(result)
+    assert known.patterns is not None
+    factor, unit = readable(known.unit)
     said = []
-    for row, name in enumerate(classes):
-        each = values[peak, row]
+    for name, each in zip(known.shown[:CLASSES], factor * known.patterns[_peak(result)], strict=False):
         if np.isfinite(each).all():
             at = int(np.argmax(np.abs(each)))
-            said.append(
-                f"{short(name, 20)}: strongest at {result.patterns.channels[at]}, {each[at]:.2g} {unit}"
-            )
-    scale = time_scale(result)
-    return f"At {scale.point(float(result.train_times[peak]))}: {'; '.join(said)}." if said else ""
+            said.append(f"{short(name, 20)}: strongest at {known.channels[at]}, {each[at]:.2g} {unit}")
+    at_peak = time_scale(result).point(float(result.train_times[_peak(result)]))
+    over = "" if known.of_frequencies is None else ", over all frequencies"
+    return f"At {at_peak}{over}: {'; '.join(said)}." if said else ""
 
 
 def _cost(result: KindResult) -> float:
     return 12.0
 
 
+def _csv(result: KindResult) -> str:
+    known = _known(result)
+    factor, unit = readable(known.unit)
+    hertz = known.frequencies if known.of_frequencies is not None else None
+    values = known.patterns[..., np.newaxis] if hertz is None else known.of_frequencies  # type: ignore[index]
+    columns = [f"train time ({result.time_unit})", "class", "channel"]
+    columns += ["frequency (Hz)"] * (hertz is not None)
+    rows: list[list[str | float]] = []
+    for (time, label, channel, at), value in np.ndenumerate(factor * np.asarray(values)):
+        rows.append([float(result.train_times[time]), known.shown[label], known.channels[channel]])
+        rows[-1] += [float(value)] if hertz is None else [float(hertz[at]), float(value)]
+    return csv_text([*columns, f"pattern ({unit})"], rows)
+
+
 SECTION = Section(
     "patterns",
     "Activation patterns",
     _applies,
-    figure=SectionFigure(activation_patterns, _caption, _alt, _cost),
+    figure=SectionFigure(activation_patterns, _caption, _alt, _cost, _csv),
     stages=("patterns",),
 )

@@ -45,12 +45,15 @@ class SectionFigure(Generic[T]):
         Says in a sentence what it shows, for those who do not see it.
     cost : callable, optional
         Rough time that drawing it takes, relative to the other figures.
+    numbers : callable, optional
+        Gives what is drawn as text, for a file beside the page.
     """
 
     draw: Callable[[T], Figure]
     caption: Callable[[T, dict[str, Any]], str]
     alt: Callable[[T], str] = _nothing
     cost: Callable[[T], float] = _as_long_as_any
+    numbers: Callable[[T], str] | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange
 from shortloop.report.style import BLUE, GREY, SEQUENTIAL, new_figure, styled
+from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
@@ -134,10 +135,23 @@ def _alt(result: KindResult) -> str:
     return f"From {share.min():.0f} to {share.max():.0f} %, most at {scale.point(result.train_times[most])}."
 
 
+def _csv(result: KindResult) -> str:
+    known, rows = _known(result), []
+    for name, share in zip(result.participants, 100 * known.kept, strict=True):
+        rows += [[float(time), name, "all", value] for time, value in zip(result.train_times, share.tolist())]
+    if known.kept_channels is not None:
+        for time, share in zip(result.train_times, 100 * known.kept_channels):
+            rows += [
+                [float(time), "mean", *each] for each in zip(known.channels, share.tolist(), strict=True)
+            ]
+    columns = [f"train time ({result.time_unit})", "participant", "channel", "features kept (%)"]
+    return csv_text(columns, rows)
+
+
 SECTION = Section(
     "selected_features",
     "Selected features",
     _applies,
-    figure=SectionFigure(selected_features, _caption, _alt),
+    figure=SectionFigure(selected_features, _caption, _alt, numbers=_csv),
     stages=("patterns",),
 )

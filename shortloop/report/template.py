@@ -47,7 +47,7 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0;
 thead th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
-td.word { min-width: 7.5rem; }
+td.long { min-width: 8rem; }
 tr.total td, tr.total th { border-top: 1.5px solid var(--ink); border-bottom: 0; font-weight: 600; }
 tbody th { font-weight: 500; }
 code { font: .92em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
@@ -76,7 +76,7 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   table { font-size: 8pt; }
   th, td { padding-right: .5rem; }
   td.number, .scores tbody th { white-space: normal; }
-  td.word, td.values { min-width: 0; }
+  td.long, td.values { min-width: 0; }
 }
 """.strip()
 
@@ -194,7 +194,7 @@ PAGE = (
 <tbody>
 {% for row in table.rows -%}
 <tr{% if row.total %} class="total"{% endif %}><th scope="row">{{ row.name }}</th>
-{%- for cell in row.cells %}<td class="{{ sort }}">{{ cell }}</td>{% endfor %}</tr>
+{%- for cell in row.cells %}<td class="{{ sort }}{% if cell | length > 24 %} long{% endif %}">{{ cell | unbroken }}</td>{% endfor %}</tr>
 {% endfor -%}
 </tbody>
 </table>
@@ -209,7 +209,7 @@ PAGE = (
 <h2>What cannot be said</h2>
 <ul class="limits">
 {% for limit in page.limits -%}
-<li>{{ limit }}</li>
+<li>{{ limit | unbroken }}</li>
 {% endfor -%}
 </ul>
 </section>

@@ -31,7 +31,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
+        if not {"style", "script"} & {*self.open}:
             self.text += data
 
     def all(self, tag: str) -> list[dict[str, str | None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shortloop.eeg.report.content import ReportContent
+from shortloop.eeg.report.sentences import folds_without
 
 __all__ = ["limits"]
 
@@ -47,10 +48,9 @@ def limits(content: ReportContent) -> list[str]:
     )
     for kind in content.kinds:
         if kind.left_out:
-            folds, their = ("fold", "its") if kind.left_out == 1 else ("folds", "their")
             notes.append(
-                f"{kind.kind.capitalize()}: {kind.left_out} {folds} kept no feature and gave no model; "
-                f"{their} held-out trials count as guessed."
+                f"{kind.kind.capitalize()}: {folds_without([kind], content.settings)} kept no feature and "
+                f"gave no model; {'its' if kind.left_out == 1 else 'their'} held-out trials count as guessed."
             )
         if kind.generalization is None:
             where = kind.test_phase if kind.test_phase != kind.train_phase else "other times"

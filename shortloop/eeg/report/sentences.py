@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from shortloop.eeg.group.null import NULLS
@@ -12,9 +13,11 @@ from shortloop.eeg.report.times import TimeScale
 __all__ = [
     "corrected",
     "during",
+    "folds_without",
     "listed",
     "mean_score",
     "null_word",
+    "p_alone",
     "p_text",
     "significance",
     "statistic",
@@ -36,6 +39,33 @@ def p_text(p: float | None) -> str:
     if p is None:
         return "p unknown"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def p_alone(p: float | None) -> str:
+    """The same for a column of p values, e.g. ``"0.012"``, ``"< 0.001"``."""
+    return p_text(p).removeprefix("p ").removeprefix("= ")
+
+
+def folds_without(kinds: Iterable[KindResult], settings: dict[str, Any]) -> str:
+    """How many folds have no model, of how many.
+
+    Parameters
+    ----------
+    kinds : iterable of KindResult
+        At least one.
+    settings : dict
+        The study as plain data; without its number of folds it is not said of how many.
+
+    Returns
+    -------
+    str
+        E.g. ``"1 fold"``, ``"237 of 2,000 folds"``.
+    """
+    every = [(kind.left_out, len(kind.participants) * len(kind.train_times)) for kind in kinds]
+    lost, trained = (sum(each) for each in zip(*every, strict=True))
+    folds = settings.get("decoding", {}).get("folds")
+    said = f"{lost:,} " if folds is None else f"{lost:,} of {folds * trained:,} "
+    return f"{said}fold" if lost == 1 and folds is None else f"{said}folds"
 
 
 def listed(items: list[str]) -> str:

@@ -56,7 +56,10 @@ def test_what_is_beside_the_statistics(tmp_path: Path) -> None:
     for file in texts:
         text = file.read_bytes().decode().replace("\r\n", "\n")
         assert not UNFIT.search(text), file
-        assert SHOWN in text or file.name == "amplitude_effects.csv"
+        of_all = file.name.endswith(
+            ("effects.csv", "over_time.csv", "generalization.csv", "null_distribution.csv")
+        )
+        assert SHOWN in text or of_all
     assert "<b>" not in written[0].read_text(encoding="utf-8")
 
 

@@ -252,7 +252,7 @@ def test_results_change_the_text_too() -> None:
     both = text(kind_result(), kind_result("power", test_bins=None, left_out=1))
     assert "from the amplitude and power features of that bin, separately for each kind" in both
     assert "the classifiers of amplitude features of each bin and fold" in both
-    assert "In 1 fold no feature was selected" in both
+    assert "In 1 of 1,920 folds no feature was selected; its held-out trials" in both
     unequal = kind_result()
     stats = dataclasses.replace(unequal.curve, expected=np.full(12, 40.0), score="accuracy")
     said = text(dataclasses.replace(unequal, curve=stats), decoding={"score": "accuracy"})

@@ -67,7 +67,7 @@ def test_the_findings_are_told_in_words(html: str) -> None:
     assert "8 participants was decoded into 3 classes (face, landmark and object); chance is 33.3 %" in text
     assert "within study: decoding was significantly above chance from 100 to 400 ms (p = 0.002)" in text
     assert "above chance for training from 100 to 400 ms and testing from 150 to 300 ms (p = 0.002)" in text
-    assert "3 folds kept no feature" in text
+    assert "3 of 960 folds kept no feature" in text
     assert "Power: the classifiers were not applied to test" in text
 
 

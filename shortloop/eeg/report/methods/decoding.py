@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shortloop.eeg.report.content import KindResult, ReportContent
-from shortloop.eeg.report.methods.words import counted, numbers
-from shortloop.eeg.report.sentences import listed
+from shortloop.eeg.report.methods.words import numbers
+from shortloop.eeg.report.sentences import folds_without, listed
 
 __all__ = ["decoding"]
 
@@ -45,10 +45,10 @@ def decoding(content: ReportContent) -> str:
         )
     said += [_generalized(content, asked)] if any(_plane(kind) for kind in content.kinds) else []
     said.append(_score(first.curve.score, len(classes)))
-    lost = sum(kind.left_out for kind in content.kinds)
-    if lost:
+    if lost := sum(kind.left_out for kind in content.kinds):
         said.append(
-            f"In {counted(lost, 'fold')} no feature was selected; their held-out trials counted as guessed."
+            f"In {folds_without(content.kinds, content.settings)} no feature was selected; "
+            f"{'its' if lost == 1 else 'their'} held-out trials counted as guessed."
         )
     return " ".join(said)
 

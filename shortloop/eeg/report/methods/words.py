@@ -52,10 +52,12 @@ def spread(values: Sequence[float]) -> str:
     Returns
     -------
     str
-        The value if all are the same, else e.g. ``"30 to 40"``.
+        The value if all are the same, e.g. ``"1,280"``, else e.g. ``"30 to 40"``.
     """
-    low, high = min(values), max(values)
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    low, high = (
+        f"{each:,.0f}" if each == round(each) else f"{each:g}" for each in (min(values), max(values))
+    )
+    return low if low == high else f"{low} to {high}"
 
 
 def window(start: float, end: float) -> str:

@@ -9,6 +9,7 @@ from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import chance_text, score_text
 from shortloop.eeg.report.sections.section import Section
+from shortloop.eeg.report.sentences import p_alone
 from shortloop.eeg.report.summary import group_findings, participant_table
 from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.files import TABLES
@@ -78,7 +79,7 @@ def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> tuple[s
     def p(name: str) -> list[str]:
         if not alone:
             return []
-        return ["–" if (value := row.get(f"{name}p")) is None else f"{value:.3f}"]
+        return ["–" if (value := row.get(f"{name}p")) is None else p_alone(value)]
 
     cells = [score(row["peak"]), *interval(""), time(row["peak_time"]), *p("")]
     if result.generalization is not None:

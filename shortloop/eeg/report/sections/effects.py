@@ -8,7 +8,7 @@ from typing import Any
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import chance_text, score_text
 from shortloop.eeg.report.sections.section import Section
-from shortloop.eeg.report.sentences import p_text
+from shortloop.eeg.report.sentences import p_alone
 from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.files import TABLES
@@ -65,7 +65,7 @@ def _row(name: str, found: dict[str, Any], scale: TimeScale, result: KindResult)
     cells = [
         found.get("direction", "not significant"),
         _when(found, scale),
-        p_text(found["p"]).removeprefix("p ").removeprefix("= "),
+        p_alone(found["p"]),
         score_text(result.curve.score, found["peak"]),
         _at(found, scale),
     ]

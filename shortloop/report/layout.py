@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
-__all__ = ["LINE", "PAD", "arrange", "fractions", "subplots"]
+__all__ = ["LINE", "PAD", "arrange", "fractions", "short", "subplots"]
 
 PAD = 0.06  # inches, at the edges and between panels
 LINE = 0.18  # inches, a line of text of 9 to 11 points
@@ -138,6 +138,28 @@ def fractions(
     """
     across, up = figure.get_size_inches()
     return left / across, bottom / up, width / across, height / up
+
+
+def short(name: str, width: int) -> str:
+    """A name cut to a width: its two ends, with an ellipsis between.
+
+    Parameters
+    ----------
+    name : str
+    width : int
+        Largest number of characters, the ellipsis included; 6 or more.
+
+    Returns
+    -------
+    str
+        The name itself if it fits; what no font can show is made visible.
+    """
+    name = one_line(name)
+    if len(name) <= width:
+        return name
+    # Both ends tell names apart better than the beginning alone.
+    tail = (width - 1) // 2
+    return f"{name[: width - 1 - tail]}…{name[-tail:]}"
 
 
 def _beyond_frame(axes: Axes) -> FloatArray:

@@ -194,7 +194,8 @@ PAGE = (
 <tbody>
 {% for row in table.rows -%}
 <tr{% if row.total %} class="total"{% endif %}><th scope="row">{{ row.name }}</th>
-{%- for cell in row.cells %}<td class="{{ sort }}{% if cell | length > 24 %} long{% endif %}">{{ cell | unbroken }}</td>{% endfor %}</tr>
+{%- for cell in row.cells -%}
+<td class="{{ sort }}{% if cell | length > 24 %} long{% endif %}">{{ cell | unbroken }}</td>{% endfor %}</tr>
 {% endfor -%}
 </tbody>
 </table>

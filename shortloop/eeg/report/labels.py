@@ -6,7 +6,7 @@ from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.times import TimeScale, bin_edges
 from shortloop.eeg.score import Score
-from shortloop.text import one_line
+from shortloop.report.layout import short
 from shortloop.types import FloatArray
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "score_label",
     "score_name",
     "score_text",
-    "short",
     "title_of",
 ]
 
@@ -120,28 +119,6 @@ def chance_text(stats: MapStatistics) -> str:
     """
     level = score_text(stats.score, stats.chance)
     return level if stats.expected is None else f"{level} on average"
-
-
-def short(name: str, width: int) -> str:
-    """A name cut to a width: its two ends, with an ellipsis between.
-
-    Parameters
-    ----------
-    name : str
-    width : int
-        Largest number of characters, the ellipsis included; 6 or more.
-
-    Returns
-    -------
-    str
-        The name itself if it fits; what no font can show is made visible.
-    """
-    name = one_line(name)
-    if len(name) <= width:
-        return name
-    # Both ends tell participants apart better than the beginning alone.
-    tail = (width - 1) // 2
-    return f"{name[: width - 1 - tail]}…{name[-tail:]}"
 
 
 def generalization_of(result: KindResult) -> MapStatistics:

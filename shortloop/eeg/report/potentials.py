@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shortloop.eeg.report.details import Evoked
-from shortloop.eeg.report.labels import short
 from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.report.sections.section import SectionFigure
 from shortloop.eeg.report.sentences import listed
 from shortloop.eeg.report.units import readable
-from shortloop.report.layout import arrange, subplots
+from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import COLOURS, GREY, new_figure, styled
 from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray
@@ -68,7 +67,8 @@ def courses(evoked: Evoked) -> list[Course]:
     """
     found = []
     if len(evoked.channels) > 1:
-        found.append(Course("Global field power", *_over_people(evoked.means.std(axis=2))))
+        mean, low, high = _over_people(evoked.means.std(axis=2))
+        found.append(Course("Global field power", mean, np.maximum(low, 0.0), high))  # none is below 0
     apart = np.nan_to_num(np.ptp(mean_of_known(evoked.means), axis=0)).max(axis=1)
     for index in sorted(np.argsort(-apart, kind="stable")[:CHANNELS]):
         each = evoked.means[:, :, index]

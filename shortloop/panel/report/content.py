@@ -63,6 +63,8 @@ class Shown:
         Where the numbers come from.
     pages : Pages or None
         Of the groups to look at; None: there are none.
+    level : float
+        Of the confidence intervals.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Shown:
     seconds: float
     sources: tuple[Source, ...]
     pages: Pages | None
+    level: float
 
     @property
     def fitted(self) -> np.ndarray:
@@ -174,6 +177,7 @@ def _shown(result: Result, chain: Sequence[Result], pages: Pages | None) -> Show
         seconds=sum(each.seconds for each in fits),
         sources=tuple(source_of(each, _sibling(each)) for each in reversed(chain)),
         pages=pages,
+        level=float(str(fits[0].options["level"])),
     )
 
 

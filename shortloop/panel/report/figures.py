@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortloop.report.layout import arrange, subplots
+from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
-from shortloop.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +35,7 @@ def coefficients_figure(shown: Shown) -> Figure:
     -------
     Figure
     """
-    return _panels(shown, f"coefficients of {int(shown.fitted.sum())} groups", _coefficient)
+    return _panels(shown, f"coefficients of {_groups(shown)}", _coefficient)
 
 
 def pvalues_figure(shown: Shown) -> Figure:
@@ -51,7 +50,12 @@ def pvalues_figure(shown: Shown) -> Figure:
     -------
     Figure
     """
-    return _panels(shown, f"p of {int(shown.fitted.sum())} groups", _pvalues)
+    return _panels(shown, f"p of {_groups(shown)}", _pvalues)
+
+
+def _groups(shown: Shown) -> str:
+    count = int(shown.fitted.sum())
+    return "1 group" if count == 1 else f"{count:,} groups"
 
 
 def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
@@ -63,7 +67,7 @@ def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) 
         panels = subplots(figure, len(shown.names), COLUMNS)
         for j, axes in enumerate(panels):
             draw(axes, shown, j)
-            axes.set_title(one_line(shown.names[j]))
+            axes.set_title(short(shown.names[j], 20))
             # As many for any length: labels are measured before panels have theirs.
             axes.yaxis.set_major_locator(MaxNLocator(5, integer=draw is _pvalues))
         arrange(figure, panels, COLUMNS, f"{shown.name}: {title}", height=HEIGHT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from shortloop.panel.report.content import Content, Shown
@@ -39,9 +40,9 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
                 f"{slug(shown.name)}-coefficients",
                 shown,
                 coefficients_figure,
-                "Coefficients over groups",
-                "Estimate of each group, from the smallest to the largest, with its confidence interval; the "
-                "dashed line is the median.",
+                f"Coefficients over groups, {shown.name}",
+                f"Estimate of each group, from the smallest to the largest, with its {100 * shown.level:g} % "
+                "confidence interval; the dashed line is the median. Each panel has a scale of its own.",
                 f"Sorted estimates of {', '.join(shown.names)}.",
             )
         )
@@ -50,7 +51,7 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
                 f"{slug(shown.name)}-p",
                 shown,
                 pvalues_figure,
-                "p over groups",
+                f"p over groups, {shown.name}",
                 "How many groups have a p in each twentieth. The dotted line is how many there would be on "
                 "average if no group had an effect. Not corrected.",
                 f"Histograms of p of {', '.join(shown.names)}.",
@@ -74,10 +75,10 @@ def sentences(shown: Shown) -> tuple[str, ...]:
     groups = sum(shown.counts.values())
     fitted = int(shown.fitted.sum())
     said = [
-        f"{shown.formula} ({shown.model}): {fitted} of {groups} groups fitted, "
-        f"{shown.batched} by compiled code."
+        f"{shown.formula} ({shown.model}): {fitted:,} of {groups:,} groups fitted, "
+        f"{shown.batched:,} by compiled code."
     ]
-    failed = [f"{count} {name}" for name, count in shown.counts.items() if name != "fitted"]
+    failed = [f"{count:,} {name}" for name, count in shown.counts.items() if name != "fitted"]
     if failed:
         said.append(f"Not to be relied on: {', '.join(failed)}.")
     return tuple(said)
@@ -147,7 +148,9 @@ def diagnostics_file(shown: Shown) -> str:
 def _links(shown: Shown) -> tuple[PageLink, ...]:
     if shown.pages is None:
         return ()
-    said = f"a page of plots for each of {len(shown.pages.groups)} groups, drawn by {shown.pages.job}"
+    count = len(shown.pages.groups)
+    whose = "one group" if count == 1 else f"each of {count:,} groups"
+    said = f"a page of plots for {whose}, drawn by {shown.pages.job}"
     return (PageLink(diagnostics_file(shown), said),)
 
 
@@ -170,12 +173,11 @@ def _coefficients(shown: Shown) -> PageTable:
             rows.append(TableRow(each["term"], ("–",) * len(columns)))
             continue
         cells = [
-            f"{each['median']:.4g}",
-            f"{each['lower']:.4g} to {each['upper']:.4g}",
-            f"{each['small']} of {each['tested']}",
+            *_estimates(each["median"], each["lower"], each["upper"]),
+            f"{each['small']:,} of {each['tested']:,}",
         ]
         if each["tested_corrected"] is not None:
-            cells.append(f"{each['small_corrected']} of {each['tested_corrected']}")
+            cells.append(f"{each['small_corrected']:,} of {each['tested_corrected']:,}")
         rows.append(TableRow(each["term"], tuple(cells)))
     return PageTable(
         "Coefficients",
@@ -187,9 +189,24 @@ def _coefficients(shown: Shown) -> PageTable:
     )
 
 
+def _estimates(median: float, lower: float | None, upper: float | None) -> tuple[str, str]:
+    """The median and the quartiles, with as many digits as tell the quartiles apart, and one more."""
+    assert lower is not None  # as there is a median
+    assert upper is not None
+    apart = upper - lower or abs(median) or 1.0
+    decimals = 1 - math.floor(math.log10(apart))
+
+    def shown(value: float) -> str:
+        if not -4 <= decimals <= 6:
+            return f"{value:.3g}".replace("-", "−")
+        return f"{round(value, max(decimals, 0)) + 0.0:,.{max(decimals, 0)}f}".replace("-", "−")
+
+    return shown(median), f"{shown(lower)} to {shown(upper)}"
+
+
 def _statuses(shown: Shown) -> PageTable:
-    rows = [TableRow(name, (str(count),)) for name, count in shown.counts.items()]
-    rows.append(TableRow("all", (str(sum(shown.counts.values())),), total=True))
+    rows = [TableRow(name, (f"{count:,}",)) for name, count in shown.counts.items()]
+    rows.append(TableRow("all", (f"{sum(shown.counts.values()):,}",), total=True))
     return PageTable(
         "What became of the fits",
         f"The jobs that fitted them took {shown.seconds:.1f} s.",

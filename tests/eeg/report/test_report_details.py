@@ -102,7 +102,7 @@ def test_patterns_without_positions_are_channels_by_time() -> None:
         expected = 1e6 * np.asarray(result.patterns.patterns)[:, row].T
         np.testing.assert_allclose(np.asarray(each.get_array()).reshape(64, 12), expected)
     said = PATTERNS.figure.caption(result, {})  # type: ignore[union-attr]
-    assert "Channels and times" in said
+    assert "all channels and times" in said
     assert "10-05" not in said
 
 
@@ -171,6 +171,8 @@ def test_potentials_have_intervals_over_participants_or_trials() -> None:
         np.testing.assert_allclose(found.low[label], low)
         np.testing.assert_allclose(found.high[label], high)
     np.testing.assert_allclose(power.mean, shown.means.std(axis=2).mean(axis=0))
+    two = replace(evoked(2), means=evoked(2).means * np.array([1, 9])[:, None, None, None])
+    assert courses(two)[0].low.min() == 0.0  # no power is negative, however wide its interval
     alone = evoked(1)
     power, *channels = courses(alone)
     assert np.isnan(power.low).all()

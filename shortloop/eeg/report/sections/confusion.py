@@ -8,11 +8,13 @@ import numpy as np
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.details import Confusion
-from shortloop.eeg.report.labels import short, title_of
+from shortloop.eeg.report.labels import (
+    title_of,
+)
 from shortloop.eeg.report.panels import colour_bar
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
-from shortloop.report.layout import arrange
+from shortloop.report.layout import arrange, short
 from shortloop.report.style import SEQUENTIAL, new_figure, styled
 from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray

@@ -8,14 +8,20 @@ import numpy as np
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_text
-from shortloop.eeg.report.labels import chance_text, edges_of, score_name, score_text, short, title_of
+from shortloop.eeg.report.labels import (
+    chance_text,
+    edges_of,
+    score_name,
+    score_text,
+    title_of,
+)
 from shortloop.eeg.report.numbers import curve_csv
 from shortloop.eeg.report.panels import confidence_half_width
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
 from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import time_scale
-from shortloop.report.layout import PAD, arrange
+from shortloop.report.layout import PAD, arrange, short
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 from shortloop.types import FloatArray
 
@@ -113,11 +119,16 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
         else "Blue: mean over participants, smoothed as for the statistics, with its 95 % confidence "
         "interval (Student's t); grey: each participant, not smoothed."
     )
+    stats = result.curve
+    bars = "Dashed: chance; no bin differs significantly from it"
+    if stats.significant.any() or (stats.p_max <= stats.alpha).any():
+        bars = (
+            "Bars below: bins that differ from chance (dashed), by cluster mass (black) and by the maximum "
+            "statistic (orange)"
+        )
     return (
         f"Decoding of {result.train_phase} trials from {result.kind} features of the same time bin, by "
-        f"{folded}. {band} Bars below: bins that differ from chance (dashed), by cluster mass (black) "
-        f"and by the maximum statistic (orange); the statistic is {statistic(result)}. "
-        f"{corrected(result.curve, settings)}"
+        f"{folded}. {band} {bars}; the statistic is {statistic(result)}. {corrected(stats, settings)}"
     )
 
 

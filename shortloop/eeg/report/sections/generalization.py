@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_text
-from shortloop.eeg.report.labels import generalization_of, plane_of, score_label, score_text, short, title_of
+from shortloop.eeg.report.labels import (
+    generalization_of,
+    plane_of,
+    score_label,
+    score_text,
+    title_of,
+)
 from shortloop.eeg.report.numbers import map_csv
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_map, map_shape
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
 from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import time_scale
-from shortloop.report.layout import arrange
+from shortloop.report.layout import arrange, short
 from shortloop.report.style import new_figure, styled
 
 if TYPE_CHECKING:
@@ -127,10 +133,11 @@ def _applies(result: KindResult) -> bool:
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     stats = result.generalization or result.curve
     left = "score" if result.curve.level == "participant" else "mean over participants"
+    outlined = "Outlined cells belong to significant clusters. " if stats.significant.any() else ""
     return (
         f"Classifiers trained on each time bin of {result.train_phase} (x) decode each time bin of "
         f"{result.test_phase} (y) from {result.kind} features. Left: {left}, smoothed; right: "
-        f"{statistic(result)}. Outlined cells belong to significant clusters. {corrected(stats, settings)}"
+        f"{statistic(result)}. {outlined}{corrected(stats, settings)}"
     )
 
 

@@ -8,10 +8,12 @@ import numpy as np
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.labels import short, title_of
+from shortloop.eeg.report.labels import (
+    title_of,
+)
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sentences import null_word
-from shortloop.report.layout import arrange
+from shortloop.report.layout import arrange, short
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
 from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray

@@ -13,13 +13,12 @@ from shortloop.eeg.report.labels import (
     plane_of,
     score_label,
     score_name,
-    short,
 )
 from shortloop.eeg.report.numbers import participants_csv
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_cells
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
-from shortloop.report.layout import LINE, PAD
+from shortloop.report.layout import LINE, PAD, short
 from shortloop.report.multiples import TICK, Multiples, multiples
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, WIDTH, new_figure, styled
 from shortloop.text import one_line
@@ -157,14 +156,18 @@ def _lines(page: Axes, points: Any, color: str, width: float, style: Any = "-") 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     if result.generalization is None:
         return f"Cross-validated decoding of {result.train_phase}, not smoothed; dashed: chance."
+    to = f"from {result.train_phase} to {result.test_phase}"
+    if result.train_phase == result.test_phase:
+        to = f"across time within {result.train_phase}"
     return (
-        f"Generalization from {result.train_phase} to {result.test_phase}, not smoothed, on one "
-        "scale centred at chance; the most extreme 0.5 % of cells may lie beyond its ends."
+        f"Generalization {to}, not smoothed, on one scale centred at chance; the most extreme 0.5 % of cells "
+        "may lie beyond its ends."
     )
 
 
 def _alt(result: KindResult) -> str:
-    return f"{len(result.participants)} panels."
+    count = len(result.participants)
+    return f"{count} panel{'s' * (count > 1)}."
 
 
 def _cost(result: KindResult) -> float:

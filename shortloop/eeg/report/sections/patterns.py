@@ -8,7 +8,10 @@ import numpy as np
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.details import Patterns
-from shortloop.eeg.report.labels import edges_of, short, title_of
+from shortloop.eeg.report.labels import (
+    edges_of,
+    title_of,
+)
 from shortloop.eeg.report.panels import colour_bar, colour_limits
 from shortloop.eeg.report.positions import Place, place_of
 from shortloop.eeg.report.sections.section import Section, SectionFigure
@@ -16,7 +19,7 @@ from shortloop.eeg.report.sections.selected_features import name_channels
 from shortloop.eeg.report.sentences import listed
 from shortloop.eeg.report.times import bin_edges, time_scale
 from shortloop.eeg.report.units import readable
-from shortloop.report.layout import arrange, subplots
+from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import DIVERGING, new_figure, styled
 from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray
@@ -241,11 +244,11 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
             shown += f" (none for {listed(lost)})"
     elif bands:
         shown = (
-            f"Channels and frequencies at the peak ({peak}), relative to the largest pattern at each "
-            "frequency, as power falls with frequency"
+            f"Shown are all channels and frequencies at the peak ({peak}), relative to the largest pattern "
+            "at each frequency, as power falls with frequency"
         )
     else:
-        shown = "Channels and times"
+        shown = "Shown are all channels and times"
     against = f"{listed(list(result.classes[:1]))}" if len(result.classes) == 2 else "all other classes"
     more = "" if len(known.shown) <= CLASSES else f" The first {CLASSES} of {len(known.shown)} classes."
     whose = "" if len(result.participants) == 1 else " and participants"

@@ -47,6 +47,7 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0;
 thead th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
+.scores th, .scores td { padding-right: .5rem; }
 td.long { min-width: 8rem; }
 tr.total td, tr.total th { border-top: 1.5px solid var(--ink); border-bottom: 0; font-weight: 600; }
 tbody th { font-weight: 500; }
@@ -190,7 +191,8 @@ PAGE = (
 {% call wide(section.title ~ ": " ~ table.title) -%}
 <table class="scores" aria-labelledby="{{ id }}" aria-describedby="{{ id }}-caption">
 <thead><tr><th scope="col">{{ table.of }}</th>
-{% for head in table.columns %}<th scope="col" class="{{ sort }}">{{ head }}</th>{% endfor %}</tr></thead>
+{% for head in table.columns -%}
+<th scope="col" class="{{ sort }}">{{ head | unbroken }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for row in table.rows -%}
 <tr{% if row.total %} class="total"{% endif %}><th scope="row">{{ row.name }}</th>

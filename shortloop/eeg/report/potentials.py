@@ -181,7 +181,8 @@ def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
     )
     power = ""
     if len(evoked.channels) > 1:
-        power = " Global field power is the standard deviation over channels of each participant's mean."
+        of = "the mean" if alone else "each participant's mean"
+        power = f" Global field power is the standard deviation over channels of {of}."
     scales = " Each panel has a scale of its own." if len(names) > 1 else ""
     return (
         f"{whose} of each class in {evoked.phase}, of the epochs as they were imported, {baseline}; bands "

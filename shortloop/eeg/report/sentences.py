@@ -83,7 +83,7 @@ def listed(items: list[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
 
 
-def significance(start: str, clusters: list[str], p: float | None) -> str:
+def significance(start: str, clusters: list[str], found: dict[str, Any], alpha: float) -> str:
     """Whether something differs from chance.
 
     Parameters
@@ -92,8 +92,10 @@ def significance(start: str, clusters: list[str], p: float | None) -> str:
         What differs or does not.
     clusters : list of str
         Where it does, each with direction and p value.
-    p : float or None
-        The smallest corrected p value.
+    found : dict
+        Of `group_findings`, with the smallest ``p`` by clusters, and ``p_max`` by the maximum statistic.
+    alpha : float
+        The largest p that is significant.
 
     Returns
     -------
@@ -102,6 +104,12 @@ def significance(start: str, clusters: list[str], p: float | None) -> str:
     """
     if clusters:
         return f"{start} was significantly {listed(clusters)}."
+    p, p_max = found["p"], found["p_max"]
+    if p_max is not None and p_max <= alpha:
+        return (
+            f"{start} differed from chance in no cluster (smallest corrected {p_text(p)}), but in single "
+            f"bins by the maximum statistic ({p_text(p_max)})."
+        )
     return f"{start} did not differ significantly from chance anywhere (smallest corrected {p_text(p)})."
 
 

@@ -15,6 +15,7 @@ from scipy import stats as scipy_stats
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import cohens_d, effect_text
+from shortloop.eeg.report.page import findings
 from shortloop.eeg.report.positions import known_names
 from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure
 from shortloop.eeg.report.sections.best_scores import best_scores
@@ -23,10 +24,20 @@ from shortloop.eeg.report.sections.confusion import confusion_matrices
 from shortloop.eeg.report.sections.effects import effects
 from shortloop.eeg.report.sections.patterns import SECTION as PATTERNS
 from shortloop.eeg.report.sections.patterns import activation_patterns, shown_bins
+from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.selected_features import SECTION as SELECTED
 from shortloop.eeg.report.sections.selected_features import selected_features
 
 UNKNOWN = tuple(f"E{number}" for number in range(1, 65))
+
+
+def all_kept(result: KindResult) -> KindResult:
+    """The same, where at some times every feature of a channel is kept."""
+    assert result.patterns is not None
+    kept = np.ones_like(np.asarray(result.patterns.kept_channels))
+    return replace(result, patterns=replace(result.patterns, kept_channels=kept))
+
+
 CASES: dict[str, KindResult] = {
     "group": details(kind_result()),
     "one": details(kind_result(participants=1), classes=2),
@@ -36,6 +47,7 @@ CASES: dict[str, KindResult] = {
     "few channels": details(kind_result(unit="bin"), classes=2, channels=("TP9", "AF7", "AF8", "TP10")),
     "one bin": details(kind_result(bins=1, test_bins=1)),
     "power": details(kind_result("power")),
+    "all kept": all_kept(details(kind_result())),
     "power of two classes": details(kind_result("power"), classes=2),
     "power of unknown channels": details(kind_result("power"), channels=UNKNOWN),
 }
@@ -145,6 +157,46 @@ def test_positions_are_those_of_names_in_the_system() -> None:
     assert [*known_names(some)] == [*CHANNELS]
     said = PATTERNS.figure.caption(details(kind_result(), channels=some), {})  # type: ignore[union-attr]
     assert "(none for X1 and X2)" in said
+
+
+def test_captions_say_what_is_there() -> None:
+    whole, one = CASES["group"], CASES["one"]
+    assert whole.generalization is not None
+    none = np.zeros(12, dtype=bool)
+    quiet = replace(whole.curve, significant=none, p_max=np.full(12, 0.4), p_cluster=np.full(12, 0.3))
+    plane = replace(
+        whole.generalization, significant=np.zeros((10, 12), dtype=bool), p_cluster=np.full((10, 12), 0.06)
+    )
+    nothing = replace(whole, curve=quiet, generalization=plane, test_phase="study")
+
+    def caption(name: str, result: KindResult) -> str:
+        (section,) = [each for each in SECTIONS if each.name == name]
+        assert section.figure is not None
+        return section.figure.caption(result, {})
+
+    assert "Bars below" in caption("decoding_over_time", whole)
+    assert "no bin differs significantly from it" in caption("decoding_over_time", nothing)
+    assert "Outlined cells" in caption("generalization", whole)
+    assert "Outlined" not in caption("generalization", nothing)
+    assert "from study to test" in caption("participants", whole)
+    assert "across time within study" in caption("participants", nothing)
+    assert "other times of the effect," in caption("patterns", whole)
+    assert "other times, at" in caption("patterns", nothing)
+    assert "taken for class 1 rather than for class 0" in caption("patterns", one)
+    assert "participants" not in caption("selected_features", one)
+    said = findings(nothing)
+    assert (
+        "decoding did not differ significantly from chance anywhere (smallest corrected p = 0.300)" in said[0]
+    )
+    assert "differed from chance in no cluster (smallest corrected p = 0.060), but in single bins" in said[1]
+    assert "by the maximum statistic (p = 0.004)" in said[1]
+
+
+def test_no_p_is_printed_as_zero() -> None:
+    result = details(kind_result())
+    tiny = tuple(replace(each, curve=replace(each.curve, p_max=np.full(12, 0.0002))) for each in result.alone)
+    table = best_scores(replace(result, alone=tiny))
+    assert table.rows[0].cells[3] == "< 0.001"
 
 
 def test_what_is_kept_is_drawn_in_percent() -> None:

@@ -52,7 +52,7 @@ def finding(result: KindResult) -> str:
         for cluster in curve["clusters"]
     ]
     start = f"{result.kind.capitalize()}, cross-validated within {result.train_phase}: decoding"
-    sentence = significance(start, windows, curve["p"])
+    sentence = significance(start, windows, curve, found["alpha"])
     if curve["peak"] is None:
         return sentence
     at, peak = scale.point(curve["peak_time"]), score_text(result.curve.score, curve["peak"])

@@ -51,7 +51,7 @@ def effects(result: KindResult) -> PageTable:
     return PageTable(
         title=f"Effects, {result.kind}",
         caption="Clusters that differ from chance; where there is none, the highest score. A peak is the "
-        f"score farthest from chance.{said}",
+        f"score farthest from chance; p is corrected by cluster mass.{said}",
         of="Scores",
         columns=heads + d,
         rows=tuple(rows),

@@ -41,7 +41,8 @@ def finding(result: KindResult) -> str:
     str
         A sentence or two.
     """
-    plane, scale = group_findings(result)["generalization"], time_scale(result)
+    found, scale = group_findings(result), time_scale(result)
+    plane = found["generalization"]
     regions = [
         f"{region['direction']} chance for training {during(scale, *region['train'])} and testing "
         f"{during(scale, *region['test'])} ({p_text(region['p'])})"
@@ -51,7 +52,7 @@ def finding(result: KindResult) -> str:
     if result.train_phase == result.test_phase:
         to = f"across time within {result.train_phase}"
     start = f"{result.kind.capitalize()}, generalization {to}: decoding"
-    sentence = significance(start, regions, plane["p"])
+    sentence = significance(start, regions, plane, found["alpha"])
     if plane["peak"] is None:
         return sentence
     sentence += (

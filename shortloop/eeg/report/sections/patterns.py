@@ -233,7 +233,8 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     peak = time_scale(result).point(float(result.train_times[_peak(result)]))
     bands = known.of_frequencies is not None
     if place is not None:
-        shown = "Topographies at the peak and at other times of the effect"
+        effect = " of the effect" if result.curve.significant[_peak(result)] else ""
+        shown = f"Topographies at the peak and at other times{effect}"
         if bands:
             shown = (
                 f"Topographies of frequency bands at the peak ({peak}), mean over the frequencies of a band; "
@@ -249,13 +250,15 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
         )
     else:
         shown = "Shown are all channels and times"
-    against = f"{listed(list(result.classes[:1]))}" if len(result.classes) == 2 else "all other classes"
+    taken = "the class rather than for all other classes"
+    if len(result.classes) == 2:
+        taken = f"{result.classes[1]} rather than for {result.classes[0]}"
     more = "" if len(known.shown) <= CLASSES else f" The first {CLASSES} of {len(known.shown)} classes."
     whose = "" if len(result.participants) == 1 else " and participants"
     return (
         f"Activation patterns of the {result.kind} classifiers (Haufe et al., 2014, NeuroImage 87:96-110), "
         f"mean over folds{whose} and over the features of a channel. {shown}. Red: larger in trials that are "
-        f"taken for the class rather than for {against}; a pattern is by how much the signal rises as the "
+        f"taken for {taken}; a pattern is by how much the signal rises as the "
         "classifier's decision rises by one of its standard deviations. A pattern shows the signal that the "
         f"decision goes along with, which weights do not.{more}"
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTION", "name_channels", "selected_features"]
 
+RIGHT = 0.15  # inches, for half of the last number of the colour bar
 NAMES = 26  # channels that have a name at an axis
 
 
@@ -71,7 +72,7 @@ def selected_features(result: KindResult) -> Figure:
             )
             panels[1].set_title("Of each channel")
             name_channels(panels[1], known.channels)
-            area = arrange(figure, panels, 2, title, height=3.4, below=0.62)
+            area = arrange(figure, panels, 2, title, height=3.4, right=RIGHT, below=0.62)
             high, frame = figure.get_figheight(), panels[1].get_position()
             place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
             colour_bar(image, place, limits, "Features kept (%)")
@@ -109,7 +110,8 @@ def _curve(axes: Axes, known: Patterns, times: FloatArray) -> None:
         for index, each in enumerate(share):
             label = "participants" if index == 0 else None
             axes.plot(times, each, color=GREY, linewidth=0.7, alpha=0.7, marker=marker, label=label)
-    axes.plot(times, share.mean(axis=0), color=BLUE, linewidth=2.0, marker=marker, label="mean")
+    label = "mean" if len(share) > 1 else "mean over folds"
+    axes.plot(times, share.mean(axis=0), color=BLUE, linewidth=2.0, marker=marker, label=label)
     axes.set_ylim(bottom=0.0)
     axes.set_ylabel("Features kept (%)")
     axes.set_title(f"Of all {known.features:,}")
@@ -122,13 +124,13 @@ def _applies(result: KindResult) -> bool:
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     alpha = settings.get("decoding", {}).get("select_alpha")
     expected = "" if alpha is None else f" Where classes do not differ, about {100 * alpha:g} % are kept."
-    where = ""
+    alone = len(result.participants) == 1
+    shown = " Left: all features." if alone else " Left: each participant (grey) and their mean (blue)."
     if _known(result).channels:
-        where = " Right: the same of the features of each channel, mean over participants."
+        shown += f" Right: the features of each channel{'' if alone else ', mean over participants'}."
     return (
         f"Share of the {result.kind} features of each bin that the analysis of variance kept in the training "
-        f"trials of a fold, mean over folds.{expected} Left: each participant (grey) and their mean "
-        f"(blue).{where}"
+        f"trials of a fold, mean over folds.{expected}{shown}"
     )
 
 

@@ -21,6 +21,8 @@ class BoardLink(NamedTuple):
     ----------
     job : str
         Its id.
+    partition : str
+        What of the data it is for; empty: all.
     address : str
         Where it is shown.
     text : str
@@ -28,17 +30,20 @@ class BoardLink(NamedTuple):
     """
 
     job: str
+    partition: str
     address: str
     text: str
 
 
-def board_link(job: str) -> BoardLink:
+def board_link(job: str, partition: str = "") -> BoardLink:
     """A link from a report to a job on the board, which says when it leads anywhere.
 
     Parameters
     ----------
     job : str
         Id of the job.
+    partition : str, default ""
+        What of the data it is for; empty: all.
 
     Returns
     -------
@@ -46,13 +51,14 @@ def board_link(job: str) -> BoardLink:
     """
     return BoardLink(
         job,
+        partition,
         f"{ADDRESS}/job/{job}",
         "and the jobs that it was made from, on the board of exax: on the machine where “ax server” "
         "and “ax board-server” run in the folder of the project, and while they do",
     )
 
 
-def last_job(rows: Sequence[ProvenanceRow]) -> str:
+def last_job(rows: Sequence[ProvenanceRow]) -> tuple[str, str]:
     """The job that all others of some provenance lead to.
 
     Parameters
@@ -62,10 +68,10 @@ def last_job(rows: Sequence[ProvenanceRow]) -> str:
 
     Returns
     -------
-    str
-        Id of the last job for all of the data, or of the last one if there is no such job;
+    (str, str)
+        Partition and id of the last job for all of the data, or of the last one if there is no such job;
         empty: there is none at all.
     """
     jobs = [job for row in rows for job in row.jobs]
     whole = [job for job in jobs if not job[0]]
-    return (whole or jobs or [("", "")])[-1][1]
+    return (whole or jobs or [("", "")])[-1]

@@ -232,7 +232,7 @@ def write(page: Page, folder: Path) -> Path:
     html = environment.from_string(PAGE).render(
         page=page,
         images={name: _image(folder / FIGURES / f"{name}.png") for name in last},
-        boards={name: board_link(job) if job else None for name, job in last.items()},
+        boards={name: board_link(job, whose) if job else None for name, (whose, job) in last.items()},
         formats=FORMATS,
         settings=flat(page.settings),
         versions=sorted(page.versions.items()),

@@ -180,7 +180,8 @@ PAGE = (
 </table>
 {%- endcall %}
 {% if boards[figure.name] %}{% set board = boards[figure.name] -%}
-<p class="where"><a href="{{ board.address }}">{{ board.job }}</a>, {{ board.text }}.</p>
+<p class="where">{% if board.partition %}{{ board.partition }}: {% endif -%}
+<a href="{{ board.address }}">{{ board.job }}</a>, {{ board.text }}.</p>
 {% endif -%}
 </details>
 </div>

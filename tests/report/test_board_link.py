@@ -12,10 +12,10 @@ def row(*jobs: tuple[str, str]) -> ProvenanceRow:
 
 def test_it_is_the_last_that_is_for_all_of_the_data() -> None:
     train, group = row(("a", "main-1"), ("b", "main-2")), row(("", "main-3"))
-    assert last_job([train, group]) == "main-3"
-    assert last_job([train, group, row(("a", "main-4"))]) == "main-3"
-    assert last_job([train, row(("a", "main-4"))]) == "main-4"
-    assert last_job([]) == ""
+    assert last_job([train, group]) == ("", "main-3")
+    assert last_job([train, group, row(("a", "main-4"))]) == ("", "main-3")
+    assert last_job([train, row(("a", "main-4"))]) == ("a", "main-4")
+    assert last_job([]) == ("", "")
 
 
 def test_it_says_where_it_leads_and_when() -> None:

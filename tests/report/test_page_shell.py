@@ -93,6 +93,7 @@ def test_a_figure_has_words_files_and_provenance(html: str) -> None:
     assert int(str(image["width"])) == 838  # 180 mm
     for said in ("Figure 2. Line 2.", "a: main-1", "C = 0.1, 1", "numpy 2.0"):
         assert said in page.text
+    assert re.search(r"b:\s+main-2, and the jobs that it was made from", page.text)
     links = [(link["href"], link.get("aria-label")) for link in page.all("a")]
     assert links == [
         *((f"figures/first_2.{end}", f"Figure 2 as {end.upper()}") for end in ("png", "pdf", "svg")),

@@ -180,7 +180,7 @@ def _evoked(jobs: Sequence[Result]) -> tuple[Evoked, ...]:
             unit=facts["unit"],
             trials=np.array([job.facts["trials"][phase] for job in jobs]),
             baseline=None if facts["baseline"] is None else (facts["baseline"][0], facts["baseline"][1]),
-            sources=tuple(source_of(result) for job in jobs for result in upstream(job)),
+            sources=tuple(source_of(result) for job in jobs for result in reversed([*upstream(job)])),
         )
         for phase in facts["phases"]
     )

@@ -21,9 +21,16 @@ copyright = ""
 version = release = shortloop.__version__
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
 root_doc = "docs/index"
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "deploy/README.md", "docs/**.md"]
+include_patterns = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "deploy/README.md",
+    "docs/**.md",
+    "docs/**.ipynb",
+]
 exclude_patterns = [
     ".*",
     "*.egg-info",
@@ -42,6 +49,7 @@ exclude_patterns = [
 ]
 
 myst_heading_anchors = 4
+nb_execution_mode = "off"  # cells keep what they gave: record_numbers.py
 autodoc_typehints = "none"  # numpydoc's sections say them in words
 autodoc_member_order = "bysource"
 autosummary_generate = False
@@ -50,6 +58,7 @@ numpydoc_show_inherited_class_members = False
 
 templates_path = ["_templates"]
 html_sidebars = {"**": ["contents.html"]}
+html_context = {"default_mode": "auto"}  # as light or dark as the reader asks
 html_theme = "pydata_sphinx_theme"
 html_title = f"Shortloop {release}"
 html_static_path = ["_static"]
@@ -75,7 +84,7 @@ def setup(app: Sphinx) -> None:
 def name_pages(app: Sphinx, tree: nodes.document, page: str) -> None:
     """Show titles where links show files, which are the names of pages in a folder but not on a site."""
     for link in tree.findall(nodes.reference):
-        if re.fullmatch(r"[\w./-]+\.md", link.astext()) and link.get("internal"):
+        if re.fullmatch(r"[\w./-]+\.(md|ipynb)", link.astext()) and link.get("internal"):
             file = posixpath.join(posixpath.dirname(page), link["refuri"].partition("#")[0])
             title = app.env.titles.get(posixpath.normpath(file).removesuffix(".html"))
             if title is not None:

@@ -27,6 +27,12 @@ def test_pages_are_built_without_a_warning_and_without_a_network(tmp_path: Path)
     built = tmp_path / "built"
     for page in ROOT.glob("docs/*.md"):
         assert (built / "docs" / f"{page.stem}.html").is_file()
+    book = (built / "docs/numbers.html").read_text(encoding="utf-8")
+    assert "The numbers behind a report" in book
+    # What cells drew, as nothing is run, with words for those who do not see it.
+    pictures = re.findall(r'<img alt="([^"]*)" src="\.\./_images/', book)
+    assert [each[:9] for each in pictures] == ["Decoding ", "Map of sc"]
+    assert "numbers.html" in (built / "docs/looking-up.html").read_text(encoding="utf-8")
     assert "docs/index.html" in (built / "index.html").read_text(encoding="utf-8")
     assert "group_statistics" in (built / "docs/api.html").read_text(encoding="utf-8")
     for page in built.rglob("*.html"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,12 +91,27 @@ def summary(project: Path) -> Any:
     return json.loads((project / "results/tiny/summary.json").read_text(encoding="utf-8"))
 
 
-def test_it_is_kept_without_what_it_gave() -> None:
+def test_it_is_kept_with_what_it_gives(book: Any) -> None:
+    """Of the default study, for the pages; here of another, but each cell gives the same sorts of things."""
     read = nbformat.read(BOOK, as_version=4)
     nbformat.validate(read)
     code = [cell for cell in read.cells if cell.cell_type == "code"]
     assert len(code) >= 10
-    assert all(not cell.outputs and cell.execution_count is None for cell in code)
+    for cell in code:
+        mine, now = (list(map(sort_of, each)) for each in (cell.outputs, outputs(book, cell.id)))
+        assert mine == [each for each in now if each[1] != "stderr"], cell.id
+    kept = BOOK.read_text(encoding="utf-8")
+    assert "study simulated, report main-116, statistics main-66, main-107" in kept
+    assert not re.search(r"/(tmp|home|root|work)\b", kept)
+
+
+def sort_of(output: Any) -> tuple[Any, ...]:
+    page = output.get("data", {}).get("text/html", "").startswith("<div><svg")  # xarray's, which is not kept
+    return (
+        output.output_type,
+        output.get("name"),
+        {*output.get("data", {})} - ({"text/html"} if page else set()),
+    )
 
 
 def test_it_finds_the_newest_report(project: Path, book: Any) -> None:

@@ -42,7 +42,17 @@ def p_text(p: float | None) -> str:
 
 
 def p_alone(p: float | None) -> str:
-    """The same for a column of p values, e.g. ``"0.012"``, ``"< 0.001"``."""
+    """A p value in a column of such.
+
+    Parameters
+    ----------
+    p : float or None
+
+    Returns
+    -------
+    str
+        E.g. ``"0.012"`` or ``"< 0.001"``.
+    """
     return p_text(p).removeprefix("p ").removeprefix("= ")
 
 

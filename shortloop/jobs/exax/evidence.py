@@ -179,6 +179,9 @@ def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Locate
                     names[file] = known_as
             seen.add(file)
             _check_module(evidence, names.get(file, name), file, said_by(content), parts.code)
+        for name in _others(line.get("versions", parts.versions), parts.versions):
+            there, here = (of.get(name, "not there") for of in (line["versions"], parts.versions))
+            evidence.changed = f"{name} was {there}, where jobs run, and not {here}"
         if "located" in line:
             known.add(line["located"])
             if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
@@ -233,6 +236,11 @@ def _module_of(method: str) -> str:
 def _is_source(file: str) -> bool:
     """Whether a file is code of this package: what prints where a job was interrupted reads it."""
     return file.startswith(f"{ROOT}/{PACKAGE}/") and file.endswith(".py")
+
+
+def _others(there: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
+    """Libraries of other versions where jobs run, as the server was started in another environment."""
+    return sorted(name for name in {*there, *here} if there.get(name) != here.get(name))
 
 
 def _changed(watched: Sequence[tuple[str, State]]) -> bool:

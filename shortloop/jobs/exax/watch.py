@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from shortloop.errors import InputError
 from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.jobs.exax.preload import modules_beside
-from shortloop.jobs.keys.code import modules_as_loaded
+from shortloop.jobs.keys.code import code_state, modules_as_loaded
 from shortloop.jobs.keys.file_state import file_state
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
@@ -56,10 +57,14 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     package, name = setup["package"], f"{setup['package']}.a_{setup['method']}"
     file = getattr(sys.modules.get(name), "__file__", None)
     imports = {name, *(modules_as_loaded(Path(file).resolve()) if file else ())}
-    imports |= modules_beside(setup["method"], setup["options"].get("modules") or ())
+    named = setup["options"].get("modules") or ()
+    imports |= modules_beside(setup["method"], named)
     above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
     forget_modules(set(loaded_modules()) - imports - above)
     note(loaded={each: found for each, found in loaded_modules().items() if each in imports})
+    if file:
+        with contextlib.suppress(InputError):  # it is edited right now, and what was loaded is noted
+            note(versions=code_state(Path(file).resolve(), named).versions)
     _watch(is_watched)
 
 

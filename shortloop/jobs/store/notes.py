@@ -24,6 +24,8 @@ class Note(TypedDict, total=False):
     ----------
     loaded : dict of str to (str, str)
         File and content of modules that were loaded, by name.
+    versions : dict of str to str
+        Of the libraries that its method uses, as they are installed where it runs.
     opened : str
         A file that was opened.
     located : str
@@ -37,6 +39,7 @@ class Note(TypedDict, total=False):
     """
 
     loaded: Mapping[str, tuple[str, str]]
+    versions: Mapping[str, str]
     opened: str
     located: str
     content: str

@@ -76,6 +76,16 @@ def test_a_job_that_did_not_note_even_its_method(job: Job) -> None:
     assert "not known" in job.evidence().changed
 
 
+def test_a_library_of_another_version_where_jobs_run(job: Job) -> None:
+    """As where the server was started in another environment."""
+    versions = {**job.before.versions, "python": "3.10.1"}
+    note(versions=job.before.versions)
+    assert job.evidence() == Evidence()
+    note(versions=versions)
+    found = job.evidence().changed
+    assert found == f"python was 3.10.1, where jobs run, and not {job.before.versions['python']}"
+
+
 def test_code_that_was_another_one(job: Job) -> None:
     job.file.write_text("x = 2\n", encoding="utf-8")
     job.load("shortloop.a", job.file)

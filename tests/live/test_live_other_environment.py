@@ -1,0 +1,55 @@
+"""A server that was started in another environment: what its processes compute is not kept as if it were this
+one's, whose versions are in the key."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_one import OneProject
+
+pytestmark = pytest.mark.live
+
+
+def installed(folder: Path, version: str) -> str:
+    """A folder of libraries with one of a version, for PYTHONPATH."""
+    described = folder / f"measure-{version}.dist-info"
+    described.mkdir(parents=True)
+    text = f"Metadata-Version: 2.1\nName: measure\nVersion: {version}\n"
+    (described / "METADATA").write_text(text, encoding="utf-8")
+    (described / "RECORD").write_text("measure.py,,\n", encoding="utf-8")
+    (folder / "measure.py").write_text(f"VALUE = {version[0]}\n", encoding="utf-8")
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+
+
+@pytest.fixture
+def one() -> Iterator[OneProject]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        made = OneProject(Path(folder))
+        made.write_method("measured", "import measure\nreturn measure.VALUE")
+        made.order("measured")
+        try:
+            yield made
+        finally:
+            made.stop_server()
+
+
+def test_versions_of_the_server_are_not_taken_for_those_of_the_run(one: OneProject, tmp_path: Path) -> None:
+    old, new = (installed(tmp_path / version, version) for version in ("1.0", "2.0"))
+    one.start_server(PYTHONPATH=old)
+    done = one.ax("run", "one", PYTHONPATH=old)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert one.last() == (1, True)
+    done = one.ax("run", "one", PYTHONPATH=new)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert "measure was 1.0, where jobs run, and not 2.0" in said
+    assert "restart the server" in said
+    one.stop_server()
+    one.start_server(PYTHONPATH=new)
+    done = one.ax("run", "one", PYTHONPATH=new)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert one.last() == (2, True)

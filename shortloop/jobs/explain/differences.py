@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -60,9 +60,9 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
         Options first, then code, versions and inputs; what changed before what is new, and that before
         what is gone.
     """
-    options = _options(dict(option_rows(old.options)), dict(option_rows(new.options)))
+    options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
     return [
-        *sorted(options, key=_order),
+        *sorted((each for each in options if not _is_emptied(each, options)), key=_order),
         *sorted(_compare("code", old.code, new.code), key=_order),
         *_compare("version", old.versions, new.versions),
         *_compare("input", old.inputs, new.inputs),
@@ -129,6 +129,11 @@ def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tupl
 
 def _order(each: Difference) -> int:
     return (each.old is None) + 2 * (each.new is None)
+
+
+def _is_emptied(each: Difference, others: Iterable[Difference]) -> bool:
+    """Whether it says no more than what is said of what is, or was, inside of it."""
+    return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in others)
 
 
 def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:

@@ -72,6 +72,13 @@ def test_contents_of_files_are_told_from_other_options(old: Any, new: Any, expec
     assert found(parts(options={"files": old}), parts(options={"files": new})) == expected
 
 
+def test_an_option_with_nothing_inside_any_more_is_told_of_once() -> None:
+    one, none = parts(options={"a": {"b": 1}}), parts(options={"a": {}})
+    assert found(one, none) == [("option", "a.b", 1, None)]
+    assert found(none, one) == [("option", "a.b", None, 1)]
+    assert found(none, parts()) == [("option", "a", {}, None)]
+
+
 @pytest.mark.parametrize(
     ("kind", "old", "new", "known"),
     [

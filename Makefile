@@ -62,6 +62,7 @@ soak: $(READY)
 	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) SEED=$(SEED) \
 		$(BIN)/python -m pytest --capture=no --timeout=0 --hypothesis-seed=$(SEED) \
 		tests/live/test_live_faults_random.py tests/live/test_live_engines_random.py tests/live/test_live_property.py \
+		tests/live/test_live_property_eeg.py \
 		tests/eeg
 
 bench: $(READY)

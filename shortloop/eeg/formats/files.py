@@ -99,16 +99,20 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
             )
         return [path]
     matched = _glob(folder, pattern, participant, folders)
-    belongs = re.compile(_regex(composed(pattern), composed(participant)))
     base = "" if Path(pattern).is_absolute() else folder
-    kept = [path for path in matched if belongs.fullmatch(composed(path.relative_to(base).as_posix()))]
+    names = {path: composed(path.relative_to(base).as_posix()) for path in matched}
+    belongs, looks = (
+        _regex(composed(pattern), composed(participant), numbers=each) for each in (True, False)
+    )
+    kept = [path for path, name in names.items() if re.fullmatch(belongs, name)]
+    near = [path for path, name in names.items() if re.fullmatch(looks, name)]
     if not kept:
         raise InputError(
             "no file matches the pattern",
             participant=participant,
             file=folder / named,
             field=field,
-            found=f"only files whose number goes on, e.g. {matched[0].name}" if matched else "nothing",
+            found=f"only files whose number goes on, e.g. {near[0].name}" if near else "nothing",
             hint="correct the pattern in the study file, or leave the participant out",
         )
     return kept
@@ -142,10 +146,10 @@ def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]
     return sorted(path for path in map(Path, paths) if _is_there(path, folders))
 
 
-def _regex(pattern: str, participant: str) -> str:
-    """The pattern as a regular expression in which the participant's number must not go on."""
-    before = r"(?<!\d)" if participant[:1].isdigit() else ""
-    after = r"(?!\d)" if participant[-1:].isdigit() else ""
+def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
+    """The pattern as a regular expression in which, with `numbers`, the participant's must not go on."""
+    before = r"(?<!\d)" if numbers and participant[:1].isdigit() else ""
+    after = r"(?!\d)" if numbers and participant[-1:].isdigit() else ""
     wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     pieces = re.split(r"(\*\*/|\*\*|\*|\?|\{participant\})", Path(pattern).as_posix())
     for index, piece in enumerate(pieces):

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.files import find_files
 from shortloop.eeg.formats.participants import Participant, alike, as_written, key_of
+from shortloop.errors import InputError
 
 Form = Literal["NFC", "NFD"]
 NAMES = ["Jörg", "Anna Müller", "Zoë-2", "Łukasz", "José Ångström", "张伟", "P 01", "O'Brien", "S1.b"]
@@ -74,6 +75,13 @@ def test_files_are_found_as_they_are_written(
         phase="run",
     )
     assert found == [path]
+
+
+def test_a_name_with_another_letter_is_another_name(tmp_path: Path) -> None:
+    touched(tmp_path, "Jürg_1.edf", "NFC")
+    with pytest.raises(InputError, match="no file matches") as refused:
+        find_files(tmp_path, ["{participant}_*.edf"], participant="Jörg", phase="run")
+    assert refused.value.found == "nothing"
 
 
 def test_a_folder_and_a_file_of_two_systems(tmp_path: Path) -> None:

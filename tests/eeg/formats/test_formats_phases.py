@@ -212,3 +212,20 @@ def test_trials_that_share_time_with_those_that_train_are_told_of(tmp_path: Path
     sections = "sections.study.stop = 11\nsections.test.start = 11"
     (note,) = (each for each in imported(tmp_path, sections, tmax=1.6).facts["notes"] if "share time" in each)
     assert note.startswith("S1, test: 1 trials share time with trials of study in the same recording")
+
+
+def test_arrays_of_two_phases_in_one_file(tmp_path: Path) -> None:
+    labels = np.repeat([1, 2, 11, 12], 4)
+    data = np.random.default_rng(0).standard_normal((16, 2, 20))
+    np.savez(tmp_path / "S1.npz", X=data, y=labels, t=np.arange(20) / 100, ch=np.array(["Cz", "Pz"]))
+    given = {
+        "format": "npz",
+        "files": dict.fromkeys(PHASES, ("x",)),
+        "events": {"face": [1], "house": [2]},
+        "phase_events": {"test": {"face": [11], "house": [12]}},
+    }
+    for phase, part in zip(PHASES, (slice(0, 8), slice(8, 16)), strict=True):
+        form = InputSettings.model_validate(given)
+        found = read_epochs(form, [tmp_path / "S1.npz"], participant="S1", phase=phase, classes=CLASSES)
+        assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+        np.testing.assert_allclose(found.data, data[part])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from engine_project import ENGINES, FAULTS, EngineProject
-from live_project import STUDY, LiveProject, served, wait_for
+from live_project import PATIENCE, STUDY, LiveProject, served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -57,6 +57,8 @@ def main(urd):
 
 class RetrainProject(EngineProject):
     """The EEG pipeline without its report."""
+
+    analyses = ("eeg",)
 
     def __init__(self, folder: Path) -> None:
         LiveProject.__init__(self, folder)
@@ -122,7 +124,7 @@ def test_units_are_taken_over_after_a_kill(project: RetrainProject, first: str, 
     wait_for(lambda: len({*project.computed()}) == UNITS or running.poll() is not None)
     assert running.poll() is None, running.communicate()
     running.send_signal(signal.SIGKILL)
-    running.communicate(timeout=60)
+    running.communicate(timeout=PATIENCE)
     project.mend()
     wait_for(lambda: not project.processes())
     done = project.shortloop("run", "core", "--force", "retrain", SHORTLOOP_ENGINE=second)

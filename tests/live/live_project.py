@@ -72,6 +72,14 @@ def wait_for(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
+def slowness() -> float:
+    """How many times longer work takes now than if nobody else had work for the processors."""
+    began, used = time.monotonic(), time.process_time()
+    while time.process_time() - used < 0.1:
+        pass
+    return max(1.0, (time.monotonic() - began) / 0.1)
+
+
 def write_recording(file: Path, seed: int, trials: int = 16, **changes: Any) -> None:
     """Two classes that differ from 100 ms on; the file's size depends on the shapes only."""
     rng = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from live_project import PATIENCE, served, wait_for
+from live_project import PATIENCE, served, slowness, wait_for
 from live_toy import ToyProject
 from toy_project import DagProject, expected
 
@@ -54,7 +54,7 @@ def test_a_stopped_server_is_named_at_once(toy: DagProject, command: tuple[str, 
     assert "ax server)" in done.stderr
     assert f"kill -CONT {server}" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-    assert seconds < 10
+    assert seconds < 10 * slowness()
     assert toy.processes()["server"] == [server]
 
 

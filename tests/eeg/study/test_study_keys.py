@@ -97,6 +97,6 @@ def test_other_mistakes_are_counted(mistake: Mistake) -> None:
 
 
 def test_a_value_that_is_wrong_is_not_also_one_too_few(mistake: Mistake) -> None:
-    error = mistake("participants = ['J 1']")
-    assert error.field == "participants.0"
+    error = mistake("classes = ['a b', 'c']")
+    assert error.field == "classes.0"
     assert "more" not in error.problem

@@ -91,7 +91,14 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     modules: dict[str, Path] = {}
     libraries: set[str] = set()
     done: set[tuple[str, bool]] = set()
-    waiting = [*_names_of(file, name), *((each, False) for each in [*above, *filter(None, more)])]
+    waiting = [*_names_of(file, name), *((each, False) for each in filter(None, more))]
+    for package in above:  # is loaded, and not asked for what it would import then
+        found, _ = _found(package, project)
+        if found is None:
+            libraries.add(package.partition(".")[0])
+        for module, place in (found or {}).items():
+            modules[module] = place
+            waiting += _names_of(place, module)
     while waiting:
         imported, is_for_types = waiting.pop()
         if (imported, is_for_types) in done or (imported, False) in done:

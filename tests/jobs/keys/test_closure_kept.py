@@ -10,7 +10,7 @@ from jobs_project import ROOT, empty_project, own_package, write
 
 from shortloop.jobs.keys import closure as rooms
 from shortloop.jobs.keys import file_state
-from shortloop.jobs.keys.closure import closure
+from shortloop.jobs.keys.closure import closure, closure_of
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -67,3 +67,12 @@ def test_what_is_no_folder_holds_no_modules(
     method = write(package, "methods/a_one.py", "import numpy\nimport later\n")
     assert closure(method) == ({}, {"numpy", "later"})
     assert closure(method) == ({}, {"numpy", "later"})
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda file: file.stem)
+def test_methods_that_are_installed_have_the_same_behind_them(method: Path) -> None:
+    """In a project of a user, they are in the package `shortloop`, behind which all of it is."""
+    here, libraries = closure_of(f"methods.{method.stem}", method)
+    installed, same = closure_of(f"shortloop.methods.{method.stem}", method)
+    assert installed.keys() - {"shortloop"} == here.keys() - {"methods", "shortloop"}
+    assert same == libraries

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_core import PydanticCustomError
 
 __all__ = ["NAME", "Participant", "alike", "as_written", "composed", "key_of"]
 
@@ -33,10 +34,18 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def _named(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise PydanticCustomError(
+            "name", "letters and digits, with spaces and _ . + - ' between them, the first a letter or a digit"
+        )
+    return text
+
+
 Participant = Annotated[
     str,
     BeforeValidator(lambda text: composed(text) if isinstance(text, str) else text),
-    Field(pattern=f"^{NAME.pattern}$"),
+    AfterValidator(_named),
 ]
 
 

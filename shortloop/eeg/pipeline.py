@@ -11,6 +11,7 @@ from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.errors import InputError
 from shortloop.extras import REPORT_LIBRARIES
 from shortloop.jobs.pipeline import Built
+from shortloop.text import one_line
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.base import Named
@@ -204,12 +205,12 @@ def names_of(imported: Sequence[Built]) -> dict[str, list[str]]:
     Returns
     -------
     dict of str to list of str
-        Of each participant, in the order of the jobs and of what they were given.
+        Of each participant, in the order of the jobs and of what they were given; as they are shown.
     """
     names: dict[str, list[str]] = {}
     for job in imported:
         if job.files:
-            names.setdefault(job.partition or "", []).extend(job.files)
+            names.setdefault(job.partition or "", []).extend(map(one_line, job.files))
     return names
 
 

@@ -26,7 +26,7 @@ def test_a_page_is_written(shown: Content, tmp_path: Path) -> None:
     page = write_page(shown, tmp_path).read_text(encoding="utf-8")
     for words in (
         "3 of 7 sums are wrong",
-        "took longer than 3 s &lt;&amp;&gt;",
+        "took longer than 3\u00a0s &lt;&amp;&gt;",
         "pandas &lt; 2.4",
         "4.20\u00a0s",
     ):

@@ -188,15 +188,15 @@ def test_one_that_does_not_answer_is_named_within_ten_seconds(project: EnginePro
     assert "one that answers within 8 s" in said
 
 
-def test_other_versions_on_a_worker_end_the_run(project: EngineProject) -> None:
-    """Its Python finds another NumPy's name and number first."""
+def test_other_versions_where_jobs_run_end_the_run(project: EngineProject) -> None:
+    """The Python of the run finds another NumPy's name and number first."""
     other = project.folder / ".other" / "numpy-1.99.dist-info"
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.99\n")
     done = project.go("joblib", PYTHONPATH=str(project.folder / ".other"))
     said = done.stdout + done.stderr
     assert done.returncode == 1
-    assert re.search(r"numpy +2\S+ +1\.99", said), said
+    assert re.search(r"numpy was 2\S+, where jobs run, and not 1\.99", said), said
     assert "Traceback" not in said
 
 

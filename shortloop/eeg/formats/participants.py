@@ -37,7 +37,8 @@ def composed(text: str) -> str:
 def _named(text: str) -> str:
     if not NAME.fullmatch(text):
         raise PydanticCustomError(
-            "name", "letters and digits, with spaces and _ . + - ' between them, the first a letter or a digit"
+            "name",
+            "letters and digits, with spaces and _ . + - ' between them, the first a letter or a digit",
         )
     return text
 

@@ -180,8 +180,9 @@ def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Locate
             seen.add(file)
             _check_module(evidence, names.get(file, name), file, said_by(content), parts.code)
         for name in _others(line.get("versions", parts.versions), parts.versions):
-            there, here = (of.get(name, "not there") for of in (line["versions"], parts.versions))
-            evidence.changed = f"{name} was {there}, where jobs run, and not {here}"
+            evidence.changed = (
+                f"{name} was {line['versions'][name]}, where jobs run, and not {parts.versions[name]}"
+            )
         if "located" in line:
             known.add(line["located"])
             if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
@@ -239,8 +240,11 @@ def _is_source(file: str) -> bool:
 
 
 def _others(there: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
-    """Libraries of other versions where jobs run, as the server was started in another environment."""
-    return sorted(name for name in {*there, *here} if there.get(name) != here.get(name))
+    """Libraries of other versions where jobs run, as the server was started in another environment.
+
+    A key may have more of them: those of modules that a pipeline adds to methods which take no such option.
+    """
+    return sorted(name for name in there.keys() & here.keys() if there[name] != here[name])
 
 
 def _changed(watched: Sequence[tuple[str, State]]) -> bool:

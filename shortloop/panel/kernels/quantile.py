@@ -36,6 +36,7 @@ from shortloop.panel.kernels.rounding import (
     carry,
     evaluate,
     matrices_for,
+    sizes_of,
     variance_of,
 )
 from shortloop.panel.kernels.rows import longest_of
@@ -72,8 +73,8 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
     """
     room, size = room_for(rows), rows.columns.shape[0]
     lower, inverse = room.lower, room.inverse
-    work, gram, first = matrices_for(8, size), room.gram, room.first
-    past, vectors = np.empty((LOOK_BACK, size)), np.empty(4 * longest_of(rows.starts))
+    work, gram, first = matrices_for(11, size), room.gram, room.first
+    past, vectors = np.empty((LOOK_BACK, size)), np.empty(5 * longest_of(rows.starts))
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
     constants = found.constants
     for g in range(reasons.shape[0]):
@@ -89,10 +90,10 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
             rows.outcome[rows.starts[g] : rows.starts[g + 1]],
         )
         number = y.shape[0]
-        store = vectors[: 4 * number].reshape(4, number)
+        store = vectors[: 5 * number].reshape(5, number)
         left, weight, some = store[0], store[1], store[2]
         inverse_of(lower, inverse)
-        reasons[g] = _iterate(q, y, quantile, lower, inverse, past, beta[g], numbers[g], store, work)
+        reasons[g] = _iterate(x, q, y, quantile, lower, inverse, past, beta[g], numbers[g], store, work)
         if reasons[g] != VOUCHED:
             continue
         constants[g] = constant_of(x)
@@ -124,6 +125,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _iterate(
+    x: FloatArray,
     q: FloatArray,
     y: FloatArray,
     quantile: float,
@@ -142,8 +144,8 @@ def _iterate(
 
     Parameters
     ----------
-    q, y : array, shape (p, n) and (n,)
-        Orthonormal basis of the columns, and the outcome.
+    x, q, y : array, shape (p, n), (p, n) and (n,)
+        Columns, an orthonormal basis of them, and the outcome.
     quantile : float
         Which.
     lower, inverse : array, shape (p, p)
@@ -154,9 +156,9 @@ def _iterate(
         Becomes the coefficients.
     numbers : array, shape (numbers,)
         Become iterations, and whether they converged.
-    room : array, shape (4, n)
+    room : array, shape (5, n)
         The first becomes the residuals; the others are written to.
-    work : array, shape (8, p, p)
+    work : array, shape (11, p, p)
         Of `matrices_for`. The sixth becomes the covariance of rounding, in the basis.
 
     Returns
@@ -165,25 +167,27 @@ def _iterate(
         Of `shortloop.panel.kernels.reasons`.
     """
     size, rows = q.shape
-    left, weight, pull, some = room[0], room[1], room[2], room[3]
+    left, weight, pull, some, sizes = room[0], room[1], room[2], room[3], room[4]
     gram, weighted, spread, change_of, evaluated = work[0], work[1], work[2], work[3], work[4]
-    errors, more = work[5], work[6:]
+    errors, of_columns, more = work[5], work[6], work[7:]
     gamma, step, right = np.zeros(size), np.empty(size), np.empty(size)
     left[:] = y
     for _ in range(2):  # the second time, for what rounding left
         products_of(q, left, step)
         move(q, step, gamma, left)
     coefficients_of(inverse, gamma, beta)
+    sizes_of(x, y, beta, sizes)
     change = 0.0
     for j in range(size):
         change = max(change, abs(beta[j] - 1.0))  # from where statsmodels says that it begins
         for k in range(size):
             gram[j, k] = weighted[j, k] = 1.0 if j == k else 0.0
             spread[j, k] = dot(inverse[j], inverse[k])
+            of_columns[j, k] = inverse[j, k] if k <= j else 0.0
     errors[:] = 0.0
     change_of[:] = 0.0
     evaluated[:] = 0.0
-    carry(gram, weighted, change_of, evaluated, spread, lower, beta, errors, more)
+    carry(gram, weighted, change_of, evaluated, spread, of_columns, lower, beta, errors, more)
     last, iteration = np.inf, 1
     past[:] = np.inf
     past[1] = beta
@@ -205,13 +209,13 @@ def _iterate(
         for i in range(rows):
             pull[i] *= left[i]
         weighted_gram(q, pull, change_of)
-        evaluate(q, y, weight, pull, evaluated)
+        evaluate(q, sizes, weight, pull, evaluated)
         coefficients_of(inverse, step, right)
         last, change = min(last, change), 0.0
         for j in range(size):
             beta[j] += right[j]
             change = max(change, abs(right[j]))
-        if not carry(gram, weighted, change_of, evaluated, spread, lower, beta, errors, more):
+        if not carry(gram, weighted, change_of, evaluated, spread, of_columns, lower, beta, errors, more):
             return ILL_CONDITIONED
         iteration += 1
         if iteration >= FIRST_LOOK and iteration % EACH_LOOK == 0 and _came_back(past, beta):

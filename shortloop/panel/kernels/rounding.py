@@ -10,17 +10,17 @@ import numpy as np
 from shortloop.panel.kernels.triangles import dot, inverse_of
 from shortloop.types import FloatArray
 
-__all__ = ["LEAST", "SURE", "are_clear", "carry", "evaluate", "matrices_for", "variance_of"]
+__all__ = ["LEAST", "SURE", "are_clear", "carry", "evaluate", "matrices_for", "sizes_of", "variance_of"]
 
 LEAST = 1e-6
 """Smaller residuals are taken for as large as this by statsmodels."""
 SURE = 10.0
 """Standard deviations of rounding."""
 CUT = 1e12  # condition, on the way, of what statsmodels inverts but for parts 1e-15 as large
-ROUNDING = 2e-16  # of what statsmodels inverts, and of outcomes
+ROUNDING = 1e-16  # of what statsmodels inverts, of the inverse, and of the sums that residuals are made of
 WIDTH = 8  # columns of a small matrix that are computed at once
 TOGETHER = 64  # rows that are looked at at once: few rows matter, and most often none of these does
-BESIDE = 1e4  # outcomes this many times the residual leave rounding in its weight
+BESIDE = 1e4  # sums this many times the residual leave rounding in its weight
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -46,6 +46,7 @@ def carry(
     change: FloatArray,
     evaluated: FloatArray,
     spread: FloatArray,
+    of_columns: FloatArray,
     lower: FloatArray,
     beta: FloatArray,
     errors: FloatArray,
@@ -66,13 +67,15 @@ def carry(
         ``change`` and ``gram``, what is above the diagonal is not read.
     spread : array, shape (p, p)
         ``inverse @ inverse.T``: errors of the products of columns, in the basis.
+    of_columns : array, shape (p, p)
+        Inverse of ``lower``.
     lower : array, shape (p, p)
         Triangle that leads from the basis to the columns.
     beta : array, shape (p,)
         Coefficients.
     errors : array, shape (p, p)
         The covariance.
-    work : array, shape (2, p, p)
+    work : array, shape (4, p, p)
         Is written to; zeros above the diagonal of the second stay so.
 
     Returns
@@ -81,7 +84,7 @@ def carry(
         False if statsmodels may cut off a part of what it inverts.
     """
     size = beta.shape[0]
-    middle, inverse = work[0], work[1]
+    middle, inverse, sums, right = work[0], work[1], work[2, 0], work[3, 0]
     trace, smallest = 0.0, np.inf
     for j in range(size):
         for a in range(j + 1):
@@ -103,7 +106,47 @@ def carry(
     _product(inverse, inverse, change)  # the inverse of the weighted products
     _product(errors, change, middle)
     _product(change, middle, errors)
+    _product(change, of_columns, middle)
+    _product(of_columns, middle, change)  # the same of the columns
+    _right_side(gram, lower, beta, sums, right)
+    _add_of_inverse(change, right, lower, errors)
     return trace < CUT * smallest
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _right_side(
+    gram: FloatArray, lower: FloatArray, beta: FloatArray, sums: FloatArray, right: FloatArray
+) -> None:
+    """Weighted products of the columns and what is fitted."""
+    size = beta.shape[0]
+    sums[:] = 0.0
+    for a in range(size):
+        total = 0.0
+        for j in range(a, size):
+            total += lower[j, a] * beta[j]
+        for b in range(size):
+            sums[b] += total * (gram[a, b] if b <= a else gram[b, a])
+    for j in range(size):
+        right[j] = 0.0
+        for a in range(j + 1):
+            right[j] += lower[j, a] * sums[a]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _add_of_inverse(inverse: FloatArray, right: FloatArray, lower: FloatArray, errors: FloatArray) -> None:
+    """Add what rounding does where statsmodels multiplies an inverse by the right side.
+
+    With a residual next to zero these are sums of large numbers that cancel each other, and the error is as
+    large in directions in which the rows with large weights leave nothing free.
+    """
+    size = lower.shape[0]
+    for j in range(size):
+        variance = 0.0
+        for k in range(size):
+            variance += (ROUNDING * inverse[j, k] * right[k]) ** 2
+        for a in range(j + 1):
+            for b in range(j + 1):
+                errors[a, b] += variance * lower[j, a] * lower[j, b]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -120,32 +163,53 @@ def _product(a: FloatArray, b: FloatArray, product: FloatArray) -> None:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
+def sizes_of(x: FloatArray, y: FloatArray, beta: FloatArray, sizes: FloatArray) -> None:
+    """How large the terms are that residuals are made of.
+
+    Parameters
+    ----------
+    x, y : array, shape (p, rows) and (rows,)
+        Columns, and the outcome.
+    beta : array, shape (p,)
+        Coefficients.
+    sizes : array, shape (rows,)
+        Become sums of absolute values.
+    """
+    for i in range(y.shape[0]):
+        sizes[i] = abs(y[i])
+    for j in range(x.shape[0]):
+        factor = beta[j]
+        for i in range(y.shape[0]):
+            sizes[i] += abs(factor * x[j, i])
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def evaluate(
-    q: FloatArray, y: FloatArray, weight: FloatArray, pull: FloatArray, evaluated: FloatArray
+    q: FloatArray, sizes: FloatArray, weight: FloatArray, pull: FloatArray, evaluated: FloatArray
 ) -> None:
-    """What rounding of residuals does: to small residuals of large outcomes, the others do not matter.
+    """What rounding of residuals does: to small residuals of large sums, the others do not matter.
 
     Parameters
     ----------
     q : array, shape (p, rows)
         Orthonormal basis of the columns.
-    y, weight : array, shape (rows,)
-        Outcomes, and the weights of this iteration.
+    sizes, weight : array, shape (rows,)
+        As of `sizes_of`, and the weights of this iteration.
     pull : array, shape (rows,)
         How much the right side moves with each residual.
     evaluated : array, shape (p, p)
         Its lower triangle becomes the covariance of what that does to the right side.
     """
     evaluated[:] = 0.0
-    for first in range(0, y.shape[0], TOGETHER):
-        some, by, large = weight[first : first + TOGETHER], y[first : first + TOGETHER], 0
+    for first in range(0, sizes.shape[0], TOGETHER):
+        some, by, large = weight[first : first + TOGETHER], sizes[first : first + TOGETHER], 0
         for i in range(some.shape[0]):
-            large += some[i] * abs(by[i]) > BESIDE
+            large += some[i] * by[i] > BESIDE
         if large == 0:
             continue
         for i in range(first, first + some.shape[0]):
-            if weight[i] * abs(y[i]) > BESIDE and pull[i] != 0.0:
-                square = (ROUNDING * y[i] * pull[i]) ** 2
+            if weight[i] * sizes[i] > BESIDE and pull[i] != 0.0:
+                square = (ROUNDING * sizes[i] * pull[i]) ** 2
                 for a in range(q.shape[0]):
                     for b in range(a + 1):
                         evaluated[a, b] += square * q[a, i] * q[b, i]

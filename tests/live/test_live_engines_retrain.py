@@ -112,7 +112,7 @@ def test_the_same_bits(project: RetrainProject, engine: str) -> None:
     ("first", "second"),
     [
         ("slices", "joblib"),
-        ("joblib", "slices"),
+        pytest.param("joblib", "slices", marks=pytest.mark.slow),
         pytest.param("dask", "slices", marks=pytest.mark.slow),
         pytest.param("slices", "dask", marks=pytest.mark.slow),
     ],

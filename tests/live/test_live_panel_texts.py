@@ -66,7 +66,9 @@ def changed(before: pd.DataFrame, after: pd.DataFrame) -> set[str]:
     return {*both[~both.duplicated(keep=False)]["firm"]}
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "form", ["csv", *(pytest.param(each, marks=pytest.mark.slow) for each in FORMATS if each != "csv")]
+)
 def test_a_text_that_is_new_in_a_group_fits_its_block_again(project: PanelProject, form: str) -> None:
     sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
     frame = kinds()
@@ -127,6 +129,7 @@ def test_the_report_says_what_is_true_of_the_rows_now(project: PanelProject) -> 
     assert "belong to no group" not in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_number_of_blocks_changes_no_number(project: PanelProject) -> None:
     frame = kinds()
     frame.loc[frame.index[frame["firm"] == "F03"][:9], "kind"] = "a"
@@ -139,6 +142,7 @@ def test_the_number_of_blocks_changes_no_number(project: PanelProject) -> None:
             pd.testing.assert_frame_equal(project.table(name), expected, check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_reference_that_no_group_has_is_named(project: PanelProject) -> None:
     kinds().to_csv(project.folder / "firms.csv", index=False)
     project.write(TEXTS.replace("+ kind", "+ C(kind, contr.treatment('D'))"))

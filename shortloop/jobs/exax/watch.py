@@ -11,12 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from shortloop.errors import InputError
 from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.jobs.exax.preload import modules_beside
-from shortloop.jobs.keys.code import code_state, modules_as_loaded
+from shortloop.jobs.keys.code import library_versions, modules_as_loaded
 from shortloop.jobs.keys.file_state import file_state
-from shortloop.jobs.keys.own_code import ROOT, is_own
+from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
 from shortloop.jobs.store.notes import NOTED, note, take_notes
 
@@ -62,9 +61,9 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
     forget_modules(set(loaded_modules()) - imports - above)
     note(loaded={each: found for each, found in loaded_modules().items() if each in imports})
-    if file and is_own(file):
-        with contextlib.suppress(InputError):  # it is edited right now, and what was loaded is noted
-            note(versions=code_state(Path(file).resolve(), named).versions)
+    if file:
+        with contextlib.suppress(SyntaxError):  # it is edited right now, and what was loaded is noted
+            note(versions=library_versions(Path(file).resolve(), named))
     _watch(is_watched)
 
 

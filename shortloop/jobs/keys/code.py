@@ -36,6 +36,7 @@ __all__ = [
     "code_of",
     "code_state",
     "code_text",
+    "library_versions",
     "modules_as_loaded",
     "says_code",
 ]
@@ -236,6 +237,31 @@ def code_state(method: Path, more: Sequence[str] = ()) -> Code:
     if (method, tuple(more)) not in seen:
         seen[method, tuple(more)] = _code_now(method, tuple(more))
     return seen[method, tuple(more)]
+
+
+def library_versions(method: Path, more: Sequence[str] = ()) -> dict[str, str]:
+    """Versions of the libraries that a method uses, found out without running it.
+
+    What it declares is not asked for: to learn that, `code_state` may run the method as a module of its own.
+
+    Parameters
+    ----------
+    method : Path
+        File of the method.
+    more : sequence of str
+        Modules that it imports by a name that its code does not say.
+
+    Returns
+    -------
+    dict of str to str
+        By name.
+
+    Raises
+    ------
+    SyntaxError
+        If a file is not Python.
+    """
+    return _look(method, tuple(more)).code.versions
 
 
 def _code_now(method: Path, more: tuple[str, ...]) -> Code:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shortloop.panel.kernels.groups import Found, Rows
 from shortloop.panel.kernels.reasons import VOUCHED
+from shortloop.panel.kernels.rows import put_column
 from shortloop.panel.statistics import LEVEL, Statistics
 from shortloop.types import FloatArray, IntArray
 
@@ -103,18 +104,20 @@ class Batch:
             last = int(np.searchsorted(starts, begin + most, "right")) - 1
             last = min(last, len(starts) - 1)
             part, number = slice(begin, starts[last]), starts[last] - begin
-            columns = regressors[: size * number].reshape(size, number)
-            for row, values in zip(columns, self._columns, strict=True):
-                row[:] = values[part]
+            inside = starts[first : last + 1] - begin
+            for j, values in enumerate(self._columns):
+                put_column(np.ascontiguousarray(values[part], np.float64), inside, j, size, regressors)
             there = [0 if values is None else number for values in self._others]
             for row, values in zip(others, self._others, strict=True):
                 if values is not None:
                     row[:number] = values[part]
             outcome, weights, trials = (row[:count] for row, count in zip(others, there, strict=True))
             clusters = np.empty(0, np.int64) if self._clusters is None else self._clusters[part]
-            inside = starts[first : last + 1] - begin
             out: list[Any] = [values[first:last] for values in self.found]
-            yield Rows(columns, outcome, weights, trials, clusters, inside), Found(*out)
+            yield (
+                Rows(size, regressors[: size * number], outcome, weights, trials, clusters, inside),
+                Found(*out),
+            )
             first = last
 
     @property

@@ -10,15 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from shortloop.panel import batch
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.glm import fit_glm
 from shortloop.panel.huber import fit_huber
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.kernels.triangles import singular_values
 from shortloop.panel.least_squares import fit_least_squares
 from shortloop.panel.logit import fit_logit
 from shortloop.panel.quantile import fit_quantile
@@ -99,17 +96,3 @@ def test_memory_does_not_grow_with_the_rows() -> None:
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 0.2 * frame.memory_usage().sum()
-
-
-@given(
-    st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(-140, 140), st.sampled_from(["spread", "near"])
-)
-@settings(max_examples=200, deadline=None)
-def test_singular_values_in_any_unit(seed: int, size: int, power: int, how: str) -> None:
-    rng = np.random.default_rng(seed)
-    left, right = (np.linalg.qr(rng.standard_normal((size, size)))[0] for _ in range(2))
-    known = 10.0 ** rng.uniform(-5, 0, size) if how == "spread" else 1.0 + 10.0 ** rng.uniform(-16, -1, size)
-    lower = np.linalg.qr(((left * known) @ right).T)[1].T
-    largest, smallest = singular_values(np.ascontiguousarray(lower * 10.0**power), np.empty((size, size)))
-    np.testing.assert_allclose(largest, known.max() * 10.0**power, rtol=1e-13)
-    np.testing.assert_allclose(smallest, known.min() * 10.0**power, rtol=1e-9)  # that of `lower` itself

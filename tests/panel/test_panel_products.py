@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shortloop.panel.kernels.products import move, products_of, weighted_gram
+from shortloop.panel.kernels.products import gram_of, move, products_of
 from shortloop.types import FloatArray
 
 
@@ -14,12 +14,14 @@ def columns(request: pytest.FixtureRequest) -> FloatArray:
     return np.random.default_rng(0).standard_normal(request.param)
 
 
-def test_products_with_a_weight_for_each_row(columns: FloatArray) -> None:
+@pytest.mark.parametrize("is_weighted", [True, False])
+def test_products_of_columns_with_each_other(columns: FloatArray, is_weighted: bool) -> None:
     size, rows = columns.shape
-    weight = np.random.default_rng(1).standard_normal(rows)
+    weight = np.random.default_rng(1).standard_normal(rows) if is_weighted else None
     gram = np.full((size, size), 7.0)
-    weighted_gram(columns, weight, gram)
-    expected = np.tril((columns * weight) @ columns.T) + np.triu(np.full((size, size), 7.0), 1)
+    gram_of(columns, weight, gram)
+    weighted = columns if weight is None else columns * weight
+    expected = np.tril(weighted @ columns.T) + np.triu(np.full((size, size), 7.0), 1)
     np.testing.assert_allclose(gram, expected, rtol=1e-13, atol=1e-13 * rows)
 
 

@@ -7,12 +7,15 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.triangles import cholesky, dot, product_of, singular_values
+from shortloop.panel.kernels.products import gram_of
+from shortloop.panel.kernels.singular import singular_values
+from shortloop.panel.kernels.triangles import cholesky, dot, product_of
 from shortloop.types import FloatArray
 
 __all__ = [
     "IMPLICIT",
     "NO_CONSTANT",
+    "ONCE",
     "UNCLEAR",
     "basis_of",
     "constant_of",
@@ -22,7 +25,8 @@ __all__ = [
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 """Where a constant is, if it is no column: nowhere; in a sum of columns; rounding decides."""
 SURELY_THERE, SURELY_NOT = 1e-12, 1e-6
-ONCE = 30.0  # condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13
+ONCE = 30.0
+"""Condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13."""
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -94,7 +98,13 @@ def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobeniu
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def basis_of(
-    q: FloatArray, gram: FloatArray, first: FloatArray, second: FloatArray, lower: FloatArray
+    q: FloatArray,
+    largest: float,
+    smallest: float,
+    gram: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    lower: FloatArray,
 ) -> tuple[float, float]:
     """Make columns orthonormal, to a few times 1e-13, up to a condition of about 1e7, by CholeskyQR2.
 
@@ -104,41 +114,39 @@ def basis_of(
     ----------
     q : array, shape (p, n)
         Columns; become ``L⁻¹ q``.
-    gram, first, second : array, shape (p, p)
+    largest, smallest : float
+        Their singular values, as the products have them.
+    gram, second : array, shape (p, p)
         Are written to.
+    first : array, shape (p, p)
+        Factor of the products of the columns.
     lower : array, shape (p, p)
         Its lower triangle becomes L.
 
     Returns
     -------
     largest, smallest : float
-        Singular values of the columns. The smallest is 0 if some column is a sum of the others, or not
-        finite; then nothing is said of ``q`` and ``lower``.
+        Singular values of the columns. The smallest is 0 if some column is a sum of the others; then
+        nothing is said of ``q`` and ``lower``.
     """
-    if not _orthogonalise(q, gram, first):
-        return np.inf, 0.0
-    largest, smallest = singular_values(first, gram)
+    _divide(q, first)
     if largest < ONCE * smallest:
         for i in range(lower.shape[0]):
             for j in range(i + 1):
                 lower[i, j] = first[i, j]
         return largest, smallest
-    if not _orthogonalise(q, gram, second):
+    gram_of(q, None, gram)
+    if not cholesky(gram, second):
         return np.inf, 0.0
+    _divide(q, second)
     product_of(first, second, lower)
     return singular_values(lower, gram)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
-    """One pass of the two: ``q`` becomes ``L⁻¹ q``, with ``L L' = q q'``; False if there is no such L."""
-    size = q.shape[0]
-    for i in range(size):
-        for j in range(i + 1):
-            gram[i, j] = dot(q[i], q[j])
-    if not cholesky(gram, lower):
-        return False
-    for j in range(size):
+def _divide(q: FloatArray, lower: FloatArray) -> None:
+    """Columns become ``L⁻¹ q``."""
+    for j in range(q.shape[0]):
         for k in range(j):
             factor = lower[j, k]
             for i in range(q.shape[1]):
@@ -146,4 +154,3 @@ def _orthogonalise(q: FloatArray, gram: FloatArray, lower: FloatArray) -> bool:
         scale = 1.0 / lower[j, j]
         for i in range(q.shape[1]):
             q[j, i] *= scale
-    return True

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from shortloop.panel.kernels.groups import Rows
-from shortloop.panel.kernels.products import weighted_gram
+from shortloop.panel.kernels.products import gram_of
 from shortloop.panel.kernels.reasons import FEW_CLUSTERS, NO_VARIANCE, VOUCHED
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import cholesky, dot, sandwich_of
@@ -140,7 +140,7 @@ def sums_for(rows: Rows, kind: int) -> FloatArray:
     -------
     array, shape (longest group, p) or (0, p)
     """
-    return np.empty((longest_of(rows.starts) if kind == CLUSTER else 0, rows.columns.shape[0]))
+    return np.empty((longest_of(rows.starts) if kind == CLUSTER else 0, rows.size))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -193,7 +193,7 @@ def robust_likelihood(
     else:
         for i in range(score.shape[0]):
             score[i] *= score[i]
-        weighted_gram(x, score, middle)
+        gram_of(x, score, middle)
     for i in range(size):
         for j in range(size):
             total = 0.0

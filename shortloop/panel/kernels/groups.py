@@ -9,6 +9,7 @@ import numba
 import numpy as np
 
 from shortloop.panel.kernels.columns import basis_of
+from shortloop.panel.kernels.products import gram_of
 from shortloop.panel.kernels.reasons import (
     BAD_WEIGHTS,
     ILL_CONDITIONED,
@@ -18,10 +19,21 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 from shortloop.panel.kernels.rows import longest_of
-from shortloop.panel.kernels.triangles import dot
+from shortloop.panel.kernels.singular import singular_values_of
+from shortloop.panel.kernels.triangles import cholesky, dot
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["CONDITION", "Found", "Room", "Rows", "basis_of_group", "room_for"]
+__all__ = [
+    "CONDITION",
+    "Found",
+    "Room",
+    "Rows",
+    "basis_by_factor",
+    "basis_of_group",
+    "columns_of_group",
+    "factor_of_group",
+    "room_for",
+]
 
 CONDITION = 1e6
 """Up to this condition number of its columns, a basis is orthonormal to rounding."""
@@ -34,8 +46,10 @@ class Rows(NamedTuple):
 
     Parameters
     ----------
-    columns : array, shape (p, rows)
-        Regressors.
+    size : int
+        How many regressors there are: p.
+    columns : array, shape (p * rows,)
+        Regressors: of each group one column after the other, as `columns_of_group` has them.
     outcome : array, shape (rows,)
     weights : array, shape (rows,) or (0,)
         None: all alike.
@@ -47,6 +61,7 @@ class Rows(NamedTuple):
         First row of each group, and the end of the last.
     """
 
+    size: int
     columns: FloatArray
     outcome: FloatArray
     weights: FloatArray
@@ -120,7 +135,7 @@ def room_for(rows: Rows) -> Room:
     -------
     Room
     """
-    size, longest = rows.columns.shape[0], longest_of(rows.starts)
+    size, longest = rows.size, longest_of(rows.starts)
     triangles = np.zeros((6, size, size))
     small = np.empty((3, size))
     return Room(
@@ -139,8 +154,27 @@ def room_for(rows: Rows) -> Room:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
-    """Make an orthonormal basis of the (weighted) columns of a group.
+def columns_of_group(rows: Rows, g: int) -> FloatArray:
+    """Regressors of a group.
+
+    Parameters
+    ----------
+    rows : Rows
+    g : int
+        Number of the group.
+
+    Returns
+    -------
+    array, shape (p, n)
+        A view.
+    """
+    begin, end = rows.starts[g], rows.starts[g + 1]
+    return rows.columns[rows.size * begin : rows.size * end].reshape(rows.size, end - begin)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def factor_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
+    """Factor the products of the (weighted) columns of a group.
 
     Parameters
     ----------
@@ -148,26 +182,25 @@ def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, flo
     g : int
         Number of the group.
     room : Room
-        Its first vector becomes the roots of the weights, if there are weights.
+        Its first vector becomes the roots of the weights, if there are weights; ``gram`` the products,
+        ``first`` their factor.
 
     Returns
     -------
     reason : int
-        `VOUCHED`, or why the group is left out: then nothing is said of the basis.
+        `VOUCHED`, or why the group is left out: then nothing is said of the rest.
     q : array, shape (p, n)
-        The basis.
+        The columns; with weights, a copy that has them.
     largest, smallest : float
-        Singular values of the columns.
+        Their singular values.
     squares : float
         Sum of their squares.
     """
     begin, end = rows.starts[g], rows.starts[g + 1]
-    size, number = rows.columns.shape[0], end - begin
-    q = room.store[: size * number].reshape(size, number)
+    size, number = rows.size, end - begin
+    q = columns_of_group(rows, g)
     if number <= size:
         return TOO_FEW_ROWS, q, np.inf, 0.0, 0.0
-    for j in range(size):
-        q[j] = rows.columns[j, begin:end]
     y = rows.outcome[begin:end]
     length = dot(y, y)
     if rows.weights.shape[0] > 0:
@@ -182,15 +215,80 @@ def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, flo
         length = 0.0
         for i in range(number):
             length += y[i] * y[i] * rows.weights[begin + i]
+        x, q = q, room.store[: size * number].reshape(size, number)
         for j in range(size):
             for i in range(number):
-                q[j, i] *= root[i]
+                q[j, i] = x[j, i] * root[i]
+    gram_of(q, None, room.gram)
     squares = 0.0
     for j in range(size):
-        squares += dot(q[j], q[j])
+        squares += room.gram[j, j]
     if not np.isfinite(squares + length):
         return NOT_FINITE, q, np.inf, 0.0, squares
-    largest, smallest = basis_of(q, room.gram, room.first, room.second, room.lower)
-    if not largest < CONDITION * smallest:
-        return ILL_CONDITIONED if smallest > 0.0 else SINGULAR, q, largest, smallest, squares
+    if not cholesky(room.gram, room.first):
+        return SINGULAR, q, np.inf, 0.0, squares
+    largest, smallest = singular_values_of(room.gram, room.first, room.second)
     return VOUCHED, q, largest, smallest, squares
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def basis_by_factor(
+    columns: FloatArray, largest: float, smallest: float, room: Room
+) -> tuple[int, FloatArray, float, float]:
+    """Make an orthonormal basis of the columns of a group.
+
+    Parameters
+    ----------
+    columns : array, shape (p, n)
+        Of `factor_of_group`.
+    largest, smallest : float
+        As it says.
+    room : Room
+        As it left it.
+
+    Returns
+    -------
+    reason : int
+        `VOUCHED`, or why the group is left out: then nothing is said of the basis.
+    q : array, shape (p, n)
+        The basis.
+    largest, smallest : float
+        Singular values of the columns, to more digits if they need them.
+    """
+    size, number = columns.shape
+    q = room.store[: size * number].reshape(size, number)
+    for j in range(size):  # which do nothing, where these are in this place already
+        q[j] = columns[j]
+    largest, smallest = basis_of(q, largest, smallest, room.gram, room.first, room.second, room.lower)
+    if largest < CONDITION * smallest:
+        return VOUCHED, q, largest, smallest
+    return (ILL_CONDITIONED if smallest > 0.0 else SINGULAR), q, largest, smallest
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
+    """Make an orthonormal basis of the (weighted) columns of a group.
+
+    Parameters
+    ----------
+    rows : Rows
+    g : int
+        Number of the group.
+    room : Room
+        As of `factor_of_group` and `basis_by_factor`.
+
+    Returns
+    -------
+    reason : int
+        `VOUCHED`, or why the group is left out: then nothing is said of the basis.
+    q : array, shape (p, n)
+        The basis.
+    largest, smallest : float
+        Singular values of the columns.
+    squares : float
+        Sum of their squares.
+    """
+    reason, q, largest, smallest, squares = factor_of_group(rows, g, room)
+    if reason == VOUCHED:
+        reason, q, largest, smallest = basis_by_factor(q, largest, smallest, room)
+    return reason, q, largest, smallest, squares

@@ -11,8 +11,8 @@ import math
 import numba
 import numpy as np
 
-from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
-from shortloop.panel.kernels.products import move, products_of, weighted_gram
+from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, columns_of_group, room_for
+from shortloop.panel.kernels.products import gram_of, move, products_of
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     ILL_CONDITIONED,
@@ -21,6 +21,7 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_WEIGHT,
     VOUCHED,
 )
+from shortloop.panel.kernels.singular import singular_values_of
 from shortloop.panel.kernels.triangles import (
     cholesky,
     coefficients_of,
@@ -28,7 +29,6 @@ from shortloop.panel.kernels.triangles import (
     inverse_of,
     outer_of,
     product_of,
-    singular_values,
     solve,
 )
 from shortloop.types import FloatArray
@@ -65,10 +65,7 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
         if reasons[g] != VOUCHED:
             continue
         condition = numbers[g, 1] = largest / smallest
-        x, y = (
-            rows.columns[:, rows.starts[g] : rows.starts[g + 1]],
-            rows.outcome[rows.starts[g] : rows.starts[g + 1]],
-        )
+        x, y = columns_of_group(rows, g), rows.outcome[rows.starts[g] : rows.starts[g + 1]]
         size, number = q.shape
         left, weight, work = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
         left[:] = y
@@ -90,7 +87,7 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
                 weight[i] = 1.0 if distance <= bound * scale else bound * scale / distance
                 work[i] = weight[i] * left[i]
             products_of(q, work, right)
-            weighted_gram(q, weight, gram)
+            gram_of(q, weight, gram)
             if not cholesky(gram, weighted):
                 reasons[g] = SINGULAR
                 break
@@ -109,7 +106,7 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
         if reasons[g] != VOUCHED:
             continue
         numbers[g, 0], numbers[g, 2], numbers[g, 3] = scale, iteration, change <= TOLERANCE
-        above, below = singular_values(weighted, gram)
+        above, below = singular_values_of(gram, weighted, gram)
         if not condition * length * above < CONDITION * scale * below:
             reasons[g] = ILL_CONDITIONED if scale > EXACT * length else EXACT_FIT
             continue

@@ -27,7 +27,7 @@ from shortloop.panel.kernels.families import (
 )
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
 from shortloop.panel.kernels.links import bends_of, links_of, means_of, slopes_of
-from shortloop.panel.kernels.products import products_of, sum_of, weighted_gram
+from shortloop.panel.kernels.products import gram_of, products_of, sum_of
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NO_VARIANCE,
@@ -39,13 +39,13 @@ from shortloop.panel.kernels.reasons import (
     SINGULAR,
     VOUCHED,
 )
+from shortloop.panel.kernels.singular import singular_values, singular_values_of
 from shortloop.panel.kernels.triangles import (
     cholesky,
     coefficients_of,
     inverse_of,
     outer_of,
     product_of,
-    singular_values,
     solve,
 )
 from shortloop.types import FloatArray
@@ -83,7 +83,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         begin, end = rows.starts[g], rows.starts[g + 1]
         y, number = rows.outcome[begin:end], end - begin
         tried = rows.trials[begin:end] if is_counted else rows.trials
-        if number > rows.columns.shape[0]:
+        if number > rows.size:
             reasons[g] = are_counts(y, tried) if is_counted else _suits(family, y)
             if reasons[g] != VOUCHED:
                 continue
@@ -114,7 +114,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             for i in range(number):
                 work[i] = weight[i] * (eta[i] + slope[i] * (y[i] - mu[i]))
             products_of(q, work, right)
-            weighted_gram(q, weight, gram)
+            gram_of(q, weight, gram)
             if not cholesky(gram, weighted):
                 reasons[g] = SINGULAR
                 break
@@ -145,7 +145,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
                 break
         if reasons[g] != VOUCHED:
             continue
-        largest, smallest = singular_values(weighted, gram)
+        largest, smallest = singular_values_of(gram, weighted, gram)
         if not numbers[g, 3] * largest < CONDITION * smallest:
             reasons[g] = ILL_CONDITIONED
             continue
@@ -167,7 +167,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         if is_counted:
             weight *= tried
             work *= tried
-        weighted_gram(q, weight, gram)
+        gram_of(q, weight, gram)
         if not cholesky(gram, weighted):
             reasons[g] = NO_VARIANCE
             continue

@@ -8,6 +8,7 @@ import numba
 
 from shortloop.panel.kernels.columns import (
     NO_CONSTANT,
+    ONCE,
     UNCLEAR,
     constant_of,
     implicit_constant,
@@ -21,8 +22,16 @@ from shortloop.panel.kernels.covariance import (
     sums_for,
     wald,
 )
-from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
-from shortloop.panel.kernels.products import move
+from shortloop.panel.kernels.groups import (
+    CONDITION,
+    Found,
+    Rows,
+    basis_by_factor,
+    columns_of_group,
+    factor_of_group,
+    room_for,
+)
+from shortloop.panel.kernels.products import products_of, sum_of
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     FEW_CLUSTERS,
@@ -33,7 +42,14 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_F,
     VOUCHED,
 )
-from shortloop.panel.kernels.triangles import coefficients_of, dot, inverse_of, outer_of, sandwich_of
+from shortloop.panel.kernels.triangles import (
+    ahead_of,
+    coefficients_of,
+    dot,
+    inverse_of,
+    outer_of,
+    sandwich_of,
+)
 from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
@@ -58,33 +74,37 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
     """
     room, sums, weighted = room_for(rows), sums_for(rows, kind), rows.weights.shape[0] > 0
     gram, first, second, inverse = room.gram, room.first, room.second, room.inverse
-    step, gamma = room.step, room.gamma
+    gamma = room.gamma
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
     constants = found.constants
     for g in range(reasons.shape[0]):
-        reasons[g], q, largest, smallest, squares = basis_of_group(rows, g, room)
+        reasons[g], q, largest, smallest, squares = factor_of_group(rows, g, room)
         if reasons[g] != VOUCHED:
             continue
         begin, end = rows.starts[g], rows.starts[g + 1]
-        x, y = rows.columns[:, begin:end], rows.outcome[begin:end]
+        x = columns_of_group(rows, g) if weighted else q
+        y = rows.outcome[begin:end]
         weights = rows.weights[begin:end] if weighted else rows.weights
         size, number = q.shape
         root, left = room.vectors[0, :number], room.vectors[1, :number]
+        left[:] = y
         if weighted:
-            for i in range(number):
-                left[i] = y[i] * root[i]
-        else:
-            root[:] = 1.0
-            left[:] = y
+            left *= root
         constants[g] = constant_of(x)
+        has_basis = kind != NONROBUST or constants[g] == NO_CONSTANT or largest >= ONCE * smallest
+        if has_basis:
+            reasons[g], q, largest, smallest = basis_by_factor(q, largest, smallest, room)
+            if reasons[g] != VOUCHED:
+                continue
+            inverse_of(room.lower, inverse)
+            products_of(q, left, gamma)
+            sum_of(q, gamma, -1.0, left)
+            coefficients_of(inverse, gamma, beta[g])
+        else:
+            inverse_of(room.first, inverse)
+            _solve_refined(q, inverse, left, room.right, room.step, beta[g])
         numbers[g, 3] = largest / smallest
-        inverse_of(room.lower, inverse)
         _sums_of_squares(y, weights, numbers[g])
-        gamma[:] = 0.0
-        for j in range(size):
-            step[j] = dot(q[j], left)
-        move(q, step, gamma, left)
-        coefficients_of(inverse, gamma, beta[g])
         numbers[g, 0] = dot(left, left)
         if not numbers[g, 0] > EXACT * numbers[g, 2]:
             reasons[g] = EXACT_FIT
@@ -93,6 +113,8 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
             reasons[g] = ILL_CONDITIONED
             continue
         if constants[g] == NO_CONSTANT:
+            if not weighted:
+                root[:] = 1.0
             constants[g] = implicit_constant(q, root, smallest, math.sqrt(squares))
             if constants[g] == UNCLEAR:
                 reasons[g] = UNCLEAR_CONSTANT
@@ -115,6 +137,31 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         numbers[g, 5] = wald(beta[g], covariance[g], constants[g], gram, second)
         if numbers[g, 5] == UNCLEAR_TEST:
             reasons[g] = UNCLEAR_F
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _solve_refined(
+    columns: FloatArray,
+    inverse: FloatArray,
+    left: FloatArray,
+    right: FloatArray,
+    gamma: FloatArray,
+    beta: FloatArray,
+) -> None:
+    """Coefficients by the normal equations and a step of refinement: as good as those by a basis.
+
+    Björck 1987 (Stability analysis of the method of seminormal equations). `inverse` is that of the factor.
+    `left` are outcomes, and become residuals before the last step, whose squares are the same to rounding.
+    """
+    step = right
+    for iteration in range(2):
+        products_of(columns, left, right)
+        ahead_of(inverse, right, gamma)
+        coefficients_of(inverse, gamma, step)
+        if iteration == 0:
+            beta[:] = step
+            sum_of(columns, beta, -1.0, left)
+    beta += step
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})

@@ -9,8 +9,8 @@ import numpy as np
 
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.exponentials import exp_of, log_of
-from shortloop.panel.kernels.groups import Found, Rows, room_for
-from shortloop.panel.kernels.products import products_of, sum_of, weighted_gram
+from shortloop.panel.kernels.groups import Found, Rows, columns_of_group, room_for
+from shortloop.panel.kernels.products import gram_of, products_of, sum_of
 from shortloop.panel.kernels.reasons import (
     EDGE,
     ILL_CONDITIONED,
@@ -23,12 +23,12 @@ from shortloop.panel.kernels.reasons import (
     TOO_FEW_ROWS,
     VOUCHED,
 )
+from shortloop.panel.kernels.singular import singular_values_of
 from shortloop.panel.kernels.triangles import (
     cholesky,
     dot,
     inverse_of,
     outer_of,
-    singular_values,
     solve,
     total_of,
 )
@@ -57,7 +57,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
     kind : int
         Of the covariance, as of `shortloop.panel.kernels.covariance`.
     """
-    size, room, sums = rows.columns.shape[0], room_for(rows), sums_for(rows, kind)
+    size, room, sums = rows.size, room_for(rows), sums_for(rows, kind)
     second, lower, inverse, slope, step = room.second, room.lower, room.inverse, room.right, room.step
     covariance, numbers, reasons = found.covariance, found.numbers, found.reasons
     for g in range(reasons.shape[0]):
@@ -66,9 +66,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         if number <= size:
             reasons[g] = TOO_FEW_ROWS
             continue
-        x, y = room.store[: size * number].reshape(size, number), rows.outcome[begin:end]
-        for j in range(size):
-            x[j] = rows.columns[j, begin:end]
+        x, y = columns_of_group(rows, g), rows.outcome[begin:end]
         ones = _ones_of(y)
         if ones < 0:
             reasons[g] = NOT_BINARY
@@ -111,7 +109,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         if not cholesky(second, lower):
             reasons[g] = SINGULAR
             continue
-        largest, smallest = singular_values(lower, inverse)
+        largest, smallest = singular_values_of(second, lower, inverse)
         numbers[g, 1] = largest / smallest if smallest > 0.0 else np.inf
         if not numbers[g, 1] ** 2 < CONDITION:
             reasons[g] = ILL_CONDITIONED
@@ -164,7 +162,7 @@ def _derivatives(
         slope[j] /= rows
     for i in range(rows):
         work[i] = chance[i] * (1.0 - chance[i]) / rows
-    weighted_gram(x, work, second)
+    gram_of(x, work, second)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numba
 
-from shortloop.panel.kernels.triangles import dot
 from shortloop.types import FloatArray
 
-__all__ = ["move", "products_of", "sum_of", "weighted_gram"]
+__all__ = ["gram_of", "move", "products_of", "sum_of"]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def weighted_gram(q: FloatArray, weight: FloatArray, gram: FloatArray) -> None:
-    """Products of columns, with a weight for each row.
+def gram_of(q: FloatArray, weight: FloatArray | None, gram: FloatArray) -> None:
+    """Products of columns with each other.
 
     Parameters
     ----------
     q : array, shape (p, n)
-    weight : array, shape (n,)
+    weight : array, shape (n,), or None
+        Of each row. None: all alike.
     gram : array, shape (p, p)
         Its lower triangle becomes ``q diag(weight) q'``.
     """
@@ -29,52 +29,51 @@ def weighted_gram(q: FloatArray, weight: FloatArray, gram: FloatArray) -> None:
                 (gram[j, k], gram[j, k + 1], gram[j, k + 2]),
                 (gram[j1, k], gram[j1, k + 1], gram[j1, k + 2]),
                 (gram[j2, k], gram[j2, k + 1], gram[j2, k + 2]),
-            ) = _between(weight, q[j], q[j1], q[j2], q[k], q[k + 1], q[k + 2])
+            ) = _between(q, weight, j, j1, j2, k)
         gram[j, j], (gram[j1, j], gram[j1, j1]), (gram[j2, j], gram[j2, j1], gram[j2, j2]) = _among(
-            weight, q[j], q[j1], q[j2]
+            q, weight, j, j1, j2
         )
 
 
+# Columns are named by their numbers: to slice them costs as much as 50 rows.
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _among(
-    weight: FloatArray, a: FloatArray, b: FloatArray, c: FloatArray
+    q: FloatArray, weight: FloatArray | None, a: int, b: int, c: int
 ) -> tuple[float, tuple[float, float], tuple[float, float, float]]:
-    """Weighted products of three columns."""
+    """Products of three columns."""
     aa = ba = bb = ca = cb = cc = 0.0
-    for i in range(weight.shape[0]):
-        wa, wb, wc = weight[i] * a[i], weight[i] * b[i], weight[i] * c[i]
-        aa += wa * a[i]
-        ba += wb * a[i]
-        bb += wb * b[i]
-        ca += wc * a[i]
-        cb += wc * b[i]
-        cc += wc * c[i]
+    for i in range(q.shape[1]):
+        wa, wb, wc = q[a, i], q[b, i], q[c, i]
+        if weight is not None:
+            wa, wb, wc = weight[i] * wa, weight[i] * wb, weight[i] * wc
+        aa += wa * q[a, i]
+        ba += wb * q[a, i]
+        bb += wb * q[b, i]
+        ca += wc * q[a, i]
+        cb += wc * q[b, i]
+        cc += wc * q[c, i]
     return aa, (ba, bb), (ca, cb, cc)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _between(
-    weight: FloatArray,
-    a: FloatArray,
-    b: FloatArray,
-    c: FloatArray,
-    x: FloatArray,
-    y: FloatArray,
-    z: FloatArray,
+    q: FloatArray, weight: FloatArray | None, a: int, b: int, c: int, x: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]:
-    """Weighted products of each of three columns with each of three others."""
+    """Products of each of three columns with each of three that follow one another, `x` the first."""
     ax = ay = az = bx = by = bz = cx = cy = cz = 0.0
-    for i in range(weight.shape[0]):
-        wa, wb, wc = weight[i] * a[i], weight[i] * b[i], weight[i] * c[i]
-        ax += wa * x[i]
-        ay += wa * y[i]
-        az += wa * z[i]
-        bx += wb * x[i]
-        by += wb * y[i]
-        bz += wb * z[i]
-        cx += wc * x[i]
-        cy += wc * y[i]
-        cz += wc * z[i]
+    for i in range(q.shape[1]):
+        wa, wb, wc = q[a, i], q[b, i], q[c, i]
+        if weight is not None:
+            wa, wb, wc = weight[i] * wa, weight[i] * wb, weight[i] * wc
+        ax += wa * q[x, i]
+        ay += wa * q[x + 1, i]
+        az += wa * q[x + 2, i]
+        bx += wb * q[x, i]
+        by += wb * q[x + 1, i]
+        bz += wb * q[x + 2, i]
+        cx += wc * q[x, i]
+        cy += wc * q[x + 1, i]
+        cz += wc * q[x + 2, i]
     return (ax, ay, az), (bx, by, bz), (cx, cy, cz)
 
 
@@ -90,21 +89,19 @@ def products_of(q: FloatArray, values: FloatArray, products: FloatArray) -> None
     products : array, shape (p,)
         Becomes ``q @ values``.
     """
-    size = q.shape[0]
-    whole = size - size % 3
-    for j in range(0, whole, 3):
-        products[j], products[j + 1], products[j + 2] = _three(q[j], q[j + 1], q[j + 2], values)
-    for j in range(whole, size):
-        products[j] = dot(q[j], values)
+    last = q.shape[0] - 1
+    for j in range(0, last + 1, 3):
+        j1, j2 = min(j + 1, last), min(j + 2, last)
+        products[j], products[j1], products[j2] = _three(q, j, j1, j2, values)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _three(a: FloatArray, b: FloatArray, c: FloatArray, values: FloatArray) -> tuple[float, float, float]:
+def _three(q: FloatArray, a: int, b: int, c: int, values: FloatArray) -> tuple[float, float, float]:
     of_a = of_b = of_c = 0.0
     for i in range(values.shape[0]):
-        of_a += a[i] * values[i]
-        of_b += b[i] * values[i]
-        of_c += c[i] * values[i]
+        of_a += q[a, i] * values[i]
+        of_b += q[b, i] * values[i]
+        of_c += q[c, i] * values[i]
     return of_a, of_b, of_c
 
 

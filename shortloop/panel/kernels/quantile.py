@@ -17,8 +17,8 @@ from shortloop.panel.kernels.columns import (
     constant_of,
     implicit_constant,
 )
-from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
-from shortloop.panel.kernels.products import move, products_of, weighted_gram
+from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, columns_of_group, room_for
+from shortloop.panel.kernels.products import gram_of, move, products_of
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NO_VARIANCE,
@@ -71,7 +71,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
     quantile : float
         Which, above 0 and below 1.
     """
-    room, size = room_for(rows), rows.columns.shape[0]
+    room, size = room_for(rows), rows.size
     lower, inverse = room.lower, room.inverse
     work, gram, first = matrices_for(11, size), room.gram, room.first
     past, vectors = np.empty((LOOK_BACK, size)), np.empty(5 * longest_of(rows.starts))
@@ -85,10 +85,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
         if not numbers[g, 1] ** 2 < CONDITION:  # statsmodels inverts the products of the regressors
             reasons[g] = ILL_CONDITIONED
             continue
-        x, y = (
-            rows.columns[:, rows.starts[g] : rows.starts[g + 1]],
-            rows.outcome[rows.starts[g] : rows.starts[g + 1]],
-        )
+        x, y = columns_of_group(rows, g), rows.outcome[rows.starts[g] : rows.starts[g + 1]]
         number = y.shape[0]
         store = vectors[: 5 * number].reshape(5, number)
         left, weight, some = store[0], store[1], store[2]
@@ -109,7 +106,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
             continue
         for i in range(number):
             weight[i] = ((quantile if left[i] > 0.0 else 1.0 - quantile) * sparsity) ** 2
-        weighted_gram(q, weight, gram)
+        gram_of(q, weight, gram)
         sandwich_of(inverse, gram, first, covariance[g])
         whole = _loss(y, np.percentile(y, 100.0 * quantile), quantile)
         numbers[g, 0] = 1.0 - _loss(left, 0.0, quantile) / whole
@@ -201,14 +198,14 @@ def _iterate(
         if not are_clear(q, left, errors, quantile):
             return UNCLEAR_WEIGHT
         products_of(q, some, right)
-        weighted_gram(q, weight, gram)
+        gram_of(q, weight, gram)
         if not cholesky(gram, weighted):
             return SINGULAR
         solve(weighted, right, step)
         move(q, step, gamma, left)
         for i in range(rows):
             pull[i] *= left[i]
-        weighted_gram(q, pull, change_of)
+        gram_of(q, pull, change_of)
         evaluate(q, sizes, weight, pull, evaluated)
         coefficients_of(inverse, step, right)
         last, change = min(last, change), 0.0

@@ -7,7 +7,7 @@ import numpy as np
 
 from shortloop.types import FloatArray, IntArray
 
-__all__ = ["longest_of", "moved", "numbered_in_groups", "places_of_rows"]
+__all__ = ["longest_of", "moved", "numbered_in_groups", "places_of_rows", "put_column"]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -66,6 +66,26 @@ def moved(values: FloatArray | IntArray, places: IntArray, moved_values: FloatAr
     for i in range(values.shape[0]):
         if places[i] >= 0:
             moved_values[places[i]] = values[i]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def put_column(values: FloatArray, starts: IntArray, j: int, size: int, store: FloatArray) -> None:
+    """Put a column where the columns of each group are one after the other.
+
+    Parameters
+    ----------
+    values : array, shape (rows,)
+    starts : array of int, shape (groups + 1,)
+        First row of each group, and the end of the last.
+    j, size : int
+        Which column it is, and how many there are.
+    store : array, shape (size * rows,)
+        Is written to.
+    """
+    for g in range(starts.shape[0] - 1):
+        begin, end = starts[g], starts[g + 1]
+        place = size * begin + j * (end - begin)
+        store[place : place + end - begin] = values[begin:end]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -1,4 +1,4 @@
-"""Small matrices of one fit, as compiled functions: factors, inverses, singular values."""
+"""Small matrices of one fit, as compiled functions: factors, inverses, products."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from shortloop.types import FloatArray
 
 __all__ = [
+    "ahead_of",
     "cholesky",
     "coefficients_of",
     "dot",
@@ -17,13 +18,9 @@ __all__ = [
     "outer_of",
     "product_of",
     "sandwich_of",
-    "singular_values",
     "solve",
     "total_of",
 ]
-
-SWEEPS = 30  # of Jacobi's method: about six are needed
-ROUNDING = 1e-15
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -112,6 +109,26 @@ def coefficients_of(inverse: FloatArray, gamma: FloatArray, beta: FloatArray) ->
         for k in range(i, gamma.shape[0]):
             total += inverse[k, i] * gamma[k]
         beta[i] = total
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def ahead_of(inverse: FloatArray, right: FloatArray, gamma: FloatArray) -> None:
+    """Coefficients of a basis from products of the columns.
+
+    Parameters
+    ----------
+    inverse : array, shape (p, p)
+        Of the triangle that leads from the basis to the columns; what is above its diagonal is not read.
+    right : array, shape (p,)
+        Products of the columns with some values.
+    gamma : array, shape (p,)
+        Becomes ``inverse @ right``: products of the basis with the values.
+    """
+    for i in range(gamma.shape[0]):
+        total = 0.0
+        for k in range(i + 1):
+            total += inverse[i, k] * right[k]
+        gamma[i] = total
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -223,64 +240,3 @@ def solve(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
         for k in range(i + 1, size):
             rest -= lower[k, i] * solution[k]
         solution[i] = rest / lower[i, i]
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
-    """The largest and the smallest singular value of a lower triangle, to full relative accuracy.
-
-    One-sided Jacobi (Demmel and Veselić 1992, Jacobi's method is more accurate than QR, section 4).
-
-    Parameters
-    ----------
-    lower : array, shape (p, p)
-    work : array, shape (p, p)
-        Is written to.
-
-    Returns
-    -------
-    largest, smallest : float
-    """
-    size, unit = lower.shape[0], 0.0
-    for i in range(size):
-        for j in range(i + 1):
-            unit = max(unit, abs(lower[i, j]))
-    for i in range(size):
-        for j in range(size):
-            work[i, j] = lower[i, j] / unit if j <= i else 0.0  # so that no square is too small or too large
-    squares = np.empty(size)
-    for _ in range(SWEEPS):
-        is_there = True
-        for i in range(size):
-            squares[i] = _product(work, i, i)
-        for i in range(size - 1):
-            for j in range(i + 1, size):
-                aa, bb, ab = squares[i], squares[j], _product(work, i, j)
-                if not ab * ab > ROUNDING * ROUNDING * aa * bb:
-                    continue
-                is_there = is_there and ab * ab < 100.0 * ROUNDING * ROUNDING * aa * bb
-                apart = bb - aa
-                tangent = 2.0 * ab / (apart + math.copysign(math.sqrt(apart * apart + 4.0 * ab * ab), apart))
-                c = 1.0 / math.sqrt(1.0 + tangent * tangent)
-                s = c * tangent
-                for k in range(size):
-                    u, v = work[i, k], work[j, k]
-                    work[i, k] = c * u - s * v
-                    work[j, k] = s * u + c * v
-                squares[i], squares[j] = aa - tangent * ab, bb + tangent * ab
-        if is_there:
-            break
-    largest, smallest = 0.0, np.inf
-    for i in range(size):
-        square = _product(work, i, i)
-        largest, smallest = max(largest, square), min(smallest, square)
-    return unit * math.sqrt(largest), unit * math.sqrt(smallest)
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _product(rows: FloatArray, i: int, j: int) -> float:
-    """Inner product of two rows of a small matrix."""
-    total = 0.0
-    for k in range(rows.shape[1]):
-        total += rows[i, k] * rows[j, k]
-    return total

@@ -213,8 +213,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
         starts, firsts, number = in_order, in_order[:-1], len(in_order) - 1
     if not number:
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
-    first = frame.iloc[firsts][list(by)]
-    keys = [tuple(map(text_of, row)) for row in first.itertuples(index=False, name=None)]
+    keys = [*zip(*(_texts_of(frame[name].iloc[firsts]) for name in by), strict=True)]
     if len(set(keys)) < number:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise InputError(
@@ -242,6 +241,12 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             if column is not None:
                 columns[str(name)] = column if places is None else column.moved(places, rows)
     return Panel(tuple(by), keys, starts, columns, tuple(notes))
+
+
+def _texts_of(values: pd.Series) -> list[str]:
+    """What values are called that make groups."""
+    is_whole = isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu"
+    return [*map(str if is_whole else text_of, values.tolist())]
 
 
 def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[str, ...]]) -> None:

@@ -142,8 +142,8 @@ class Fitter:
             if fits is not None:
                 _put(found, places, [self.names.index(name) for name in some.design.names], fits)
                 left[places] = fits.reasons != VOUCHED
-                for place, reason in zip(places, fits.reasons, strict=True):
-                    why[place] = REASONS[int(reason)]
+                for i in np.flatnonzero(fits.reasons != VOUCHED):
+                    why[places[i]] = REASONS[int(fits.reasons[i])]
         return self._with_left(found, left | (lacking & (self._model.missing == "raise")), why, first)
 
     def _with_left(self, found: Statistics, left: np.ndarray, why: Sequence[str], first: int) -> Fits:

@@ -54,7 +54,9 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     panel = from_frame(frame[[name for name in frame.columns if name in needed]], by)
     fits = Fitter(model, equation, panel.columns, panel.starts, level).fit()
     arrays = {name: getattr(fits.statistics, name) for name in (*COEFFICIENTS, *FITS)}
-    said = ["; ".join(fits.said.get(g, [])) for g in range(len(panel.keys))]
+    said = [""] * len(panel.keys)
+    for g, texts in fits.said.items():
+        said[g] = "; ".join(texts)
     said = with_others(fits.names, fits.statistics.params, said)
     arrays |= {"status": fits.status, "path": fits.path}
     found = Results(panel.by, panel.keys, fits.names, arrays, said)

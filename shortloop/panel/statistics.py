@@ -172,11 +172,13 @@ def _tested(
     """Each coefficient against zero: t or z, its two-sided p, and half the length of the interval."""
     from scipy import special
 
+    from shortloop.panel.kernels.student import two_sided
+
     with np.errstate(divide="ignore", invalid="ignore"):
         tvalues = params / bse
     tail = (1.0 + level) / 2.0
     if freedom is None:
         return tvalues, 2.0 * special.ndtr(-np.abs(tvalues)), special.ndtri(tail) * bse
-    pvalues = 2.0 * special.stdtr(freedom[:, np.newaxis], -np.abs(tvalues))
+    pvalues = two_sided(np.ascontiguousarray(tvalues), freedom)
     different, place = np.unique(freedom, return_inverse=True)
     return tvalues, pvalues, special.stdtrit(different, tail)[place][:, np.newaxis] * bse

@@ -17,8 +17,8 @@ MUTANTS ?= 60000
 # They come first, as they have most kernels compiled, which the others use too; of these, those first that take
 # longest, and that compile other kernels than the one beside them.
 FIRST := tests/test_stages.py tests/panel/test_panel_iterated.py tests/panel/test_panel_quantile.py tests/eeg
-# Tests wait for processes and disks for much of their time.
-TESTERS ?= $(shell expr $$(nproc) + 2)
+# Tests wait for processes and disks for much of their time: two more than processors left these idle for a quarter.
+TESTERS ?= $(shell expr $$(nproc) + 4)
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .PHONY: setup run test test-slow docs soak check bench clean

@@ -52,6 +52,7 @@ def test_scores_are_those_of_the_stage_that_trains_again(people: list[Noise], na
             np.testing.assert_array_equal(found["plane"][row], plane)
 
 
+@pytest.mark.slow
 def test_studies_and_their_moments(people: list[Noise], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = CLASSIFIERS["LDA, all features"]
     monkeypatch.setattr(part, "CLASSIFIERS", {"LDA, all features": asked})

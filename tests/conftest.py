@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -25,10 +27,6 @@ settings.register_profile("any", deadline=None, suppress_health_check=[HealthChe
 # The same examples at every `make test`; `make soak` draws others, from a seed that it prints.
 settings.register_profile("fixed", settings.get_profile("any"), derandomize=True)
 settings.load_profile("any" if os.environ.get("SEED") else "fixed")
-
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # As in the background of a script: all that tests start would not hear Ctrl-C either.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As in the background of a script: all that tests start would not hear Ctrl-C either.
@@ -124,13 +122,23 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def report_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Makes the report of an analysis, once, and gives its folder."""
+    """Makes the report of an analysis, once for all processes of a run, and gives its folder, to be read."""
     from report_pages import PAGES_OF
+
+    above = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        above = above.parent  # that of one process is below
 
     @cache
     def made(name: str) -> Path:
-        folder = tmp_path_factory.mktemp(name)
-        PAGES_OF[name](folder)
+        folder, done = above / f"report-{name}", above / f"report-{name}.done"
+        with (above / f"report-{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of one that failed
+                folder.mkdir()
+                PAGES_OF[name](folder)
+                done.touch()
         return folder
 
     return made

@@ -121,7 +121,7 @@ def test_the_report_says_what_is_true_of_the_rows_now(project: PanelProject) -> 
     frame = kinds()
     built(project, frame)
     page = project.folder / "results/firms/report.html"
-    for rows in (1, 3, 2):
+    for rows in (3, 1):
         less = pd.concat([frame, frame.iloc[:rows].assign(firm=None)])
         assert built(project, less) == {"panel_report": 1}
         assert re.findall(r"(\d+) rows belong to no group", page.read_text(encoding="utf-8")) == [str(rows)]

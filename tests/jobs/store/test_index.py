@@ -176,7 +176,7 @@ def test_many_processes_may_make_it_at_once(jobs: list[str | None]) -> None:
     codes = [f"NUMBER = {number}\n{OPEN_MANY}" for number in range(4)]
     environment = {"PYTHONPATH": str(ROOT)}
     running = [subprocess.Popen([sys.executable, "-c", code], env=environment) for code in codes]
-    assert [process.wait(timeout=60) for process in running] == [0] * 4
+    assert [process.wait(timeout=300) for process in running] == [0] * 4
     assert found() == jobs
     with Store() as store:
         places = {Place("chain", "toy", None, str(number)): f"main-{number}" for number in range(4)}

@@ -63,7 +63,7 @@ def test_two_processes_at_once(project: Path) -> None:
         for _ in range(2)
     ]
     for process in both:
-        said, problems = process.communicate(timeout=60)
+        said, problems = process.communicate(timeout=300)
         assert process.returncode == 0, problems
         assert said.split() == [expected(content) for content in contents] * 5
     hashes = project / "workdirs/.cache/inputs/hashes.json"

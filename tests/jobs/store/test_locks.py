@@ -160,7 +160,7 @@ def test_projects_that_share_two_workdirs_never_wait_for_each_other_for_ever(pro
         for folder in (project, other)
     ]
     try:
-        assert [process.wait(timeout=60) for process in running] == [0, 0]
+        assert [process.wait(timeout=300) for process in running] == [0, 0]
     finally:
         for process in running:
             process.kill()

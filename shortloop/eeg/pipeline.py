@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,7 @@ def has_features(study: Study) -> bool:
     -------
     bool
     """
-    from shortloop.eeg.formats.base import FeaturesInput
+    from shortloop.eeg.formats.base_features import FeaturesInput
 
     return isinstance(study.input, FeaturesInput)
 
@@ -128,8 +128,7 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     InputError
         If a file is missing, or what it holds is not as it must be.
     """
-    from shortloop.eeg.formats.base import FeaturesInput
-    from shortloop.eeg.formats.files import find_files
+    from shortloop.eeg.formats.base_features import FeaturesInput
     from shortloop.eeg.formats.repeated import refuse_repeated
 
     study = run.study
@@ -145,30 +144,18 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
                 field=f"input.{kind}.{phase}",
                 hint=f"add it, or say `apply = false` in [features.{kind}]",
             )
-    paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
-    for name in study.participants:
-        for phase in phases:
-            field = f"input.{kind}.{phase}"
-            found = find_files(folder, [patterns[phase]], participant=name, phase=phase, field=field)
-            if len(found) > 1:
-                raise InputError(
-                    "several files match the pattern, and features of a phase are one file",
-                    participant=name,
-                    file=folder / patterns[phase],
-                    field=field,
-                    found=", ".join(path.name for path in found),
-                    hint="name the one that is meant",
-                )
-            paths[name][phase] = found
-    files = _read(run, paths)
-    refuse_repeated(files, f"input.{kind}")
+    files = _read(run, _one_file_each(study, folder, patterns, phases, f"input.{kind}"))
+    of_labels = study.input.files_of_labels()
+    labelled = [phase for phase in phases if phase in of_labels]
+    labels = _read(run, _one_file_each(study, folder, of_labels, labelled, "input.labels"))
+    refuse_repeated(files, f"input.{kind}", of_all=study.input.is_of_all())
     return {
         name: run.build(
             "import_features",
             partition=name,
             settings=study.input.how_to_read(name),
             kind=kind,
-            files={phase: found[0] for phase, found in files[name].items()},
+            files={phase: [*found, *labels[name].get(phase, ())] for phase, found in files[name].items()},
             classes=list(study.classes),
             modules=study.input.modules(),
         )
@@ -307,6 +294,30 @@ def _suffers_from_uneven_classes(study: Study) -> bool:
     """Whether classifiers that call most trials the largest class would hide an effect."""
     weighed = study.decoding.class_weight or getattr(study.estimator, "params", {}).get("class_weight")
     return not (study.decoding.score == "auc" or study.decoding.subsample or weighed)
+
+
+def _one_file_each(
+    study: Study, folder: Path, patterns: Mapping[str, str], phases: Sequence[str], field: str
+) -> dict[str, dict[str, list[Path]]]:
+    """The file of each participant and phase."""
+    from shortloop.eeg.formats.files import find_files
+
+    paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
+    for name in study.participants:
+        for phase in phases:
+            at = f"{field}.{phase}"
+            found = find_files(folder, [patterns[phase]], participant=name, phase=phase, field=at)
+            if len(found) > 1:
+                raise InputError(
+                    "several files match the pattern, and features of a phase are one file",
+                    participant=name,
+                    file=folder / patterns[phase],
+                    field=at,
+                    found=", ".join(path.name for path in found),
+                    hint="name the one that is meant",
+                )
+            paths[name][phase] = found
+    return paths
 
 
 def _read(run: StudyRun, paths: dict[str, dict[str, list[Path]]]) -> Files:

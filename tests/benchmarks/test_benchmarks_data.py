@@ -10,10 +10,12 @@ import pytest
 from benchmarks.peers_vectorised import train_bin
 from benchmarks.thesis_data import CLASSES, QUICK, THESIS, Size, simulate, write_study
 from benchmarks.workload import CHANGES, study_text
-from shortloop.eeg.formats.mat_features import read
+from shortloop.eeg.formats.read import read_features
+from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.study.load import read_study
 
 SMALL = Size(trials=6, bins=3, amplitude_bins=4, channels=2, frequencies=3, points=2, amplitude_points=5)
+INPUT = ThesisInput(format="thesis")
 
 
 def test_the_size_is_the_thesis_s() -> None:
@@ -32,7 +34,14 @@ def test_files_hold_what_is_simulated(tmp_path: Path) -> None:
         ("study_data_amp", person.amplitude, "amplitude"),
     ):
         file = folder / f"Subj02_{ending}.mat"
-        found = read(file, kind=kind, participant="Subj02", phase="study", classes=CLASSES)
+        found = read_features(
+            ThesisInput(format="thesis"),
+            file,
+            kind=kind,
+            participant="Subj02",
+            phase="study",
+            classes=CLASSES,
+        )
         np.testing.assert_array_equal(found.data, expected)
         np.testing.assert_array_equal(found.labels, person.labels)
     assert (person.study > 0).all()

@@ -144,6 +144,39 @@ def bids(folder: Path) -> None:
                 mne_bids.write_raw_bids(raw, path, allow_preload=True, format="BrainVision", verbose="ERROR")
 
 
+def _epochs(who: str) -> tuple[np.ndarray, np.ndarray]:
+    """Means of 100 ms, trials × channels × bins, and what was seen."""
+    raw = recording(who, gap=1.25)
+    events, ids = mne.events_from_annotations(raw, verbose="ERROR")
+    wanted = {name: ids[name] for name in CLASSES}
+    epochs = mne.Epochs(raw, events, wanted, -0.25, 0.75, baseline=None, preload=True, verbose="ERROR")
+    data = epochs.get_data(picks="eeg")[..., :-1] * 1e6
+    names = {number: name for name, number in ids.items()}
+    return data.reshape(*data.shape[:2], 8, -1).mean(3), np.array(
+        [names[each] for each in epochs.events[:, 2]]
+    )
+
+
+def arrays(folder: Path) -> None:
+    """Features that somebody made with NumPy, with the times of the bins."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for who in PARTICIPANTS:
+        X, y = _epochs(who)
+        np.savez(folder / f"{who}.npz", X=X, y=y, names=CHANNELS[:8], t=-0.1875 + 0.125 * np.arange(8))
+
+
+def table(folder: Path) -> None:
+    """One table of all participants: what the channels have while the effect is there."""
+    import pandas as pd
+
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for who in PARTICIPANTS:
+        X, y = _epochs(who)
+        rows.append(pd.DataFrame(X[:, :, 3:5].mean(2), columns=CHANNELS[:8]).assign(condition=y, subject=who))
+    pd.concat(rows).to_csv(folder / "means.csv", index=False)
+
+
 def of_mne(ending: str) -> Callable[[Path], None]:
     """One recording for each participant, of a format that MNE alone reads, without key presses."""
 
@@ -165,6 +198,8 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
     "fif": fif,
     "fieldtrip": fieldtrip,
     "bids": bids,
+    "arrays": arrays,
+    "table": table,
     "egi": of_mne(".mff"),
     "ctf": of_mne(".ds"),
     "gdf": of_mne(".gdf"),

@@ -7,7 +7,7 @@ of size may be imported but within its functions.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -16,12 +16,11 @@ from pydantic import BeforeValidator, Field
 from shortloop.settings.tagged import Tagged
 
 if TYPE_CHECKING:
-    from shortloop.eeg.data import Epochs, Features
+    from shortloop.eeg.data import Epochs
     from shortloop.eeg.formats.sessions import Part
-    from shortloop.types import FloatArray
 
 __all__ = [
-    "FeaturesInput",
+    "FOLDER",
     "FilesInput",
     "GeneratedInput",
     "InputSettings",
@@ -273,67 +272,6 @@ class FilesInput(RecordedInput):
         return find_files(
             folder, self.files[phase], participant=participant, phase=phase, folders=self.folders
         )
-
-
-class FeaturesInput(InputSettings):
-    """Features that were computed elsewhere: a file for each participant, phase and kind of features."""
-
-    folder: str = Field(".", description=f"folder of the files, {FOLDER}")
-
-    @abstractmethod
-    def files_of(self, kind: str) -> Mapping[str, str]:
-        """Files of one kind of features.
-
-        Parameters
-        ----------
-        kind : str
-            ``"amplitude"`` or ``"power"``.
-
-        Returns
-        -------
-        mapping of str to str
-            A pattern for each phase that there is one for.
-        """
-
-    @abstractmethod
-    def declared(self, file: Path, participant: str) -> int:
-        """As of `RecordedInput`."""
-
-    @abstractmethod
-    def read(
-        self,
-        file: Path,
-        *,
-        kind: str,
-        participant: str,
-        phase: str,
-        classes: Sequence[str],
-        allocate: Callable[[tuple[int, ...]], FloatArray],
-    ) -> Features:
-        """Features of one participant in one phase.
-
-        Parameters
-        ----------
-        file : Path
-            The file of this kind and phase.
-        kind : {"amplitude", "power"}
-            Which features.
-        participant, phase : str
-            Whose and of which phase.
-        classes : sequence of str
-            Classes of the study.
-        allocate : callable
-            Gives the float64 array of a shape that the data are read into, where they cannot be mapped.
-
-        Returns
-        -------
-        Features
-
-        Raises
-        ------
-        InputError
-            As from `RecordedInput.read_part`.
-        """
 
 
 def all_named(field: str, wanted: Sequence[str], table: Mapping[str, object]) -> None:

@@ -3,138 +3,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from shortloop.eeg.data import Features
-from shortloop.eeg.formats.guarded import reading
+from shortloop.eeg.formats.feature_trials import Found
 from shortloop.eeg.formats.mat5 import NotMappable, open_struct
 from shortloop.eeg.formats.mat73 import is_hdf5, variables
 from shortloop.errors import InputError
-from shortloop.span import Span
-from shortloop.types import FloatArray
 
-__all__ = ["Summary", "read", "summary_of"]
+__all__ = ["find_in"]
 
-UNITS = {"amplitude": "V", "power": "V²"}
 FIELDS = ("category_name", "feature_name", "feature")
 
 
-def read(
-    file: Path,
-    *,
-    kind: str,
-    participant: str,
-    phase: str,
-    classes: Sequence[str],
-    allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
-) -> Features:
-    """Features of one participant in one phase.
+def find_in(file: Path, participant: str) -> Found:
+    """All trials of a file.
 
     Parameters
     ----------
     file : Path
         The file: a struct named like the file, with ``category_name`` (trials), ``feature_name``
         (features) and ``feature``, a cell of trials × features for each bin.
-    kind : {"amplitude", "power"}
-        What the features are.
-    participant, phase : str
-        Whose and of which phase.
-    classes : sequence of str
-        Classes of the study. If all of them are in the file, trials of its other classes are dropped.
-    allocate : callable, default numpy.empty
-        Gives the float64 array of a shape that the data are read into, where they cannot be mapped.
+    participant : str
+        Whose it is, for messages.
 
     Returns
     -------
-    Features
-        Trials in the order of the file; the file names no times, so bins are numbered from 0. The data are
-        a map of the file if it is not compressed and no trial is dropped.
+    Found
+        The file names no times. Its cells are maps of it if it is not compressed.
 
     Raises
     ------
     InputError
-        If the file is unreadable, lacks the struct or a field, its arrays do not fit together, or the
-        study has a class that the file has not.
-    """
-    with reading(file, participant):
-        content = _mapped(file) or _loaded(file, participant)
-        names, cells = content.trials, content.cells
-        _check_shapes(cells, len(names), len(content.features), file, participant)
-        if content.category is not None:
-            _check_category(content.category, names, file, participant)
-        index = _classes(names, classes, phase, file, participant)
-        chosen = np.array([trial for trial, name in enumerate(names) if name in index], dtype=np.intp)
-        span = content.span if len(chosen) == len(names) else None
-        if span is not None:
-            data = cast(FloatArray, cells)
-        else:
-            data = allocate((len(cells), len(chosen), len(content.features)))
-            for values, cell in zip(data, cells):
-                values[:] = cell if len(chosen) == len(names) else cell[chosen]
-    return Features(
-        data=data,
-        labels=np.array([index[names[trial]] for trial in chosen], dtype=np.int64),
-        classes=tuple(classes),
-        times=np.arange(len(cells), dtype=np.float64),
-        names=content.features,
-        kind=kind,
-        unit=UNITS[kind],
-        time_unit="bin",
-        span=span,
-    )
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What a file holds, without its features.
-
-    Parameters
-    ----------
-    trials : tuple of str
-        The class of each trial.
-    first : str
-        Name of the first feature.
-    """
-
-    trials: tuple[str, ...]
-    first: str
-
-
-def summary_of(file: Path, participant: str) -> Summary:
-    """What a file holds, for a first look at it.
-
-    Parameters
-    ----------
-    file, participant
-        As of `read`.
-
-    Returns
-    -------
-    Summary
-
-    Raises
-    ------
-    InputError
-        If it is not such a file.
+        If the file is unreadable, lacks the struct or a field, or its arrays do not fit together.
     """
     content = _mapped(file) or _loaded(file, participant)
-    return Summary(tuple(content.trials), content.features[0] if content.features else "")
+    found = content.found
+    _check_shapes(found.cells, len(found.trials), len(found.features), file, participant)
+    if content.category is not None:
+        _check_category(content.category, found.trials, file, participant)
+    return found
 
 
 @dataclass(frozen=True)
 class _Content:
-    """What a file holds; `span` says where the cells lie in it if they are maps of it."""
+    """What a file holds, with the number of the class of each trial, if it says that too."""
 
-    trials: list[str]
-    features: tuple[str, ...]
+    found: Found
     category: list[Any] | None
-    cells: Sequence[np.ndarray] | np.ndarray
-    span: Span | None = None
 
 
 def _mapped(file: Path) -> _Content | None:
@@ -145,11 +65,13 @@ def _mapped(file: Path) -> _Content | None:
                 return None
             span = struct.span("feature")
             return _Content(
-                struct.texts("category_name"),
-                tuple(struct.texts("feature_name")),
+                Found(
+                    struct.texts("category_name"),
+                    tuple(struct.texts("feature_name")),
+                    span.map(file),
+                    span=span,
+                ),
                 struct.numbers("category") if "category" in struct.fields else None,
-                span.map(file),
-                span,
             )
     except NotMappable:
         return None
@@ -158,10 +80,12 @@ def _mapped(file: Path) -> _Content | None:
 def _loaded(file: Path, participant: str) -> _Content:
     struct = _struct_of_hdf5(file, participant) if is_hdf5(file) else _struct(file, participant)
     return _Content(
-        _texts(struct["category_name"]),
-        tuple(_texts(struct["feature_name"])),
+        Found(
+            _texts(struct["category_name"]),
+            tuple(_texts(struct["feature_name"])),
+            [np.asarray(cell) for cell in _cells(struct["feature"])],
+        ),
         np.ravel(struct["category"]).tolist() if "category" in struct else None,
-        [np.asarray(cell) for cell in _cells(struct["feature"])],
     )
 
 
@@ -277,22 +201,3 @@ def _check_category(numbers: list[Any], names: list[str], file: Path, participan
             expected="one number for each name",
             hint="save the classification data again",
         )
-
-
-def _classes(
-    names: list[str], classes: Sequence[str], phase: str, file: Path, participant: str
-) -> dict[str, int]:
-    missing = [name for name in classes if name not in names]
-    if missing:
-        unknown = sorted(set(names) - set(classes))
-        raise InputError(
-            f"the {phase} phase has no trials of {', '.join(missing)}"
-            + (f", but of {', '.join(unknown)}" if unknown else ""),
-            participant=participant,
-            file=file,
-            field="category_name",
-            found=", ".join(f"{names.count(name)} {name}" for name in sorted(set(names))) or "no trials",
-            expected=f"trials of {', '.join(classes)}",
-            hint="write the classes in the study file as the file spells them",
-        )
-    return {name: index for index, name in enumerate(classes)}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput, Patterns
+from shortloop.eeg.formats.numpy_files import array_in, as_text, declared
 from shortloop.eeg.formats.plausible import SECONDS, check_rate
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.eeg.formats.units import Unit
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["NpzInput"]
 
 KEYS = ("X", "y", "t", "ch")
-DOUBLE = 8  # bytes
 
 
 class NpzInput(FilesInput):
@@ -43,27 +41,7 @@ class NpzInput(FilesInput):
     drop: Patterns = Field((), description="channels to leave out; default: none")
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of the arrays as doubles, after each was found to be as long as its shape says."""
-        total = 0
-        with zipfile.ZipFile(file) as archive:
-            for member in archive.infolist():
-                if member.filename.removesuffix(".npy") not in KEYS:
-                    continue
-                with archive.open(member) as stream:
-                    shape, dtype = _header(stream)
-                    size = math.prod(shape) * dtype.itemsize
-                    if size > member.file_size - stream.tell() and not dtype.hasobject:
-                        raise InputError(
-                            "the file cannot be read",
-                            participant=participant,
-                            file=file,
-                            field=member.filename,
-                            found=f"{member.file_size - stream.tell()} bytes",
-                            expected=f"{size} bytes: shape {shape} of {dtype}",
-                            hint="copy the file again from its source, or save it again",
-                        )
-                total += max(member.file_size, math.prod(shape) * DOUBLE)
-        return total
+        return declared(file, participant, KEYS)
 
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         import numpy as np
@@ -85,7 +63,7 @@ class NpzInput(FilesInput):
         )
         names = [str(name) for name in ch]
         channels = kept_channels(names, self.drop, known=names, file=file, participant=participant)
-        events = [_text(value) for value in y]
+        events = [as_text(value) for value in y]
         kept = np.array([index for index, name in enumerate(names) if name in channels], dtype=np.intp)
         chosen = np.array([index for index, event in enumerate(events) if event in wanted], dtype=np.intp)
         return Part(
@@ -99,16 +77,6 @@ class NpzInput(FilesInput):
             info={"event": np.array([events[index] for index in chosen], dtype=str)},
             unit=self.unit,
         )
-
-
-def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type that an array says it has."""
-    from numpy.lib import format as npy
-
-    version = npy.read_magic(stream)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read(stream)
-    return shape, dtype
 
 
 def _arrays(file: Path, participant: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -126,7 +94,7 @@ def _arrays(file: Path, participant: str) -> tuple[np.ndarray, np.ndarray, np.nd
                 expected=", ".join(KEYS),
                 hint="save the four arrays with numpy.savez",
             )
-        data, y, times, ch = (_array(content, key, file, participant) for key in KEYS)
+        data, y, times, ch = (array_in(content, key, file, participant) for key in KEYS)
     if data.shape != (y.size, ch.size, times.size) or (y.ndim, ch.ndim, times.ndim) != (1, 1, 1):
         raise InputError(
             "the arrays do not fit together",
@@ -148,24 +116,6 @@ def _arrays(file: Path, participant: str) -> tuple[np.ndarray, np.ndarray, np.nd
     return data, y, times.astype(np.float64), ch
 
 
-def _array(content: Any, key: str, file: Path, participant: str) -> np.ndarray:
-    try:
-        found: np.ndarray = content[key]
-    except ValueError as error:
-        if "allow_pickle" not in str(error):
-            raise
-        what = {"y": "labels", "ch": "names of channels"}.get(key, key)
-        raise InputError(
-            f"{what} are Python objects, which are not read",
-            participant=participant,
-            file=file,
-            field=key,
-            expected="an array of numbers or of text",
-            hint=f"save it again with {key}.astype({'str' if key in ('y', 'ch') else 'float'})",
-        ) from None
-    return found
-
-
 def _rate(times: np.ndarray, file: Path, participant: str) -> float:
     span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
     if not span > 0:
@@ -179,13 +129,3 @@ def _rate(times: np.ndarray, file: Path, participant: str) -> float:
         )
     # Twelve digits: what rounding did to the times must not show in the rate.
     return float(f"{(len(times) - 1) / span:.12g}")
-
-
-def _text(value: object) -> str:
-    import numpy as np
-
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)

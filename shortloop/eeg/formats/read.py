@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, Named, RecordedInput
+from shortloop.eeg.formats.base import GeneratedInput, InputSettings, Named, RecordedInput
+from shortloop.eeg.formats.base_features import FeaturesInput
 from shortloop.eeg.formats.checks import check_epochs, check_features
 from shortloop.eeg.formats.folders import whole
 from shortloop.eeg.formats.guarded import begun, read_apart, reading
@@ -108,6 +109,7 @@ def read_epochs(
 def read_features(
     settings: InputSettings,
     file: Path,
+    labels: Path | None = None,
     *,
     kind: str,
     participant: str,
@@ -119,7 +121,7 @@ def read_features(
 
     Parameters
     ----------
-    settings, file, kind, participant, phase, classes, allocate
+    settings, file, labels, kind, participant, phase, classes, allocate
         As of `features_begun`.
 
     Returns
@@ -134,6 +136,7 @@ def read_features(
     with features_begun(
         settings,
         file,
+        labels,
         kind=kind,
         participant=participant,
         phase=phase,
@@ -147,6 +150,7 @@ def read_features(
 def features_begun(
     settings: InputSettings,
     file: Path,
+    labels: Path | None = None,
     *,
     kind: str,
     participant: str,
@@ -162,6 +166,8 @@ def features_begun(
         The study's input.
     file : Path
         The file of this kind and phase.
+    labels : Path, optional
+        That of the classes of its trials, if it is another.
     kind : {"amplitude", "power"}
         Which features.
     participant, phase : str
@@ -193,12 +199,19 @@ def features_begun(
     def read_and_check() -> Features:
         with _recognised(settings, file, participant):
             features = settings.read(
-                file, kind=kind, participant=participant, phase=phase, classes=classes, allocate=allocate
+                file,
+                labels,
+                kind=kind,
+                participant=participant,
+                phase=phase,
+                classes=classes,
+                allocate=allocate,
             )
         check_features(features, participant=participant, phase=phase, file=file)
         return features
 
-    with begun(read_and_check, [file], participant=participant, declared=declared) as wait:
+    files = [file] if labels is None else [file, labels]
+    with begun(read_and_check, files, participant=participant, declared=declared) as wait:
         yield wait
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from shortloop.eeg.formats.folders import is_recording
 from shortloop.eeg.formats.mat73 import is_hdf5, variables
 from shortloop.errors import InputError
 
-__all__ = ["Kind", "named_for_what_it_is", "recognised"]
+__all__ = ["ONE_ARRAY", "Kind", "named_for_what_it_is", "recognised"]
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Kind:
     format : str, default ""
         Format of a study that reads it; empty: none.
     hint : str, default ""
-        What to do, where no format reads it.
+        What to do, where the format is not all.
     vague : bool, default False
-        Whether formats that read .mat files can say more.
+        Whether formats that read such files, too, can say more.
     """
 
     name: str
@@ -37,6 +38,11 @@ class Kind:
 
 
 POINTER = "fetch its content: git annex get, datalad get or git lfs pull"
+ONE_ARRAY = "one array of NumPy"
+SAVED_TOGETHER = (
+    'save X, y, t and ch together with numpy.savez; if these are ready-made features, write format = "arrays"'
+)
+ARCHIVE = b"PK\3\4"
 STARTS = (
     (b"0       ", Kind("EDF", "edf")),
     (b"\xffBIOSEMI", Kind("BDF", "edf")),
@@ -45,8 +51,8 @@ STARTS = (
     (b"BrainVision Data Exchange Header", Kind("a BrainVision header", "brainvision")),
     (b"Brain Vision Data Exchange Marker", Kind("BrainVision markers", hint="name the header, .vhdr")),
     (b"BrainVision Data Exchange Marker", Kind("BrainVision markers", hint="name the header, .vhdr")),
-    (b"PK\3\4", Kind("arrays of NumPy (.npz), or another archive", "npz")),
-    (b"\x93NUMPY", Kind("one array of NumPy", hint="save X, y, t and ch together with numpy.savez")),
+    (ARCHIVE, Kind("arrays of NumPy (.npz), or another archive", "npz")),
+    (b"\x93NUMPY", Kind(ONE_ARRAY, "arrays", SAVED_TOGETHER)),
     (b"GDF ", Kind("GDF", "mne")),
     (b"Version 3.", Kind("Neuroscan CNT", "mne")),
     (b"RIFF", Kind("ANT CNT", "mne")),
@@ -70,6 +76,7 @@ PAIRS = (
     (".dat", ".dap", Kind("Curry", "mne")),
 )
 OF_MATLAB = ("eeglab", "fieldtrip", "thesis")
+OF_NUMPY = ("npz", "arrays")
 EEGLAB = {"nbchan", "srate", "chanlocs", "pnts"}
 
 
@@ -90,12 +97,22 @@ def recognised(file: Path) -> Kind | None:
         return Kind(f"a folder {file.suffix.lower()}", "mne")
     with file.open("rb") as stream:
         start = stream.read(64)
+    if start.startswith(ARCHIVE) and _is_of_features(file):
+        return Kind("ready features in arrays", "arrays", vague=True)
     for bytes_, kind in STARTS:
         if start.startswith(bytes_):
             return kind
     if start.startswith(b"MATLAB ") or is_hdf5(file):
         return _of_matlab(file)
     return _of_a_pair(file)
+
+
+def _is_of_features(file: Path) -> bool:
+    """Whether an archive has features and classes, and not all that epochs have."""
+    with contextlib.suppress(zipfile.BadZipFile, ValueError, OSError):
+        names = {name.removesuffix(".npy") for name in zipfile.ZipFile(file).namelist()}
+        return {"X", "y"} <= names and not {"t", "ch"} <= names
+    return False
 
 
 def _of_a_pair(file: Path) -> Kind | None:
@@ -166,7 +183,11 @@ def named_for_what_it_is(file: Path, participant: str, wanted: str) -> Iterator[
         kind = None
         with contextlib.suppress(Exception):  # then it is what it was
             kind = recognised(file)
-        if kind is None or kind.format == wanted or (kind.vague and wanted in OF_MATLAB):
+        if (
+            kind is None
+            or kind.format == wanted
+            or (kind.vague and wanted in (OF_NUMPY if kind.format in OF_NUMPY else OF_MATLAB))
+        ):
             raise
         raise InputError(
             "the file is not of the format that the study says",
@@ -175,5 +196,5 @@ def named_for_what_it_is(file: Path, participant: str, wanted: str) -> Iterator[
             field="input.format",
             found=kind.name,
             expected=wanted,
-            hint=f'write format = "{kind.format}"' if kind.format else kind.hint,
+            hint=kind.hint or f'write format = "{kind.format}"',
         ) from None

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from shortloop.eeg.formats.arrays import ArraysInput
 from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.brainvision import BrainvisionInput
 from shortloop.eeg.formats.csv import CsvInput
@@ -20,6 +21,7 @@ from shortloop.eeg.formats.fif import FifInput
 from shortloop.eeg.formats.mne import MneInput
 from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.simulated import SimulatedInput
+from shortloop.eeg.formats.table import TableInput
 from shortloop.eeg.formats.thesis import ThesisInput
 
 __all__ = ["AnyInput"]
@@ -27,6 +29,8 @@ __all__ = ["AnyInput"]
 AnyInput = Annotated[
     SimulatedInput
     | ThesisInput
+    | ArraysInput
+    | TableInput
     | EdfInput
     | BidsInput
     | BrainvisionInput

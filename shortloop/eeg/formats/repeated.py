@@ -12,7 +12,10 @@ __all__ = ["refuse_repeated"]
 
 
 def refuse_repeated(
-    files: Mapping[str, Mapping[str, Sequence[File]]], field: str, refuse: Refuse = first_ends
+    files: Mapping[str, Mapping[str, Sequence[File]]],
+    field: str,
+    refuse: Refuse = first_ends,
+    of_all: bool = False,
 ) -> None:
     """Refuse files whose content another one has, too.
 
@@ -27,6 +30,8 @@ def refuse_repeated(
     refuse : callable, optional
         Is told of each recording that another participant has, too, or the same one under another name.
         Default: the first is raised.
+    of_all : bool, default False
+        Whether one and the same file may hold several participants, too.
     """
     known: dict[str, tuple[str, str, File]] = {}
     for participant, phases in files.items():
@@ -35,7 +40,7 @@ def refuse_repeated(
                 if not file.content:  # a plan reads no files
                     continue
                 who, when, first = known.setdefault(file.content, (participant, phase, file))
-                if who == participant and file.path == first.path:
+                if file.path == first.path and (of_all or who == participant):
                     continue
                 refuse(
                     InputError(

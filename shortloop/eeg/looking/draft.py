@@ -20,6 +20,8 @@ WIDTH = 100
 CLASSES = "classes = []"
 TRAIN = '# train = ""'
 MOST_COMMENTED = 20
+WANTED = {"column": "column has the codes of events", "label": "column has the classes"}
+"""Of options that could as well be otherwise, what is asked."""
 UNBALANCED = 2.0  # from this ratio of trials on, a score that forgives it is chosen
 
 
@@ -40,7 +42,7 @@ def draft(looked: Looked, name: str, project: Path) -> str:
     str
         TOML. What nobody can tell from the recordings is empty, with the choices beside it.
     """
-    ready = looked.format == FEATURES
+    ready = looked.format in FEATURES
     parts = [
         _head(looked, name),
         _phases(looked),
@@ -76,7 +78,7 @@ def questions(looked: Looked, text: str) -> list[str]:
         )
     for option, choices in looked.folder.doubts.items():
         found.append(
-            f"Which {option} has the codes of events? Found: {choices}.\n"
+            f"Which {WANTED[option]}? Found: {choices}.\n"
             f"  Line {_line(text, f'# {option} = ')} of the study file; classes are those of the one there"
         )
     if not looked.classes.certain:
@@ -143,12 +145,7 @@ def _input(looked: Looked, project: Path) -> str:
             lines += _array(f"files.{_key(phase)}", patterns)
         elif patterns != [phase]:
             lines.append(f"tasks.{_key(phase)} = {_quoted(patterns[0])}")
-    for option, value in looked.folder.options.get(looked.format, {}).items():
-        given = f"{option} = {_quoted(value) if isinstance(value, str) else value}"
-        doubt = looked.folder.doubts.get(option)
-        lines.append(
-            given if doubt is None else f"# {given}  # remove the first #, or choose another: {doubt}"
-        )
+    lines += _options(looked)
     events = looked.classes.events
     for phase, called in looked.event_names.items():
         for name, of in events.items():
@@ -178,11 +175,28 @@ def _input(looked: Looked, project: Path) -> str:
     return "\n".join([*lines, "", *_preprocessing(looked)])
 
 
+def _options(looked: Looked) -> list[str]:
+    """What has to be said of the format; a line that is a comment, where it could as well be otherwise."""
+    lines = []
+    for option, value in looked.folder.options.get(looked.format, {}).items():
+        if isinstance(value, list):
+            lines += _array(option, value)
+            continue
+        given = f"{option} = {_quoted(value) if isinstance(value, str) else value}"
+        doubt = looked.folder.doubts.get(option)
+        lines.append(
+            given if doubt is None else f"# {given}  # remove the first #, or choose another: {doubt}"
+        )
+    return lines
+
+
 def _ready_input(looked: Looked, project: Path) -> str:
     lines = ["", "[input]", f"format = {_quoted(looked.format)}"]
     lines.append(f"folder = {_quoted(written_path(looked.folder.root, project))}")
     for kind, files in looked.kinds.items():
         lines += [f"{kind}.{_key(phase)} = {_quoted(pattern)}" for phase, pattern in files.items()]
+    lines += [f"labels.{_key(phase)} = {_quoted(pattern)}" for phase, pattern in looked.labels.items()]
+    lines += _options(looked)
     return "\n".join(lines)
 
 

@@ -9,16 +9,18 @@ from pathlib import Path
 
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.formats.folders import is_recording, may_be_recording
-from shortloop.eeg.formats.recognised import recognised
+from shortloop.eeg.formats.recognised import ONE_ARRAY, recognised
 from shortloop.eeg.looking.at_once import Tell
+from shortloop.eeg.looking.feature_table import feature_table_settings
 from shortloop.eeg.looking.table import table_settings
 from shortloop.errors import InputError
 
 __all__ = ["BIDS", "FEATURES", "Folder", "look_through", "settings_of"]
 
 BIDS = "bids"
-FEATURES = "thesis"
+FEATURES = frozenset({"thesis", "arrays", "table"})
 """Ready-made features: a file is no recording, but of a phase and a kind of features."""
+ARRAYS, TABLE = "arrays", "table"
 PACKED_FIF = ".fif.gz"
 TABLES = (".csv", ".tsv", ".txt")
 BIDS_SIGN = "dataset_description.json"
@@ -94,6 +96,7 @@ def look_through(folder: Path, tell: Tell) -> Folder:
         tell(done, len(files))
         _sort(path, found)
     tell(len(files), len(files))
+    _leave_what_is_beside_recordings(found)
     _without_those_beside(found)
     _refuse_misnamed(found)
     return found
@@ -181,12 +184,31 @@ def _sort(path: Path, found: Folder) -> None:
         options = table_settings(path)
         if options is not None and options == found.options.setdefault("csv", options):
             format = "csv"
+        elif options is None and _is_table_of_features(path, found):
+            format = TABLE
     if format:
         found.recordings.setdefault(format, []).append(path)
     elif kind is not None and not (kind.format or kind.name.startswith("BrainVision markers")):
         found.named[path] = kind.name + (f": {kind.hint}" if kind.hint else "")
     else:
         found.others.append(path)
+
+
+def _leave_what_is_beside_recordings(found: Folder) -> None:
+    """Tables are of answers and the like, single arrays are anything; one table may be of no participant."""
+    of_one = len(found.recordings.get(TABLE, ())) == 1 and "participant" not in found.options[TABLE]
+    if len(found.recordings) > 1 or of_one:
+        found.others += found.recordings.pop(TABLE, [])
+    alone = [path for path in found.recordings.get(ARRAYS, ()) if path.suffix.lower() == ".npy"]
+    if alone and len(found.recordings) > 1:
+        found.named |= dict.fromkeys(alone, ONE_ARRAY)
+        found.recordings[ARRAYS] = [path for path in found.recordings[ARRAYS] if path not in alone]
+    found.recordings = {format: files for format, files in found.recordings.items() if files}
+
+
+def _is_table_of_features(path: Path, found: Folder) -> bool:
+    options = feature_table_settings(path)
+    return options is not None and options == found.options.setdefault(TABLE, options)
 
 
 def _is_text(name: str) -> bool:
@@ -199,7 +221,7 @@ def _is_text(name: str) -> bool:
 def _without_those_beside(found: Folder) -> None:
     """Leave out files that are a part of another recording, as further parts of one that is split."""
     for format, files in found.recordings.items():
-        if format == FEATURES:
+        if format in FEATURES:
             continue
         together: Callable[[Path], list[tuple[str, Path]]] = settings_of(
             format, found.options.get(format, {})

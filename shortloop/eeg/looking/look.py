@@ -56,7 +56,7 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
             )
         return None
     looked = look_into(found, tell)
-    if not (looked.recorded if looked.format == FEATURES else looked.all_recorded()):
+    if not (looked.recorded if looked.format in FEATURES else looked.all_recorded()):
         silent = bool(looked.recorded)
         raise InputError(
             "no recording has events" if silent else "there is no recording that can be read",

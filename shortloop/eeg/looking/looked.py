@@ -67,6 +67,8 @@ class Looked:
         Recordings of formats that are not the study's.
     kinds : dict of str to dict of str to str
         Of ready-made features, the file of each kind and phase, as a study has it.
+    labels : dict of str to str
+        The same of files of the classes of their trials, by phase, where these are others.
     """
 
     folder: Folder
@@ -84,6 +86,7 @@ class Looked:
     files_out: dict[Path, str] = field(default_factory=dict)
     other_formats: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, dict[str, str]] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
 
     def all_recorded(self, participants: Mapping[str, object] | None = None) -> list[Recorded]:
         """Recordings with events of participants, default all, in the phases of the study."""
@@ -138,11 +141,11 @@ def look_into(folder: Folder, tell: Tell) -> Looked:
     format = max(counts, key=lambda each: counts[each])
     looked = Looked(folder, format, {}, {}, other_formats={k: v for k, v in counts.items() if k != format})
     have: Have = {}
-    if format == FEATURES:
+    if format in FEATURES:
         have = read_ready(looked, tell)
     else:
         _read(looked, _of_bids(looked) if format == BIDS else _by_names(looked), tell)
-    if format == FEATURES or not _two_in_one(looked):
+    if format in FEATURES or not _two_in_one(looked):
         _choose(looked, have)
     return looked
 

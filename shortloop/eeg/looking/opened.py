@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import EACCES
 from pathlib import Path
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 from shortloop.cli.analyses import Opened
 from shortloop.eeg import pipeline
 from shortloop.eeg.formats.base import (
-    FeaturesInput,
     FilesInput,
     GeneratedInput,
     InputSettings,
     RecordedInput,
 )
+from shortloop.eeg.formats.base_features import FeaturesInput
 from shortloop.eeg.formats.repeated import refuse_repeated
 from shortloop.eeg.looking.at_once import Tell, at_once
 from shortloop.eeg.looking.recorded import look_at
@@ -79,7 +79,7 @@ def open_all(file: Path, tell: Tell) -> Opened:
     problems: list[InputError] = []
     tasks = [one for who in study.participants for one in _asked(_only(study, who), file, problems)]
     tasks = [part for one in tasks for part in _readable(one, problems)]
-    _refuse_repeated(tasks, problems)
+    _refuse_repeated(tasks, problems, isinstance(study.input, FeaturesInput) and study.input.is_of_all())
     warm_up(study.input)
     imported: dict[str, list[Facts]] = defaultdict(list)
     notes: list[str] = []
@@ -242,16 +242,16 @@ def _paths(value: object) -> list[Path]:
     return [path for each in inside for path in _paths(each)]
 
 
-def _refuse_repeated(asked: Sequence[_Asked], problems: list[InputError]) -> None:
+def _refuse_repeated(asked: Sequence[_Asked], problems: list[InputError], of_all: bool) -> None:
     """Find recordings that are there twice."""
     named = [one for each in asked for one in _named(each)]
-    contents = _contents({path for *_, path in named})
+    contents = _contents(Counter(path for _, path in {(who, path) for _, who, _, path in named}))
     found: dict[str, pipeline.Files] = {}
     for field_, who, phase, path in named:
         phases = found.setdefault(field_, {}).setdefault(who, {})
         phases.setdefault(phase, []).append(File(contents.get(path, ""), path))
     for field_, files in found.items():
-        refuse_repeated(files, field_, problems.append)
+        refuse_repeated(files, field_, problems.append, of_all)
 
 
 def _named(asked: _Asked) -> Iterator[tuple[str, str, str, Path]]:
@@ -262,14 +262,17 @@ def _named(asked: _Asked) -> Iterator[tuple[str, str, str, Path]]:
         for phase, files in phases.items():
             yield from (("input.files", who, phase, file.path) for file in files)
     else:
-        for phase, file in fields["files"].items():
+        for phase, (file, *_) in fields["files"].items():
             yield f"input.{fields['kind']}", who, phase, file.path
 
 
-def _contents(paths: Collection[Path]) -> dict[Path, str]:
-    """Hashes of files that are as large as another one: no others can be the same."""
+def _contents(paths: Mapping[Path, int]) -> dict[Path, str]:
+    """Hashes of files that several participants have, or that are as large as another one: no others can be
+    the same."""
     sizes = {path: path.stat().st_size for path in paths}
-    counts = Counter(sizes.values())
+    counts: Counter[int] = Counter()
+    for path, people in paths.items():
+        counts[sizes[path]] += people
     return dict(hash_files({path: size for path, size in sizes.items() if counts[size] > 1}))
 
 

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
+from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.base_features import FeaturesInput
 from shortloop.eeg.formats.guarded import read_apart, reading
-from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.looking.at_once import Tell, at_once
-from shortloop.eeg.looking.names import ONLY, read_names
+from shortloop.eeg.looking.feature_table import labels_in
+from shortloop.eeg.looking.names import ONLY
+from shortloop.eeg.looking.ready_files import CALLED, OF_ARRAYS, Asked, files_of_features
 from shortloop.eeg.looking.recorded import Recorded
-from shortloop.eeg.looking.words import words
 from shortloop.errors import InputError
 
 if TYPE_CHECKING:
-    from shortloop.eeg.formats.mat_features import Summary
     from shortloop.eeg.looking.looked import Looked
 
 __all__ = ["Have", "leave_out", "read_ready"]
 
-AMPLITUDE, POWER = "amplitude", "power"
-CALLED = {
-    AMPLITUDE: words("amp amplitude amplitudes erp erps voltage"),
-    POWER: words("pow power powers tfr freq frequency wavelet wavelets spectral"),
-}
-"""Words in names of files that say which kind of features they hold."""
 OF_POWER = ("freq", "hz", "pow")  # what names of features of power have in them
 Have = Mapping[tuple[str, str], frozenset[str]]
 """Who has a file of each kind and phase."""
+
+
+@dataclass(frozen=True)
+class _Summary:
+    """How many trials of each class there are, and the name of the first feature."""
+
+    trials: Mapping[str, int]
+    first: str
 
 
 def read_ready(looked: Looked, tell: Tell) -> Have:
@@ -47,38 +51,38 @@ def read_ready(looked: Looked, tell: Tell) -> Have:
     mapping
         Who has a file of each kind and phase.
     """
-    named = read_names(looked.folder.root, [*looked.folder.recordings[looked.format]])
-    looked.files_out = named.left_out
-    settings = ThesisInput(format="thesis")
+    options = looked.folder.options.setdefault(looked.format, {})
+    settings = InputSettings.to_read({"format": looked.format, **options})
+    assert isinstance(settings, FeaturesInput)
     settings.warm_up()
-    asked = []
-    for who, groups in named.files.items():
-        for group, files in groups.items():
-            if len(files) > 1:
-                looked.out[who] = f"{len(files)} files of {group}: features of a phase are one file"
-            else:
-                asked.append((who, group, files[0]))
-    seen = at_once(_look_at, [(who, path) for who, _, path in asked], tell)
-    groups_of: dict[str, list[tuple[str, Summary]]] = defaultdict(list)
-    for (who, group, path), found in zip(asked, seen, strict=True):
+    if "label" in options:
+        several = labels_in(looked.folder.recordings[looked.format][0])
+        looked.folder.doubts = {"label": ", ".join(several)} if len(several) > 1 else {}
+    asked = files_of_features(looked, settings)
+    seen = at_once(partial(_look_at, settings), asked, tell)
+    groups_of: dict[str, list[tuple[Asked, _Summary]]] = defaultdict(list)
+    for one, found in zip(asked, seen, strict=True):
         if isinstance(found, InputError):
-            looked.folder.problems[path] = found
-            looked.out[who] = f"{path.name}: {found.problem}"
+            looked.folder.problems[one.file] = found
+            looked.out[one.who] = f"{one.file.name}: {found.problem}"
         else:
-            groups_of[group].append((who, found))
+            groups_of[one.group].append((one, found))
     have: dict[tuple[str, str], frozenset[str]] = {}
     for group, of_group in groups_of.items():
+        first, _ = of_group[0]
         kind = _kind(group, [summary for _, summary in of_group])
-        phase = _phase(group, kind)
+        phase = first.phase or _phase(group, kind)
         if phase in looked.kinds.get(kind, ()):
             phase = group
-        (pattern,) = named.patterns[group]
-        looked.kinds.setdefault(kind, {})[phase] = pattern
-        looked.patterns.setdefault(phase, []).append(pattern)
-        have[kind, phase] = frozenset(who for who, _ in of_group)
-        for who, summary in of_group:
+        looked.kinds.setdefault(kind, {})[phase] = first.pattern
+        looked.patterns.setdefault(phase, []).append(first.pattern)
+        if first.labels_pattern:
+            looked.labels[phase] = first.labels_pattern
+        have[kind, phase] = frozenset(one.who for one, _ in of_group)
+        for one, summary in of_group:
             # Of several kinds, the first says which trials there are.
-            looked.recorded.setdefault(who, {}).setdefault(phase, [_recorded(summary)])
+            recorded = Recorded(0.0, (), 0, None, 0.0, 0.0, settings.classes_in, dict(summary.trials))
+            looked.recorded.setdefault(one.who, {}).setdefault(phase, [recorded])
     return have
 
 
@@ -102,32 +106,27 @@ def leave_out(looked: Looked, have: Have) -> None:
                 looked.out.setdefault(who, f"no {kind} features of {phase}")
 
 
-def _look_at(asked: tuple[str, Path]) -> Summary | InputError:
-    from shortloop.eeg.formats.mat_features import summary_of
+def _look_at(settings: FeaturesInput, asked: Asked) -> _Summary | InputError:
+    def read() -> _Summary:
+        with reading(asked.file, asked.who):
+            found = settings.find_in(asked.file, asked.labels, asked.who, asked.phase)
+            return _Summary(Counter(found.trials), found.features[0] if found.features else "")
 
-    who, file = asked
-
-    def read() -> Summary:
-        with reading(file, who):
-            return summary_of(file, who)
-
+    files = [asked.file] if asked.labels is None else [asked.file, asked.labels]
     try:
-        return read_apart(read, [file], participant=who, declared=ThesisInput(format="thesis").declared)
+        return read_apart(read, files, participant=asked.who, declared=settings.declared)
     except InputError as error:
         return error
 
 
-def _kind(group: str, every: list[Summary]) -> str:
+def _kind(group: str, every: list[_Summary]) -> str:
     if any(sign in each.first.casefold() for each in every for sign in OF_POWER):
-        return POWER
+        return "power"
     said = [kind for kind, called in CALLED.items() if not called.isdisjoint(group.casefold().split("-"))]
-    return said[0] if said else AMPLITUDE
+    return said[0] if said else "amplitude"
 
 
 def _phase(group: str, kind: str) -> str:
-    """Its name without what says which kind of features."""
-    return "-".join(word for word in group.split("-") if word.casefold() not in CALLED[kind]) or ONLY
-
-
-def _recorded(summary: Summary) -> Recorded:
-    return Recorded(0.0, (), 0, None, 0.0, 0.0, "category_name", dict(Counter(summary.trials)))
+    """Its name without what says which kind of features, or which of two arrays."""
+    without = CALLED[kind] | OF_ARRAYS
+    return "-".join(word for word in group.split("-") if word.casefold() not in without) or ONLY

@@ -26,6 +26,8 @@ FORMATS = {
     "mne": "read by MNE",
     "npz": "NumPy (npz)",
     "thesis": "features (MATLAB)",
+    "arrays": "features (NumPy)",
+    "table": "features (table)",
     "simulated": "simulated",
 }
 

@@ -23,7 +23,7 @@ class ImportFeatures(Stage):
     siblings = ("kind",)
     settings: InputSettings
     kind: str  # amplitude or power
-    files: dict[str, File]  # of each phase
+    files: dict[str, list[File]]  # of each phase; that of its labels, if it is another, is the second
     classes: list[str]
 
     def finish(self, out: Outputs) -> Finished:
@@ -48,7 +48,7 @@ class ImportFeatures(Stage):
         with ExitStack() as until_read:
             begun = {phase: until_read.enter_context(self._begun(phase, out)) for phase in self.files}
             for phase, wait in begun.items():
-                features, file = wait(), self.files[phase]
+                features, file = wait(), self.files[phase][0]
                 digests[phase], names[phase] = feature_digests(features.data), file.path.name
                 name, who = file.path.name, self.partition or ""
                 outside = None if features.span is None else Outside(name, file.content, features.span)
@@ -59,7 +59,9 @@ class ImportFeatures(Stage):
                 along.update(feature_coordinates(phase))
                 facts = feature_facts(features)
                 recordings.append(summarize(features, participant=who, phase=phase, file=name).to_dict())
-                sources[phase] = [{"name": name, "content": file.content}]
+                sources[phase] = [
+                    {"name": each.path.name, "content": each.content} for each in self.files[phase]
+                ]
         refuse_shared(digests, participant=self.partition or "", files=names, field=f"input.{self.kind}")
         return Finished({**facts, "recordings": recordings, "files": sources}, arrays, coordinates=along)
 
@@ -71,7 +73,7 @@ class ImportFeatures(Stage):
 
         return features_begun(
             self.settings,
-            self.files[phase].path,
+            *(each.path for each in self.files[phase]),
             kind=self.kind,
             participant=self.partition or "",
             phase=phase,

@@ -28,7 +28,7 @@ def test_examples_are_read(tmp_path: Path, number: int) -> None:
 
 
 def test_everything_is_there() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for each in FORMATS:
         assert f"| `{tag_of(each)}` |" in readme

@@ -12,7 +12,8 @@ from typing import get_args
 
 import pytest
 
-from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.base import FilesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.base_features import FeaturesInput
 from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.jobs.keys.closure import closure

@@ -1,0 +1,158 @@
+"""Ready-made features in arrays of NumPy: X and y in .npz, or each in an .npy of its own."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.formats.base import all_named, none_other
+from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.formats.numpy_files import array_in, as_text, declared
+from shortloop.eeg.formats.units import Unit
+from shortloop.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.eeg.formats.feature_trials import Found
+
+__all__ = ["ArraysInput"]
+
+KEYS = ("X", "y", "names", "t")
+
+
+class ArraysInput(FeaturesInput):
+    """Arrays: X (trials × features, or trials × features × bins) and y (trials), in one .npz or two .npy.
+
+    An .npz may have ``names`` (features) and ``t`` (bins, s), too. Values of y are compared as text: class
+    ``1`` is ``y == 1``.
+    """
+
+    places = FeaturesInput.places | {"labels"}
+    classes_in = "y"
+    format: Literal["arrays"] = Field(description="ready-made features in .npz or .npy")
+    labels: dict[str, str] = Field(
+        default_factory=dict,
+        description="file of the classes of the trials of each phase, where features are .npy; default: y of "
+        "the .npz",
+    )
+    unit: Unit = Field("a.u.", description="unit of X, which is taken as it is; default 'a.u.'")
+
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+        super().check_phases(phases, classes, kinds)
+        if self.labels:
+            all_named("input.labels", phases[:1], self.labels)
+            none_other("input.labels", phases, self.labels)
+
+    def warm_up(self) -> None:
+        import numpy as np  # noqa: F401
+
+        import shortloop.eeg.formats.feature_trials  # noqa: F401
+
+    def files_of_labels(self) -> Mapping[str, str]:
+        return self.labels
+
+    def unit_of(self, kind: str) -> str:
+        return self.unit
+
+    def declared(self, file: Path, participant: str) -> int:
+        return declared(file, participant, KEYS)
+
+    def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
+        import numpy as np
+
+        from shortloop.eeg.formats.feature_trials import Found, refuse_labels_among_features
+
+        arrays = _arrays(file, labels, participant)
+        data, y = arrays["X"], arrays["y"]
+        _check(file, participant, **arrays)
+        bins = np.moveaxis(data, 2, 0) if data.ndim == 3 else data[np.newaxis]
+        names = arrays.get("names", np.arange(1, bins.shape[2] + 1))
+        found = Found(
+            [as_text(value) for value in y],
+            tuple(as_text(name) for name in names)
+            if "names" in arrays
+            else tuple(map("feature {}".format, names)),
+            bins,
+            arrays["t"].astype(np.float64) if "t" in arrays else None,
+        )
+        refuse_labels_among_features(
+            found, participant=participant, file=file, hint="leave it out of X, and save the file again"
+        )
+        return found
+
+
+def _arrays(file: Path, labels: Path | None, participant: str) -> dict[str, np.ndarray]:
+    import numpy as np
+
+    if zipfile.is_zipfile(file):
+        with np.load(file, allow_pickle=False) as content:
+            found = {key: array_in(content, key, file, participant) for key in KEYS if key in content.files}
+            others = [key for key in content.files if key not in KEYS]
+    else:
+        found, others = {"X": array_in(_Alone(file), "X", file, participant)}, []
+    if labels is not None:
+        found["y"] = array_in(_Alone(labels), "y", labels, participant)
+    missing = [key for key in KEYS[:2] if key not in found]
+    if missing:
+        raise InputError(
+            f"the file has no array {', '.join(missing)}",
+            participant=participant,
+            file=file,
+            field=", ".join(missing),
+            found=", ".join([*found, *others]) or "no named arrays",
+            expected="X and y",
+            hint="save both with numpy.savez(file, X=X, y=y), or name a file of labels (input.labels)",
+        )
+    if found["y"].ndim == 2 and 1 in found["y"].shape:
+        found["y"] = found["y"].ravel()
+    return found
+
+
+class _Alone:
+    """A file with one array, as if it were an archive."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __getitem__(self, key: str) -> Any:
+        import numpy as np
+
+        return np.load(self.file, mmap_mode="r", allow_pickle=False)
+
+
+def _check(
+    file: Path,
+    participant: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    names: np.ndarray | None = None,
+    t: np.ndarray | None = None,
+) -> None:
+    bins = X.shape[2] if X.ndim == 3 else 1
+    fits = X.ndim in (2, 3) and y.shape == X.shape[:1]
+    fits = fits and (names is None or names.shape == X.shape[1:2]) and (t is None or t.shape == (bins,))
+    if not fits:
+        given = {"X": X, "y": y, "names": names, "t": t}
+        raise InputError(
+            "the arrays do not fit together",
+            participant=participant,
+            file=file,
+            field="X",
+            found=", ".join(f"{name} {each.shape}" for name, each in given.items() if each is not None),
+            expected="X (trials, features[, bins]), y (trials), names (features), t (bins)",
+            hint="save arrays that belong together",
+        )
+    if X.dtype.kind not in "iuf" or (t is not None and t.dtype.kind not in "iuf"):
+        raise InputError(
+            "X and t must hold real numbers",
+            participant=participant,
+            file=file,
+            field="X",
+            found=f"X {X.dtype}" + ("" if t is None else f", t {t.dtype}"),
+            hint="save the features and their times as floating-point numbers",
+        )

@@ -1,0 +1,167 @@
+"""Trials of ready-made features: those of the study's classes, and no feature that is the class itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from shortloop.eeg.data import Features
+from shortloop.errors import InputError
+from shortloop.span import Span
+from shortloop.types import FloatArray
+
+__all__ = ["Found", "features_of", "refuse_labels_among_features"]
+
+FEWEST = 10  # trials; in fewer, two numbers may go with two classes by chance
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a file holds of one participant in one phase.
+
+    Parameters
+    ----------
+    trials : list of str
+        The class of each trial.
+    features : tuple of str
+        Name of each feature.
+    cells : array or sequence of arrays
+        Of each bin, trials × features.
+    times : array, optional
+        Centre of each bin, s. None: bins are numbered from 0.
+    span : Span, optional
+        Where the cells lie in the file, if they are maps of it.
+    """
+
+    trials: list[str]
+    features: tuple[str, ...]
+    cells: Sequence[np.ndarray] | np.ndarray
+    times: np.ndarray | None = None
+    span: Span | None = None
+
+
+def features_of(
+    found: Found,
+    *,
+    kind: str,
+    unit: str,
+    field: str,
+    classes: Sequence[str],
+    phase: str,
+    participant: str,
+    file: Path,
+    allocate: Callable[[tuple[int, ...]], FloatArray],
+) -> Features:
+    """The features of the classes of a study.
+
+    Parameters
+    ----------
+    found : Found
+        What is in the file. Its arrays fit together.
+    kind, unit : str
+        What the features are.
+    field : str
+        What the classes are called in the file, for messages.
+    classes, phase, participant, file, allocate
+        As of `FeaturesInput.read`.
+
+    Returns
+    -------
+    Features
+        Trials in the order of the file. The data are a map of it if `found` has one and no trial is dropped.
+
+    Raises
+    ------
+    InputError
+        If the study has a class that the file has not.
+    """
+    names = found.trials
+    index = _classes(names, classes, phase, field, file, participant)
+    chosen = np.array([trial for trial, name in enumerate(names) if name in index], dtype=np.intp)
+    span = found.span if len(chosen) == len(names) else None
+    if span is not None:
+        data = cast(FloatArray, found.cells)
+    else:
+        data = allocate((len(found.cells), len(chosen), len(found.features)))
+        for values, cell in zip(data, found.cells):
+            values[:] = cell if len(chosen) == len(names) else cell[chosen]
+    return Features(
+        data=data,
+        labels=np.array([index[names[trial]] for trial in chosen], dtype=np.int64),
+        classes=tuple(classes),
+        times=np.arange(len(found.cells), dtype=np.float64) if found.times is None else found.times,
+        names=found.features,
+        kind=kind,
+        unit=unit,
+        time_unit="bin" if found.times is None else "s",
+        span=span,
+    )
+
+
+def refuse_labels_among_features(found: Found, *, participant: str, file: Path, hint: str) -> None:
+    """Refuse features that are the class under another name, or count the trials.
+
+    Parameters
+    ----------
+    found : Found
+        What is in the file.
+    participant, file
+        As of `FeaturesInput.read`.
+    hint : str
+        What to do.
+
+    Raises
+    ------
+    InputError
+        If a classifier would only have to read the class, or its place in the file, from a feature.
+    """
+    if len(found.trials) < FEWEST:
+        return
+    _, labels = np.unique(found.trials, return_inverse=True)
+    for name, values in zip(found.features, np.asarray(found.cells[0]).T):
+        said = _instead_of_a_feature(values, labels)
+        if said:
+            raise InputError(
+                f"a feature {said}: anybody could tell the classes from it",
+                participant=participant,
+                file=file,
+                field=name,
+                expected="features that were measured",
+                hint=hint,
+            )
+
+
+def _instead_of_a_feature(values: np.ndarray, labels: np.ndarray) -> str:
+    steps = np.diff(values)
+    if steps[0] and (steps == steps[0]).all() and float(steps[0]).is_integer():
+        return "counts the trials"
+    classes = labels.max() + 1
+    if classes < 2 or len(np.unique(values[: 2 * FEWEST])) > classes:  # most end here
+        return ""
+    pairs = len(set(zip(values.tolist(), labels.tolist(), strict=True)))
+    return "is the class in other words" if pairs == classes == len(np.unique(values)) else ""
+
+
+def _classes(
+    names: list[str], classes: Sequence[str], phase: str, field: str, file: Path, participant: str
+) -> dict[str, int]:
+    counts = Counter(names)
+    missing = [name for name in classes if name not in counts]
+    if missing:
+        unknown = sorted(counts.keys() - set(classes))
+        raise InputError(
+            f"the {phase} phase has no trials of {', '.join(missing)}"
+            + (f", but of {', '.join(unknown)}" if unknown else ""),
+            participant=participant,
+            file=file,
+            field=field,
+            found=", ".join(f"{counts[name]} {name}" for name in sorted(counts)) or "no trials",
+            expected=f"trials of {', '.join(classes)}",
+            hint="write the classes in the study file as the file spells them",
+        )
+    return {name: index for index, name in enumerate(classes)}

@@ -1,0 +1,183 @@
+"""Ready-made features in a table of text: a row for each trial, with its class and a column a feature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.formats.base import Patterns
+from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.formats.participants import composed
+from shortloop.eeg.formats.units import Unit
+from shortloop.errors import InputError
+
+if TYPE_CHECKING:
+    from shortloop.eeg.formats.feature_trials import Found
+
+__all__ = ["TableInput"]
+
+BYTES = 8  # in memory, for each byte of text
+SHOWN = 20  # names that a message has
+
+
+class TableInput(FeaturesInput):
+    """Tables (.csv, .tsv) with a row for each trial: its class, and a number for each feature.
+
+    One file may hold several participants and phases, each told by a column. All columns that are not named
+    here are features.
+    """
+
+    classes_in = "label"
+    format: Literal["table"] = Field(description="ready-made features in text with a row for each trial")
+    label: str = Field("label", description="column of the classes; default 'label'")
+    participant: str | None = Field(
+        None, description="column of the participants, where one file holds several; default: none"
+    )
+    phase: str | None = Field(
+        None, description="column of the phases, where one file holds several; default: none"
+    )
+    drop: Patterns = Field((), description="columns that are no features, such as the run; default: none")
+    unit: Unit = Field("a.u.", description="unit of the features, taken as they are; default 'a.u.'")
+    separator: str = Field(",", min_length=1, max_length=1, description="between values: ',' is the default")
+    decimal: Literal[".", ","] = Field(".", description="between whole numbers and fractions; default '.'")
+
+    def warm_up(self) -> None:
+        import pandas as pd  # noqa: F401
+
+        import shortloop.eeg.formats.feature_trials  # noqa: F401
+
+    def is_of_all(self) -> bool:
+        return self.participant is not None
+
+    def unit_of(self, kind: str) -> str:
+        return self.unit
+
+    def declared(self, file: Path, participant: str) -> int:
+        """Bytes of the numbers and of what it takes to read them."""
+        return BYTES * file.stat().st_size
+
+    def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
+        import numpy as np
+
+        from shortloop.eeg.formats.feature_trials import Found, refuse_labels_among_features
+
+        table = self._rows(self._table(file, participant), participant, phase, file)
+        given = {self.label, self.participant, self.phase, *self.drop}
+        features = table[[name for name in table.columns if name not in given]]
+        _check_numbers(features, file, participant)
+        found = Found(
+            _texts(table[self.label]).tolist(),
+            tuple(features.columns),
+            features.to_numpy(np.float64)[np.newaxis],
+        )
+        refuse_labels_among_features(
+            found,
+            participant=participant,
+            file=file,
+            hint="leave out columns that are no features: input.drop",
+        )
+        return found
+
+    def whose(self, file: Path) -> list[tuple[str, str]]:
+        """Whose rows a file has, and of which phase.
+
+        Parameters
+        ----------
+        file : Path
+            The file.
+
+        Returns
+        -------
+        list of (str, str)
+            Participants and phases, in the order of the file; empty where it has no column of them.
+        """
+        table = self._table(file, "")
+        columns = [
+            _texts(table[name]) if name else [""] * len(table) for name in (self.participant, self.phase)
+        ]
+        return [*dict.fromkeys(zip(*columns, strict=True))]
+
+    def _table(self, file: Path, participant: str) -> Any:
+        import pandas as pd
+
+        named = {
+            "label": self.label,
+            **({"participant": self.participant} if self.participant else {}),
+            **({"phase": self.phase} if self.phase else {}),
+        }
+        table = pd.read_csv(
+            file,
+            sep=self.separator,
+            decimal=self.decimal,
+            dtype=dict.fromkeys(named.values(), str),
+            encoding="utf-8-sig",
+            float_precision="round_trip",
+        )
+        table.columns = table.columns.map(str)
+        columns = ", ".join(table.columns[:SHOWN]) + (" …" if len(table.columns) > SHOWN else "")
+        for field, name in [*named.items(), *(("drop", each) for each in self.drop)]:
+            if name not in table:
+                raise InputError(
+                    f"there is no column '{name}'",
+                    participant=participant,
+                    file=file,
+                    field=f"input.{field}",
+                    found=columns,
+                    hint="name a column of the file, or another separator (input.separator)",
+                )
+        return table
+
+    def _rows(self, table: Any, participant: str, phase: str, file: Path) -> Any:
+        """Those of a participant and phase, each with its class."""
+        for field, column, wanted in (
+            ("participant", self.participant, participant),
+            ("phase", self.phase, phase),
+        ):
+            if column is None:
+                continue
+            seen = _texts(table[column])
+            if not (seen == composed(wanted)).any():
+                raise InputError(
+                    f"the table has no row of {'the phase ' + wanted if field == 'phase' else wanted}",
+                    participant=participant,
+                    file=file,
+                    field=f"input.{field}",
+                    found=", ".join(seen.unique()[:SHOWN]),
+                    expected=wanted,
+                    hint="write names in the study file as the table has them",
+                )
+            table = table[seen == composed(wanted)]
+        empty = int((_texts(table[self.label]) == "").sum())
+        if empty:
+            raise InputError(
+                "rows have no class",
+                participant=participant,
+                file=file,
+                field="input.label",
+                found=f"{empty} of {len(table)} rows without a value of '{self.label}'",
+                expected="a class in each row",
+                hint="fill them in, or leave these rows out of the file",
+            )
+        return table
+
+
+def _texts(column: Any) -> Any:
+    """Values as they are compared: a whole number is written in one way."""
+    return column.fillna("").str.strip().str.removesuffix(".0").map(composed)
+
+
+def _check_numbers(features: Any, file: Path, participant: str) -> None:
+    wrong = [name for name, kind in features.dtypes.items() if kind.kind not in "iuf"]
+    if wrong or not len(features.columns):
+        raise InputError(
+            "columns hold values that are no numbers" if wrong else "the table has no features",
+            participant=participant,
+            file=file,
+            field="input.drop",
+            found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
+            expected="numbers in each row of each feature",
+            hint="drop columns that are no features (input.drop), or repair the file; where fractions are "
+            "behind a comma, write decimal = ','",
+        )

@@ -218,6 +218,97 @@ def write_ctf(raw: mne.io.BaseRaw, folder: Path) -> None:
     (folder / "MarkerFile.mrk").write_text("\n".join(lines))
 
 
+def write_persyst(raw: mne.io.BaseRaw, file: Path) -> None:
+    """Persyst: whole numbers of 16 bits, and a header of text with comments beside them."""
+    comments = [f"{at / raw.info['sfreq']:.6f},0,0,100,{name}" for at, name in _samples(raw)]
+    sections = {
+        "FileInfo": [
+            f"File={file.stem}.dat",
+            "FileType=Interleaved",
+            f"SamplingRate={raw.info['sfreq']:g}",
+            "HeaderLength=0",
+            f"Calibration={UNIT}",
+            f"WaveformCount={len(raw.ch_names)}",
+            "DataType=0",
+        ],
+        "ChannelMap": [f"{name}-Ref={number}" for number, name in enumerate(raw.ch_names, start=1)],
+        "Patient": [
+            "BirthDate=01/31/80",
+            "Sex=",
+            "Hand=",
+            f"TestDate={BEGUN:%Y.%m.%d}",
+            f"TestTime={BEGUN:%H:%M:%S}",
+        ],
+        "SampleTimes": ["0=0"],
+        "Comments": comments,
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.with_suffix(".dat").write_bytes(_steps(raw).T.tobytes())
+    file.write_text("".join("\n".join([f"[{name}]", *lines, ""]) for name, lines in sections.items()))
+
+
+def _curry_list(name: str, rows: list[str]) -> str:
+    head = f"{name} START\n   ListNrRows = {len(rows)}\n{name} END\n\n{name} START_LIST\n"
+    return head + "".join(f"{row}\n" for row in rows) + f"{name} END_LIST\n\n"
+
+
+def _curry(raw: mne.io.BaseRaw) -> tuple[str, str, str]:
+    """What Curry says in text: of the recording, of its channels, and of its events."""
+    places = mne.channels.make_standard_montage("easycap-M1").get_positions()["ch_pos"]
+    names = {name.upper(): 1000 * place for name, place in places.items()}
+    rate = raw.info["sfreq"]
+    fields = {
+        "NumSamples": raw.n_times,
+        "NumChannels": len(raw.ch_names),
+        "NumTrials": 1,
+        "SampleFreqHz": rate,
+        "TriggerOffsetUsec": 0,
+        "DataFormat": "FLOAT",
+        "DataSampOrder": "SAMP",
+        "SampleTimeUsec": 1e6 / rate,
+        "DataByteOrder": "INTEL",
+        "AmplifierInfo": "",
+        "FileVersion": 803,
+        "StartYear": 2020,
+        "StartMonth": 1,
+        "StartDay": 1,
+        "StartHour": 12,
+        "StartMin": 0,
+        "StartSec": 0,
+        "StartMillisec": 0,
+    }
+    said = "DATA_PARAMETERS START\n" + "".join(f"   {name} = {value}\n" for name, value in fields.items())
+    said += "DATA_PARAMETERS END\n\nDEVICE_PARAMETERS START\n   DataUnit = uV\n"
+    said += f"   NumChanThisGroup = {len(raw.ch_names)}\nDEVICE_PARAMETERS END\n\n"
+    unknown = np.array([50.0, 80.0, -30.0])  # beside an eye
+    at = [" ".join(f"{value:.3f}" for value in names.get(each.upper(), unknown)) for each in raw.ch_names]
+    channels = "\n" + _curry_list("LABELS", [*raw.ch_names]) + _curry_list("SENSORS", at)
+    events = _samples(raw)
+    rows = [f"{at} 0 {CODES[name]} 0 {at} {at} 0 0 0 0 0" for at, name in events]
+    return (
+        said,
+        channels,
+        _curry_list("NUMBER_LIST", rows) + _curry_list("REMARK_LIST", [n for _, n in events]),
+    )
+
+
+def write_curry_7(raw: mne.io.BaseRaw, file: Path) -> None:
+    """Curry 7: numbers of 32 bits, and beside them .dap, .rs3 and .ceo, as curryreader takes them."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes((raw.get_data() * 1e6).T.astype("<f4").tobytes())
+    for ending, text in zip((".dap", ".rs3", ".ceo"), _curry(raw), strict=True):
+        file.with_suffix(ending).write_text(text)
+
+
+def write_curry_8(raw: mne.io.BaseRaw, file: Path) -> None:
+    """Curry 8: the same, with .cdt.dpa and .cdt.ceo."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes((raw.get_data() * 1e6).T.astype("<f4").tobytes())
+    said, channels, events = _curry(raw)
+    file.with_name(f"{file.name}.dpa").write_text(said + channels)
+    file.with_name(f"{file.name}.ceo").write_text(events)
+
+
 WRITERS: dict[str, Callable[[mne.io.BaseRaw, Path], None]] = {
     ".mff": write_mff,
     ".ds": write_ctf,
@@ -225,5 +316,8 @@ WRITERS: dict[str, Callable[[mne.io.BaseRaw, Path], None]] = {
     ".cnt": write_cnt,
     ".EEG": write_nihon,
     ".data": write_nicolet,
+    ".lay": write_persyst,
+    ".dat": write_curry_7,
+    ".cdt": write_curry_8,
 }
 """By the ending of the recording."""

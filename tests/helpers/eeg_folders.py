@@ -206,4 +206,7 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
     "cnt": of_mne(".cnt"),
     "nihon": of_mne(".EEG"),
     "nicolet": of_mne(".data"),
+    "persyst": of_mne(".lay"),
+    "curry 7": of_mne(".dat"),
+    "curry 8": of_mne(".cdt"),
 }

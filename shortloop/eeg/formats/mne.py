@@ -21,6 +21,10 @@ OF_NIHON_KOHDEN = {".pnt": ".PNT", ".21e": ".21E", ".log": ".LOG"}
 """Files beside a recording of Nihon Kohden, and how MNE expects them to be written."""
 ALONE = (".gdf", ".edf", ".bdf", ".nedf")
 """Recordings that have all in one file, whatever is called like them."""
+OF_PERSYST = (
+    "write in this section of the header BirthDate=01/31/80, Hand=, TestDate=2020.01.31 and "
+    "TestTime=12:00:00; nothing is made of them"
+)
 MISSING = re.compile(r"the module (\w+) is needed")
 
 
@@ -93,6 +97,17 @@ class MneInput(SignalInput, FilesInput):
                 participant=participant,
                 file=file,
                 hint="pip install 'shortloop[formats]'",
+            ) from None
+        except (KeyError, TypeError, UnboundLocalError) as error:
+            if file.suffix.lower() != ".lay":
+                raise
+            raise InputError(
+                "MNE does not read this header of Persyst without all that it expects of the patient",
+                participant=participant,
+                file=file,
+                field="[Patient]",
+                found=f"{type(error).__name__}: {error}",
+                hint=OF_PERSYST,
             ) from None
         if raw.info["comps"] is None:  # of CTF without MEG, of which MNE cannot pick channels then
             with raw.info._unlock():

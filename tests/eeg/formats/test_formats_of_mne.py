@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from pathlib import Path
 
 import mne
 import numpy as np
 import pytest
-from by_hand import CODES, WRITERS, write_gdf, write_mff, write_nihon
+from by_hand import CODES, WRITERS, write_gdf, write_mff, write_nihon, write_persyst
 from eeg_folders import CHANNELS, recording
 from eeg_recordings import CLASSES, read
 
@@ -18,7 +19,7 @@ from shortloop.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:invalid value:RuntimeWarning:mne")
 CODED = {"face": [CODES["face"]], "house": [CODES["house"]]}
-NAMED = (".mff", ".ds", ".EEG", ".data")  # whose events have names
+NAMED = (".mff", ".ds", ".EEG", ".data", ".lay", ".dat", ".cdt")  # whose events have names
 
 
 @pytest.fixture(params=WRITERS)
@@ -36,6 +37,8 @@ def test_epochs_are_those_that_were_written(file: Path) -> None:
     assert [CLASSES[label] for label in epochs.labels] == [each["description"] for each in shown]
     assert (epochs.sfreq, epochs.unit) == (128.0, "V")
     names = tuple(f"E{number}" for number in range(1, 10)) if file.suffix == ".mff" else CHANNELS
+    if file.suffix == ".lay":  # MNE writes them so
+        names = tuple(name.upper() for name in CHANNELS)
     assert epochs.channels[:9] == names
     for trial, each in zip(epochs.data, shown, strict=True):
         start = round(each["onset"] * 128)
@@ -77,6 +80,30 @@ def test_a_format_of_one_file_has_no_others(tmp_path: Path) -> None:
     assert isinstance(settings, RecordedInput)
     named = [name for name, _ in settings.together(tmp_path / "S1.gdf")]
     assert named == ["S1.gdf", "S1_events.tsv"]
+
+
+@pytest.mark.parametrize("without", ["BirthDate", "Hand", "TestDate"])
+def test_what_mne_needs_of_persyst_is_said(tmp_path: Path, without: str) -> None:
+    """Names and dates of patients are taken out before files are given away, and MNE fails then."""
+    file = tmp_path / "S1.lay"
+    write_persyst(recording("S1", trials=4), file)
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if not line.startswith(without)))
+    with pytest.raises(InputError, match="without all that it expects of the patient") as refused:
+        read("mne", [file])
+    assert f"{without}=" in str(refused.value.hint)
+
+
+def test_a_file_of_ant_that_is_none_is_said(tmp_path: Path) -> None:
+    """ANT's are in RIFF, as sounds are, with the ending that Neuroscan's have."""
+    file = tmp_path / "S1.cnt"
+    file.write_bytes(b"RIFF" + struct.pack("<I", 4) + b"CNT " + bytes(64))
+    kind = recognised(file)
+    assert kind is not None
+    assert kind.name == "ANT CNT"
+    with pytest.raises(InputError, match="cannot be read") as refused:
+        read("mne", [file])
+    assert refused.value.file == str(file)
 
 
 def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

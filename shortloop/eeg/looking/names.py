@@ -34,6 +34,7 @@ of its units; None: all of it."""
 ONLY = "recording"
 """Name of the phase where there is one without a name."""
 FEW = 12  # paths that a phase may list before they are written as one with wildcards
+FULL = 0.05  # a name of several words is as good as the first of them, and better
 MOST_DEPTH = 4  # folders above a file whose names are looked at
 DIGITS = re.compile(r"\d+")
 
@@ -71,8 +72,7 @@ def read_names(root: Path, paths: Sequence[Path]) -> Named:
     -------
     Named
     """
-    recordings = [_Taken(path, path.relative_to(root)) for path in paths]
-    place = max(_places(recordings), key=lambda place: _score(recordings, place))
+    recordings, place = _whose([(path, path.relative_to(root)) for path in paths])
     whose: dict[str, list[_Taken]] = defaultdict(list)
     left_out: dict[Path, str] = {}
     for each in recordings:
@@ -106,14 +106,14 @@ def read_names(root: Path, paths: Sequence[Path]) -> Named:
 
 
 class _Taken:
-    """A path, taken apart."""
+    """A path, taken apart; with people, names of several words are one piece."""
 
-    def __init__(self, path: Path, below: Path) -> None:
+    def __init__(self, path: Path, below: Path, people: bool = False) -> None:
         self.path = path
         self.below = PurePosixPath(below.as_posix())
         name = self.below.name
         self.ending = "".join(self.below.suffixes[-2:]) if name.lower().endswith(".gz") else self.below.suffix
-        self.units = units_of(self.below.with_name(name.removesuffix(self.ending)))
+        self.units = units_of(self.below.with_name(name.removesuffix(self.ending)), people)
         self.by_place = {unit.place: unit for unit in self.units if unit.is_word}
 
     def at(self, place: Place) -> str | None:
@@ -155,6 +155,26 @@ class _Taken:
 
 def _is_a_name(text: str) -> bool:
     return NAME.fullmatch(text) is not None
+
+
+def _whose(paths: Sequence[tuple[Path, Path]]) -> tuple[list[_Taken], Place]:
+    """Paths taken apart, so that the participant's name is one piece, and which one."""
+    plain, people = ([_Taken(*each, people=joined) for each in paths] for joined in (False, True))
+    ways = [(_score(plain, place), plain, place) for place in _places(plain)]
+    ways += [
+        (_score(people, place) + FULL, people, place)
+        for place in _places(people)
+        if _are_of_people([str(each.at(place)) for each in people])
+    ]
+    _, recordings, place = max(ways, key=lambda way: way[0])
+    return recordings, place
+
+
+def _are_of_people(names: Sequence[str]) -> bool:
+    """Whether names of several words are of people, and not of each participant and each of some phases."""
+    pairs = {tuple(name.split(" ", 1)) for name in names if " " in name}
+    firsts, lasts = ({pair[which] for pair in pairs} for which in (0, 1))
+    return bool(pairs) and (len(pairs) == 1 or (len(lasts) > 1 and len(pairs) < len(firsts) * len(lasts)))
 
 
 def _places(recordings: Sequence[_Taken]) -> list[Place]:

@@ -93,13 +93,15 @@ class Unit:
         return self.text.rstrip("0123456789").casefold()
 
 
-def units_of(path: PurePosixPath) -> list[Unit]:
+def units_of(path: PurePosixPath, people: bool = False) -> list[Unit]:
     """Take a path apart.
 
     Parameters
     ----------
     path : PurePosixPath
         Without the ending of the name.
+    people : bool, default False
+        Whether words with a capital letter and a space between them, "Anna Müller", are one piece.
 
     Returns
     -------
@@ -110,13 +112,33 @@ def units_of(path: PurePosixPath) -> list[Unit]:
     parts = path.parts
     for level, part in enumerate(parts):
         number = 0
-        for text in (piece for match in UNIT.findall(part) for piece in CAMEL.split(match)):
+        pieces = [piece for match in UNIT.findall(part) for piece in CAMEL.split(match)]
+        for text in _with_people(pieces) if people else pieces:
             is_word = any(sign.isalnum() for sign in text)
             found.append(Unit(text, (len(parts) - 1 - level, number) if is_word else (-1, -1)))
             number += is_word
         if level < len(parts) - 1:
             found.append(Unit("/", (-1, -1)))
     return found
+
+
+def _with_people(pieces: list[str]) -> list[str]:
+    joined: list[str] = []
+    for piece in pieces:
+        if len(joined) > 1 and joined[-1] == " " and _is_capital(piece) and _is_capital(joined[-2]):
+            joined[-2:] = [f"{joined[-2]} {piece}"]
+        else:
+            joined.append(piece)
+    return joined
+
+
+def _is_capital(text: str) -> bool:
+    """Whether a piece could be a name of somebody, or several."""
+    return all(
+        word[0].isupper() and word[1:].islower() and word.casefold() not in PHASES | GROUPS | RUNS
+        for word in text.split(" ")
+        if word
+    ) and bool(text.strip())
 
 
 def is_participant(text: str, before: str) -> bool:

@@ -179,3 +179,36 @@ def test_thousands_of_files_take_seconds(tmp_path: Path) -> None:
     assert time.process_time() - began < 20
     assert len(found.files) == 500
     assert {*found.patterns} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("names", "people", "phases"),
+    [
+        (["Anna Müller study"], ["Anna Müller"], ["study"]),
+        (
+            [f"{who} {when}" for who in ("Anna Müller", "Jörg Schmidt") for when in ("study", "test")],
+            ["Anna Müller", "Jörg Schmidt"],
+            ["study", "test"],
+        ),
+        (["Anna Maria Müller_study", "Jo Li_study"], ["Anna Maria Müller", "Jo Li"], ["study"]),
+        (["study Mu\u0308ller Anna", "study Li Jo"], ["Li Jo", "Müller Anna"], ["study"]),
+        (
+            ["Anna Faces", "Anna Houses", "Jörg Faces", "Jörg Houses"],
+            ["Anna", "Jörg"],
+            ["faces", "houses"],
+        ),
+        (["Anna Faces", "Jörg Faces"], ["Anna", "Jörg"], ["recording"]),
+        (["P01 Eyes Open", "P01 Eyes Closed"], ["P01"], ["open", "closed"]),
+    ],
+)
+def test_names_of_several_words(
+    tmp_path: Path, names: list[str], people: list[str], phases: list[str]
+) -> None:
+    """A name and what follows it are no participant and phase, if each is there with the other alone."""
+    paths = [tmp_path / f"{name}.set" for name in names]
+    for path in paths:
+        path.touch()
+    found = read_names(tmp_path, paths)
+    assert [*found.files] == people
+    assert [*found.patterns] == phases
+    assert found.left_out == {}

@@ -207,6 +207,6 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
     "nihon": of_mne(".EEG"),
     "nicolet": of_mne(".data"),
     "persyst": of_mne(".lay"),
-    "curry 7": of_mne(".dat"),
-    "curry 8": of_mne(".cdt"),
+    "curry7": of_mne(".dat"),
+    "curry8": of_mne(".cdt"),
 }

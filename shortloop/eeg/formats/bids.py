@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import Named, Patterns
+from shortloop.eeg.formats.folders import files_in, is_recording
 from shortloop.eeg.formats.participants import as_written
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.formats.sizes import declared
@@ -19,6 +20,7 @@ from shortloop.errors import InputError
 __all__ = ["BidsInput", "recordings_of", "task_of"]
 
 RECORDINGS = (".edf", ".bdf", ".vhdr", ".set", ".fif")
+OF_CTF = ".ds"  # recordings that are folders
 # Samples and markers of a recording, and all that is said of it.
 SIDECARS = ("events", "channels", "electrodes", "coordsystem", "eeg", "ieeg", "meg", "headshape", "markers")
 PART = re.compile(r"(_[a-z]+)-\d+$")
@@ -73,7 +75,8 @@ class BidsInput(SignalInput):
     def together(self, file: Path) -> Named:
         root = next(above.parent for above in file.parents if re.fullmatch(r"sub-[^_]+", above.name))
         root = root if root.name[:4] != "ses-" else root.parent
-        return [(path.relative_to(root).as_posix(), path) for path in [file, *_beside(file, root)]]
+        own = [path for _, path in files_in(file)] if file.is_dir() else [file]
+        return [(path.relative_to(root).as_posix(), path) for path in [*own, *_beside(file, root)]]
 
     def declared(self, file: Path, participant: str) -> int:
         """What its format says of it, if that is known; it must be whole then."""
@@ -133,7 +136,8 @@ def task_of(file: Path) -> str:
 def _is_recording(path: Path) -> bool:
     suffix = path.stem.rpartition("_")[2]  # a further part has a number behind it
     split = _entities(path).get("split", "01")
-    return suffix == path.parent.name and path.suffix in RECORDINGS and int(split) == 1
+    known = path.suffix in RECORDINGS or (path.suffix == OF_CTF and is_recording(path))
+    return suffix == path.parent.name and known and int(split) == 1
 
 
 def _entities(path: Path) -> dict[str, str]:

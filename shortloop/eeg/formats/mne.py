@@ -109,9 +109,6 @@ class MneInput(SignalInput, FilesInput):
                 found=f"{type(error).__name__}: {error}",
                 hint=OF_PERSYST,
             ) from None
-        if raw.info["comps"] is None:  # of CTF without MEG, of which MNE cannot pick channels then
-            with raw.info._unlock():
-                raw.info["comps"] = []
         return raw
 
 

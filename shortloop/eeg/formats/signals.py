@@ -142,6 +142,9 @@ class SignalInput(RecordedInput):
 
         with _told(file, participant):
             signal = self.open(file, participant)
+            if signal.info["comps"] is None:  # of CTF without MEG, of which MNE cannot pick channels then
+                with signal.info._unlock():
+                    signal.info["comps"] = []
             check_samples(signal, file, participant)
             return part_of(self, signal, file, participant, classes)
 

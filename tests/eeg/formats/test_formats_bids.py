@@ -10,6 +10,8 @@ from typing import Any
 import mne
 import numpy as np
 import pytest
+from by_hand import write_ctf
+from eeg_folders import recording
 from eeg_recordings import CLASSES, NAMES, direct, make_raw, read
 
 from shortloop.eeg.formats.base import InputSettings
@@ -67,6 +69,28 @@ def test_runs_of_a_phase_are_joined(folder: Path) -> None:
     assert {account["events_from"] for account in epochs.accounts} == {"tsv"}
     whole = read("bids", files[:1], participant="01", preprocessing={"interpolate": True})
     assert whole.channels == NAMES[:6]
+
+
+@pytest.mark.filterwarnings("ignore:S1, ", "ignore:01, ", "ignore:The unit for channel", "ignore:.*sidecar")
+def test_folders_of_ctf(tmp_path: Path) -> None:
+    """The files of each are read, from where they lie, with the events that BIDS has beside it."""
+    for run in (1, 2):
+        stem = tmp_path / f"sub-01/meg/sub-01_task-study_run-{run}"
+        raw = recording(f"S{run}", trials=8)
+        write_ctf(raw, stem.with_name(f"{stem.name}_meg.ds"))
+        shown = [each for each in raw.annotations if each["description"] != "response"]
+        rows = "".join(f"{each['onset']}\t0\t{each['description']}\n" for each in shown)
+        stem.with_name(f"{stem.name}_events.tsv").write_text(f"onset\tduration\ttrial_type\n{rows}")
+    files = settings().find(tmp_path, "01", "study")
+    assert [file.name for file in files] == [f"sub-01_task-study_run-{run}_meg.ds" for run in (1, 2)]
+    first, *others = [name for name, _ in settings().together(files[0])]
+    assert first == "sub-01/meg/sub-01_task-study_run-1_meg.ds/sub-01_task-study_run-1_meg.res4"
+    assert "sub-01/meg/sub-01_task-study_run-1_events.tsv" in others
+    epochs = read("bids", files, participant="01")
+    assert {account["events_from"] for account in epochs.accounts} == {"tsv"}
+    first_run = read("mne", files[:1])
+    np.testing.assert_array_equal(epochs.data[:8], first_run.data)
+    assert len(epochs.data) == 16
 
 
 def test_a_recording_that_is_cut_short_is_refused(folder: Path, tmp_path: Path) -> None:

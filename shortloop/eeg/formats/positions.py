@@ -1,4 +1,4 @@
-"""Where on the head channels are, as far as a recording says it."""
+"""Where channels are, on the head or in the helmet, as far as a recording says it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from shortloop.types import FloatArray
 
 __all__ = ["mean_positions", "positions_of"]
 
-HEAD = 4  # what FIFF calls the coordinates of the head; keys of other formats hold no MNE
+# What FIFF calls coordinates; keys of other formats hold no MNE.
+HELMET, HEAD = 1, 4
+FRAMES = {"eeg": HEAD, "mag": HELMET, "grad": HELMET}
 
 
 def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
-    """Positions of channels of EEG.
+    """Positions of channels of EEG, or of sensors of MEG of one type.
 
     Parameters
     ----------
@@ -27,16 +29,19 @@ def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
     Returns
     -------
     array of float, shape (channels, 3), or None
-        Metres to the right, to the front and upwards, from between the ears; NaN where it is not known. None
-        if it is known of none.
+        Metres to the right, to the front and upwards, from between the ears, of sensors of MEG from the
+        middle of the helmet; NaN where it is not known. None if it is known of none. Of EEG and MEG
+        together, those of EEG.
     """
     found = np.full((len(channels), 3), np.nan)
     by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
+    types = {by_name[name][1] for name in channels}
+    wanted = types.pop() if len(types) == 1 else "eeg"
     for index, name in enumerate(channels):
         channel, kind = by_name[name]
         at = np.asarray(channel["loc"][:3], dtype=float)
-        in_the_head = channel["coord_frame"] == HEAD
-        if kind == "eeg" and in_the_head and np.isfinite(at).all() and at.any():
+        framed = channel["coord_frame"] == FRAMES.get(kind)
+        if kind == wanted and framed and np.isfinite(at).all() and at.any():
             found[index] = at
     return found if np.isfinite(found).any() else None
 

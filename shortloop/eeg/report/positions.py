@@ -1,4 +1,4 @@
-"""Where on the head channels are: as the recordings say, or by their names."""
+"""Where channels are: as the recordings say, or by their names."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from shortloop.worker.results import Result
 __all__ = ["Measured", "Place", "known_names", "measured_of", "place_of"]
 
 NAMES = ("colin27_1005", "standard_1005")  # of the system in MNE, from version 1.13 on and before
+SENSORS = {"T": "mag", "T/m": "grad"}
+"""Types of MEG's sensors, by the unit of what they measure."""
 FEWEST = 6  # channels, of which a topography can be drawn
 SHARE = 0.75  # of the channels must have a position
 NEAR, FAR = 0.05, 0.15  # m, of electrodes from between the ears, on heads of all sizes
@@ -36,11 +38,14 @@ class Measured:
         ``"file"``, or the name of the montage that the study names.
     turned : bool, default False
         Whether some were left out, as they are not where the names of the channels say.
+    sensors : {"eeg", "mag", "grad"}, default "eeg"
+        What they are of, as MNE calls it: axial gradiometers, as of CTF, are ``"mag"``.
     """
 
     at: FloatArray | None
     source: str
     turned: bool = False
+    sensors: str = "eeg"
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,32 @@ class Place:
     info : mne.Info
         Of these, with their positions.
     said : str
-        Where the positions are from.
+        Where the positions are from, and of what.
+    pairs : bool, default False
+        Whether two channels, planar gradiometers, are at each place, one behind the other.
     """
 
     channels: tuple[str, ...]
     info: Any
     said: str
+    pairs: bool = False
+
+    def values_of(self, values: FloatArray) -> FloatArray:
+        """What is drawn at the places.
+
+        Parameters
+        ----------
+        values : array of float, shape (..., channels)
+            Of those that have a place, in the order of `channels`.
+
+        Returns
+        -------
+        array of float, shape (..., places)
+            Of pairs the root mean square, as one alone has no place in a topography.
+        """
+        if not self.pairs:
+            return values
+        return np.sqrt((values.reshape(*values.shape[:-1], -1, 2) ** 2).mean(axis=-1))
 
 
 def measured_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) -> Measured | None:
@@ -79,15 +104,17 @@ def measured_of(imported: Sequence[Result], phase: str, channels: Sequence[str])
     Measured or None
         None if no recording has any that are those of a head.
     """
+    units = {str(job.facts["phases"][phase].get("unit")) for job in imported}
+    sensors = SENSORS.get(units.pop(), "eeg") if len(units) == 1 else "eeg"
     found = [_of_job(job, phase, channels) for job in imported if f"positions_{phase}" in job.arrays]
-    heads = [each for each in found if _is_a_head(each)]
+    heads = [each for each in found if _is_a_head(each, sensors)]
     if not heads:
         return None
     names = known_names(tuple(channels))
     kept = [each for each in heads if _agree(channels, each, names)]
     sources = {str(each.get("positions", "")) for job in imported for each in _accounts(job)} - {""}
     source = sources.pop() if len(sources) == 1 else "file"
-    return Measured(mean_positions(kept), source, turned=len(kept) < len(heads))
+    return Measured(mean_positions(kept), source, turned=len(kept) < len(heads), sensors=sensors)
 
 
 def place_of(channels: tuple[str, ...], measured: Measured | None) -> Place | None:
@@ -105,6 +132,8 @@ def place_of(channels: tuple[str, ...], measured: Measured | None) -> Place | No
     Place or None
         None where too few positions are known to draw a topography.
     """
+    if measured is not None and measured.at is not None and measured.sensors != "eeg":
+        return _of_sensors(channels, measured.at, measured.sensors)
     if measured is not None and measured.at is not None:
         known = [bool(np.isfinite(each).all()) for each in measured.at]
         if sum(known) >= max(FEWEST, SHARE * len(channels)):
@@ -152,11 +181,42 @@ def _accounts(job: Result) -> list[Any]:
     return [each for recording in job.facts["recordings"] for each in recording["accounts"]]
 
 
-def _is_a_head(at: FloatArray) -> bool:
-    """Whether positions are those of electrodes on a head, in metres."""
+def _of_sensors(channels: Sequence[str], at: FloatArray, sensors: str) -> Place | None:
+    """Those of MEG; planar gradiometers two by two."""
+    known = np.flatnonzero(np.isfinite(at).all(axis=1))
+    names, places = [channels[index] for index in known.tolist()], at[known]
+    if len(known) < max(FEWEST, SHARE * len(channels)):
+        return None
+    what = "magnetometers or axial gradiometers"
+    if sensors == "grad":
+        near = np.linalg.norm(places[:, np.newaxis] - places, axis=2) < APART
+        following = [bool(near[index, index + 1]) for index in range(0, len(names) - 1, 2)]
+        if len(names) % 2 or not all(following) or (near.sum(axis=1) != 2).any():
+            return None
+        what = "pairs of planar gradiometers, with the root mean square of the two, which has no sign,"
+        places = places[::2]
+    shown = names[::2] if sensors == "grad" else names
+    said = f"of {what} at their positions in the helmet, as in the recordings"
+    return Place(tuple(names), _info_of_sensors(shown, places), said, pairs=sensors == "grad")
+
+
+def _info_of_sensors(names: Sequence[str], at: FloatArray) -> Any:
+    """Each is drawn as a magnetometer: values of pairs are one already."""
+    import mne
+
+    info = mne.create_info(list(names), 1000.0, "mag", verbose="ERROR")
+    for channel, where in zip(info["chs"], at, strict=True):
+        channel["loc"][:3] = where
+    return info
+
+
+def _is_a_head(at: FloatArray, sensors: str) -> bool:
+    """Whether positions are those of electrodes on a head, or sensors in a helmet, in metres."""
     known = at[np.isfinite(at).all(axis=1)]
     if len(known) < FEWEST or not NEAR < np.median(np.linalg.norm(known, axis=1)) < FAR:
         return False
+    if sensors == "grad":  # two of which are at each place
+        return True
     apart = np.linalg.norm(known[:, np.newaxis] - known, axis=2)
     return bool((apart + np.eye(len(known)) > APART).all())
 

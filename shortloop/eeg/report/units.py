@@ -4,7 +4,13 @@ from __future__ import annotations
 
 __all__ = ["readable"]
 
-SCALES = {"V": (1e6, "µV"), "V²": (1e12, "µV²")}
+SCALES = {
+    "V": (1e6, "µV"),
+    "V²": (1e12, "µV²"),
+    "T": (1e15, "fT"),
+    "T²": (1e30, "fT²"),
+    "T/m": (1e13, "fT/cm"),
+}
 
 
 def readable(unit: str) -> tuple[float, str]:

@@ -98,3 +98,30 @@ def test_positions_in_other_coordinates_are_not_known(tmp_path: Path) -> None:
         each["coord_frame"] = FIFF.FIFFV_COORD_MRI
     assert positions_of(raw, EEG) is None
     assert positions_of(placed(), EEG) is not None
+
+
+def meg(kinds: list[str]) -> mne.io.BaseRaw:
+    raw = make_raw(3)
+    info = mne.create_info(list(raw.ch_names), raw.info["sfreq"], kinds)
+    made = mne.io.RawArray(raw.get_data() * 1e-6, info, verbose="ERROR").set_annotations(raw.annotations)
+    for number, channel in enumerate(made.info["chs"]):
+        channel["loc"][:3] = [0.01 * number, 0.05, 0.1]
+    return made
+
+
+@pytest.mark.parametrize("sensor", ["mag", "grad"])
+def test_sensors_of_meg_have_places_in_the_helmet(tmp_path: Path, sensor: str) -> None:
+    raw = meg([sensor] * len(make_raw(3).ch_names))
+    file = tmp_path / "x_meg.fif"
+    raw.save(file, verbose="ERROR")
+    epochs = read("fif", [file], picks=EEG)
+    assert epochs.unit == {"mag": "T", "grad": "T/m"}[sensor]
+    assert epochs.positions is not None
+    wanted = [[0.01 * raw.ch_names.index(name), 0.05, 0.1] for name in EEG]
+    np.testing.assert_allclose(epochs.positions, wanted, atol=1e-6)
+
+
+def test_sensors_of_several_types_have_none() -> None:
+    count = len(make_raw(3).ch_names)
+    kinds = ["mag", "grad"] * count
+    assert positions_of(meg(kinds[:count]), EEG) is None

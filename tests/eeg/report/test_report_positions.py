@@ -119,3 +119,65 @@ def test_the_figure_and_its_caption() -> None:
     assert SECTION.figure is not None
     said = SECTION.figure.caption(replace(result, patterns=patterns), {})
     assert "at the positions in the recordings (none for E8)" in said
+
+
+def helmet(count: int = 24) -> np.ndarray:
+    """Places all over the upper half of a sphere of 11 cm."""
+    turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
+    up = 1 - np.arange(count) / count
+    aside = np.sqrt(1 - up**2)
+    return 0.11 * np.column_stack([aside * np.cos(turn), aside * np.sin(turn), up])
+
+
+def of_meg(at: np.ndarray, unit: str) -> Any:
+    names = tuple(f"MEG{number}" for number in range(len(at)))
+    made = job(at, names)
+    made.facts["phases"]["run"]["unit"] = unit
+    return drawn(made, channels=names)
+
+
+def test_magnetometers_are_drawn_where_they_are() -> None:
+    place = of_meg(helmet(), "T")
+    np.testing.assert_allclose(at_of(place), helmet(), atol=1e-7)
+    assert place.info.get_channel_types() == ["mag"] * 24
+    assert "magnetometers or axial gradiometers" in place.said
+    assert not place.pairs
+    assert of_meg(1000 * helmet(), "T") is None
+
+
+def test_planar_gradiometers_are_drawn_two_by_two() -> None:
+    """As MNE does it, which takes the root mean square of those that it knows by their names."""
+    from mne.channels.layout import _merge_grad_data
+
+    place = of_meg(np.repeat(helmet(), 2, axis=0), "T/m")
+    np.testing.assert_allclose(at_of(place), helmet(), atol=1e-7)
+    assert (len(place.channels), place.pairs) == (48, True)
+    assert "root mean square" in place.said
+    values = np.random.default_rng(0).standard_normal((3, 48))
+    np.testing.assert_allclose(
+        place.values_of(values), [_merge_grad_data(each)[:, 0] for each in values[..., np.newaxis]]
+    )
+    shuffled = np.concatenate([helmet(), helmet()])
+    assert of_meg(shuffled, "T/m") is None  # all of the one direction first
+    assert of_meg(helmet(), "T/m") is None  # one direction alone
+
+
+def test_sensors_of_several_types_are_no_head() -> None:
+    assert of_meg(np.concatenate([helmet(), np.full((24, 3), np.nan)]), "a.u.") is None
+    assert of_meg(np.repeat(helmet(), 2, axis=0), "a.u.") is None
+
+
+@pytest.mark.parametrize("sensors", ["mag", "grad"])
+def test_a_topography_of_meg(sensors: str) -> None:
+    count = 24
+    result = details(kind_result(), channels=tuple(f"MEG{number}" for number in range(count)))
+    assert result.patterns is not None
+    spots = np.repeat(helmet(count // 2), 2, axis=0) if sensors == "grad" else helmet(count)
+    patterns = replace(result.patterns, measured=Measured(spots, "file", sensors=sensors))
+    shown = replace(result, patterns=patterns)
+    figure = activation_patterns(shown)
+    assert sum(bool(axes.images) for axes in figure.axes) >= 3  # one for each class, or more
+    assert SECTION.figure is not None
+    said = SECTION.figure.caption(shown, {})
+    assert ("in either direction" in said) == (sensors == "grad")
+    assert ("magnetometers or axial gradiometers" in said) == (sensors == "mag")

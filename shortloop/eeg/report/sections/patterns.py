@@ -146,7 +146,7 @@ def _topographies(result: KindResult, head: Place) -> Figure:
         for column, panels in zip(columns, grid.T, strict=True):
             panels[0].set_title(column.title, loc="center")
             low, high, _ = column.limits
-            for axes, each in zip(panels, column.values[:, placed], strict=True):
+            for axes, each in zip(panels, head.values_of(column.values[:, placed]), strict=True):
                 if np.isfinite(each).all():
                     mne.viz.plot_topomap(
                         each,
@@ -253,13 +253,16 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     taken = "the class rather than for all other classes"
     if len(result.classes) == 2:
         taken = f"{result.classes[1]} rather than for {result.classes[0]}"
+    red = f"larger in trials that are taken for {taken}"
+    if place is not None and place.pairs:
+        red = f"larger, in either direction, in trials that are taken for {taken}"
     more = "" if len(known.shown) <= CLASSES else f" The first {CLASSES} of {len(known.shown)} classes."
     whose = "" if len(result.participants) == 1 else " and participants"
     return (
         f"Activation patterns of the {result.kind} classifiers (Haufe et al., 2014, NeuroImage 87:96-110), "
-        f"mean over folds{whose} and over the features of a channel. {shown}. Red: larger in trials that are "
-        f"taken for {taken}; a pattern is by how much the signal rises as the "
-        "classifier's decision rises by one of its standard deviations. A pattern shows the signal that the "
+        f"mean over folds{whose} and over the features of a channel. {shown}. Red: {red}; "
+        "a pattern is by how much the signal rises as the classifier's decision rises by one of its standard "
+        "deviations. A pattern shows the signal that the "
         f"decision goes along with, which weights do not.{more}"
     )
 

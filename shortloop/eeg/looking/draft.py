@@ -20,6 +20,7 @@ WIDTH = 100
 CLASSES = "classes = []"
 TRAIN = '# train = ""'
 MOST_COMMENTED = 20
+SECTIONS = "# If each recording holds two phases, as its events say"
 WANTED = {"column": "column has the codes of events", "label": "column has the classes"}
 """Of options that could as well be otherwise, what is asked."""
 UNBALANCED = 2.0  # from this ratio of trials on, a score that forgives it is chosen
@@ -75,6 +76,13 @@ def questions(looked: Looked, text: str) -> list[str]:
         found.append(
             f"Which phase trains the classifiers, and which is decoded? Found: {choices}.\n"
             f"  Line {_line(text, TRAIN)} of the study file, for example: train = {_quoted(first)}"
+        )
+    if looked.sections:
+        starts = " and ".join(_quoted(edges["start"]) for edges in looked.sections.values())
+        found.append(
+            f"Does each recording hold two phases? It has once {starts}.\n"
+            f"  Line {_line(text, SECTIONS)} of the study file says what to write then; as it is, all trials "
+            "are of one phase"
         )
     for option, choices in looked.folder.doubts.items():
         found.append(
@@ -155,6 +163,7 @@ def _input(looked: Looked, project: Path) -> str:
             )
     if not looked.event_names and any(of != (name,) for name, of in events.items()):
         lines += [f"events.{_key(name)} = {_list(of)}" for name, of in events.items()]
+    lines += _sections(looked)
     every = looked.all_recorded(looked.trials or None)
     spans = {(each.start, each.stop) for each in every if each.seconds is None}
     if any(each.seconds is not None for each in every):
@@ -173,6 +182,25 @@ def _input(looked: Looked, project: Path) -> str:
     if looked.format == "npz":
         return "\n".join(line for line in lines if not line.startswith("picks"))
     return "\n".join([*lines, "", *_preprocessing(looked)])
+
+
+def _sections(looked: Looked) -> list[str]:
+    """What would be said of two phases in each recording, as comments."""
+    if not looked.sections:
+        return []
+    train, decode = looked.sections
+    only = looked.train or next(iter(looked.patterns))
+    lines = [f"{SECTIONS}: write below [phases]"]
+    lines += [f"#   train = {_quoted(train)}", f"#   decode = {_quoted(decode)}"]
+    lines.append(f"# and here, in place of {'files' if looked.format != BIDS else 'tasks'}.{_key(only)}:")
+    for phase, edges in looked.sections.items():
+        if looked.format != BIDS:
+            lines.append(f"#   files.{_key(phase)} = {_list(looked.patterns[only])}")
+        else:
+            lines.append(f"#   tasks.{_key(phase)} = {_quoted(looked.patterns[only][0])}")
+        said = ", ".join(f"{edge} = {_quoted(edges[edge])}" for edge in ("start", "stop") if edge in edges)
+        lines.append(f"#   sections.{_key(phase)} = {{{said}}}")
+    return lines
 
 
 def _options(looked: Looked) -> list[str]:

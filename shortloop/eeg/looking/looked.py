@@ -17,7 +17,7 @@ from shortloop.eeg.looking.classes import Classes, find_classes
 from shortloop.eeg.looking.folder import BIDS, FEATURES, Folder, settings_of
 from shortloop.eeg.looking.names import read_names
 from shortloop.eeg.looking.options import doubts_of, options_of
-from shortloop.eeg.looking.phases import EventNames, by_phase, phases_in
+from shortloop.eeg.looking.phases import EventNames, by_phase, phases_in, sections_in
 from shortloop.eeg.looking.ready import Have, leave_out, read_ready
 from shortloop.eeg.looking.recorded import Recorded, look_at
 from shortloop.eeg.looking.warm import warm_up
@@ -67,6 +67,8 @@ class Looked:
         Recordings of formats that are not the study's.
     kinds : dict of str to dict of str to str
         Of ready-made features, the file of each kind and phase, as a study has it.
+    sections : dict of str to dict of str to str
+        Of phases that may be in the same recordings, the event at the start of each, and perhaps at its stop.
     labels : dict of str to str
         The same of files of the classes of their trials, by phase, where these are others.
     """
@@ -87,6 +89,7 @@ class Looked:
     other_formats: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, dict[str, str]] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    sections: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def all_recorded(self, participants: Mapping[str, object] | None = None) -> list[Recorded]:
         """Recordings with events of participants, default all, in the phases of the study."""
@@ -147,6 +150,8 @@ def look_into(folder: Folder, tell: Tell) -> Looked:
         _read(looked, _of_bids(looked) if format == BIDS else _by_names(looked), tell)
     if format in FEATURES or not _two_in_one(looked):
         _choose(looked, have)
+        if len(looked.patterns) == 1 and looked.all_recorded() and format not in FEATURES:
+            looked.sections = sections_in(looked.all_recorded())
     return looked
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import mne
@@ -22,7 +23,8 @@ from scipy.io import savemat
 from shortloop.cli.analyses import Look
 from shortloop.eeg.looking.look import look
 from shortloop.eeg.looking.opened import open_all
-from shortloop.eeg.looking.phases import phases_in
+from shortloop.eeg.looking.phases import phases_in, sections_in
+from shortloop.eeg.looking.recorded import Recorded
 from shortloop.eeg.study.load import read_study
 from shortloop.errors import InputError
 
@@ -455,3 +457,47 @@ def test_what_cannot_be_looked_at_writes_nothing(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "empty", tmp_path / "taken")
     (tmp_path / "taken/file").touch()
     assert_one_message(shortloop(tmp_path, "init", "taken", "--data", "data"), "there is something already")
+
+
+def test_sections_that_events_begin_are_asked_about(tmp_path: Path, looked: Shown) -> None:
+    """Each trial is in the phase whose section it is in, once the comment is taken at its word."""
+    for who in ("P1", "P2"):
+        raw = mne.concatenate_raws([recording(who, "study"), recording(who, "test")], verbose="ERROR")
+        half = raw.times[-1] / 2
+        kept = [not name.startswith(("BAD", "EDGE")) for name in raw.annotations.description]
+        shown = raw.annotations[np.array(kept)]
+        shown.append([0.5, half, half + 0.1], 0.0, ["Study starts", "end of study", "Test starts"])
+        exported(raw.set_annotations(shown), tmp_path / f"data/{who}.edf")
+    found = looked(tmp_path / "data")
+    (question,) = found.questions
+    assert 'It has once "Study starts" and "Test starts"' in question
+    assert_it_runs(tmp_path, phases={"train": "recording", "decode": None})
+    lines = found.settings.splitlines()
+    line = int(question.split("Line ")[1].split()[0]) - 1
+    said = [each.removeprefix("#   ") for each in lines[line:] if each.startswith("#   ")]
+    assert 'sections.study = {start = "Study starts", stop = "end of study"}' in said
+    text = found.settings.replace('train = "recording"', "\n".join(said[:2]))
+    text = text.replace('files.recording = ["{participant}.edf"]', "\n".join(said[2:6]))
+    (tmp_path / "my-study/study.toml").write_text(text, encoding="utf-8")
+    assert_it_runs(tmp_path, phases={"train": "study", "decode": "test"})
+
+
+@pytest.mark.parametrize(
+    ("counts", "phases"),
+    [
+        ({"study begins": 1, "test begins": 1, "face": 40}, ["study", "test"]),
+        ({"Start of Encoding Block": 1, "retrieval_start": 1}, ["encoding", "retrieval"]),
+        ({"study begins": 3, "test begins": 3}, []),
+        ({"study": 1, "test": 1}, []),
+        ({"study begins": 1}, []),
+        ({"study begins": 1, "study starts": 1, "test begins": 1}, []),
+        ({"study end": 1, "test end": 1}, []),
+        ({"block 1 start": 1, "block 2 start": 1, "New Segment": 1}, []),
+        ({"BAD_study start": 1, "BAD_test start": 1}, []),
+        ({"study face start": 1, "test face start": 1}, []),
+    ],
+)
+def test_when_events_begin_sections(counts: dict[str, int], phases: list[str]) -> None:
+    one = Recorded(128.0, ("Cz",), 1, 60.0, -0.2, 0.8, "annotations", counts)
+    assert [*sections_in([one, one])] == phases
+    assert sections_in([one, replace(one, events={"face": 40})]) == {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from shortloop.report.files import FIGURES
+from shortloop.report.files import FIGURES, TABLES
 from shortloop.report.page import PageFigure
 from shortloop.report.style import save
 
@@ -36,6 +36,8 @@ class Drawing(Generic[T]):
         Draws it.
     title, caption, alt : str
         What the page says of it.
+    numbers : callable
+        What it shows, as text: as of `shortloop.report.tables.csv_text`.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Drawing(Generic[T]):
     title: str
     caption: str
     alt: str
+    numbers: Callable[[T], str]
 
     def save(self, folder: Path) -> list[Path]:
         """Draw it, as PNG, PDF and SVG.
@@ -72,7 +75,16 @@ class Drawing(Generic[T]):
         -------
         PageFigure
         """
-        return PageFigure(self.name, number, self.title, self.caption, self.alt, provenance)
+        return PageFigure(
+            self.name,
+            number,
+            self.title,
+            self.caption,
+            self.alt,
+            provenance,
+            f"{TABLES}/{self.name}.csv",
+            self.numbers(self.shown),
+        )
 
 
 def drawn(save: Callable[[Path], Iterable[Path]]) -> dict[str, bytes]:

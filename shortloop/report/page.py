@@ -242,7 +242,7 @@ def write(page: Page, folder: Path) -> Path:
     return path
 
 
-def files_beside(page: Page) -> dict[str, str]:
+def files_beside(page: Page) -> dict[str, bytes]:
     """The files that a page links to and brings along: tables and texts, but not pictures.
 
     Parameters
@@ -251,7 +251,7 @@ def files_beside(page: Page) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
+    dict of str to bytes
         Content of each, by its path from the folder of the page.
     """
     found: list[tuple[str, str]] = []
@@ -259,7 +259,7 @@ def files_beside(page: Page) -> dict[str, str]:
         found += [(figure.file, figure.content) for figure in section.figures]
         found += [(table.file, table.content) for table in section.tables]
         found += [(link.path, link.content) for link in section.links]
-    return {path: content for path, content in found if path and content}
+    return {path: content.encode() for path, content in found if path and content}
 
 
 def slug(text: str) -> str:

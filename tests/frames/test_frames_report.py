@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from frames_rows import content, mixture, row
+from whole_page import write_whole
 
 from shortloop.frames.report.content import FAILED, LEFT_OUT, Content, frame_of
-from shortloop.frames.report.page import drawings, limits, overview, write_page
+from shortloop.frames.report.page import drawings, limits, overview, page_of
 from shortloop.frames.work import APPLY, COLUMN
 
 
@@ -23,7 +26,7 @@ def test_a_page_is_written(shown: Content, tmp_path: Path) -> None:
     for drawing in drawings(shown):
         files = drawing.save(tmp_path / "figures")
         assert all(file.stat().st_size > 5000 for file in files)
-    page = write_page(shown, tmp_path).read_text(encoding="utf-8")
+    page = write_whole(page_of(shown), tmp_path)[0].read_text(encoding="utf-8")
     for words in (
         "3 of 7 sums are wrong",
         "took longer than 3\u00a0s &lt;&amp;&gt;",
@@ -33,10 +36,25 @@ def test_a_page_is_written(shown: Content, tmp_path: Path) -> None:
         assert words in page
 
 
+def test_numbers_beside_the_figures_are_those_that_are_drawn(shown: Content) -> None:
+    times, memory = (pd.read_csv(StringIO(each.numbers(shown))) for each in drawings(shown))
+    table = frame_of(shown).query("library != 'fork-trap' and status != 'left out'")
+    right = table["status"] == "right"
+    for name, column in {"median (s)": "median_s", "least (s)": "least_s", "most (s)": "most_s"}.items():
+        np.testing.assert_array_equal(times[name], table[column].where(right))
+    np.testing.assert_allclose(
+        times["median with start (s)"], (table["median_s"] + table["start_s"]).where(right)
+    )
+    np.testing.assert_allclose(memory["memory (MB)"], (table["peak_bytes"] / 1e6).where(right))
+    for found in (times, memory):
+        assert list(found["transformation"]) == list(table["transformation"])
+        assert list(found["found"]) == list(table["status"])
+
+
 def test_nothing_measured_is_no_crash(tmp_path: Path) -> None:
     shown = content(row("modin", COLUMN, status=LEFT_OUT, workers=0, start=None, why="not there"))
     assert drawings(shown) == []
-    page = write_page(shown, tmp_path).read_text(encoding="utf-8")
+    page = write_whole(page_of(shown), tmp_path)[0].read_text(encoding="utf-8")
     assert "nothing was measured" in page
     assert "not there" in page
 

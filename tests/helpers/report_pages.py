@@ -10,12 +10,13 @@ from eeg_recordings import exported, make_raw, read
 from frames_rows import mixture
 from panel_shops import built
 from report_synthetic import details, evoked, kind_result, report_content, write_report
+from whole_page import write_whole
 
 from shortloop.eeg.formats.summary import summarize
-from shortloop.frames.report.page import drawings, write_page
+from shortloop.frames.report.page import drawings, page_of
 from shortloop.panel.report.files import PAGES
 from shortloop.report.deliver import copy_files, copy_report
-from shortloop.report.files import FIGURES
+from shortloop.report.files import FIGURES, TABLES
 
 __all__ = ["PAGES_OF"]
 
@@ -36,6 +37,9 @@ def panel(folder: Path) -> None:
     copy_report(report, folder)
     (found,) = json.loads((report / "findings.json").read_text(encoding="utf-8"))
     copy_files(drawn.path, [PAGES], folder, [found["diagnostics"]])
+    results = next(job for job in run.jobs if job.stage == "panel_results").path
+    tables = ["coefficients.csv", "fits.csv"]
+    copy_files(results, tables, folder, [f"{TABLES}/{found['folder']}/{name}" for name in tables])
 
 
 def frames(folder: Path) -> None:
@@ -44,7 +48,7 @@ def frames(folder: Path) -> None:
     (folder / FIGURES).mkdir()
     for drawing in drawings(content):
         drawing.save(folder / FIGURES)
-    write_page(content, folder)
+    write_whole(page_of(content), folder)
 
 
 PAGES_OF: dict[str, Callable[[Path], None]] = {"eeg": eeg, "panel": panel, "frames": frames}

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats as scipy_stats
+from whole_page import write_whole
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.eeg.report.page import page_of, panels
 from shortloop.report.files import FIGURES
-from shortloop.report.page import files_beside, write
 from shortloop.report.provenance import Source
 
 CHANCE = 100 / 3
@@ -186,8 +186,5 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
     """The files of a report, as its stage leaves them: the page, the figures, tables and texts."""
     (folder / FIGURES).mkdir(parents=True, exist_ok=True)
     files = [path for panel in panels(content) for path in panel.save(folder / FIGURES)]
-    page = page_of(content)
-    for name, text in files_beside(page).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(text.encode())
-    return [write(page, folder), *files, *(folder / name for name in files_beside(page))]
+    page, *beside = write_whole(page_of(content), folder)
+    return [page, *files, *beside]

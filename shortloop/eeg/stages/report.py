@@ -72,7 +72,7 @@ class Report(Stage):
         scores = [score for each in kinds for score in participant_scores(each)]
         files = {
             "report.html": write(page, Path()).read_bytes(),
-            **{name: text.encode() for name, text in files_beside(page).items()},
+            **files_beside(page),
             "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
             "scores.json": (json.dumps(scores) + "\n").encode(),
         }

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from shortloop.frames.report.advice import advise, span
 from shortloop.frames.report.content import LEFT_OUT, RIGHT, Content, Row
 from shortloop.frames.report.figures import memory_figure, times_figure
+from shortloop.frames.report.numbers import memory_csv, times_csv
 from shortloop.frames.size import BYTES, COPIES, GUIDE
 from shortloop.frames.work import TRANSFORMATIONS
 from shortloop.report.drawing import Drawing
-from shortloop.report.page import Page, PageSection, PageTable, TableRow, write
+from shortloop.report.page import Page, PageSection, PageTable, TableRow
 from shortloop.report.provenance import provenance_rows
 
-__all__ = ["drawings", "limits", "overview", "write_page"]
+__all__ = ["drawings", "limits", "overview", "page_of"]
 
 
 NO_BREAK = "\u00a0"
@@ -42,6 +41,7 @@ def drawings(content: Content) -> list[Drawing[Content]]:
             "Time",
             "From the Parquet files to the result in memory. Note the logarithmic scale.",
             "Seconds that each library takes for each transformation.",
+            times_csv,
         ),
         Drawing(
             "memory",
@@ -51,6 +51,7 @@ def drawings(content: Content) -> list[Drawing[Content]]:
             "Most memory that all processes of a library hold at a time; what they share is counted once, "
             "pages of files are not. Note the logarithmic scale.",
             "Megabytes that each library needs for each transformation.",
+            memory_csv,
         ),
     ]
 
@@ -115,19 +116,17 @@ def limits(content: Content) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def write_page(content: Content, folder: Path) -> Path:
-    """Write the page, once its figures are drawn.
+def page_of(content: Content) -> Page:
+    """What is on the page.
 
     Parameters
     ----------
     content : Content
         What it shows.
-    folder : Path
-        Of the report.
 
     Returns
     -------
-    Path
+    Page
     """
     provenance = provenance_rows(content.sources)
     figures = tuple(each.figure(number, provenance) for number, each in enumerate(drawings(content), 1))
@@ -135,18 +134,15 @@ def write_page(content: Content, folder: Path) -> Path:
     sections = [PageSection("times", "Times and memory", advise(content), figures, tuple(tables))]
     if content.trap is not None:
         sections.append(PageSection("trap", "Random numbers", (), (), (_random(content, content.trap),)))
-    return write(
-        Page(
-            kind="Data frames",
-            title=str(content.frames["name"]),
-            overview=overview(content),
-            sections=tuple(sections),
-            limits=limits(content),
-            settings=content.frames,
-            versions=content.versions,
-            thread_note="Each library ran in processes of its own; the tables say on how many cores.",
-        ),
-        folder,
+    return Page(
+        kind="Data frames",
+        title=str(content.frames["name"]),
+        overview=overview(content),
+        sections=tuple(sections),
+        limits=limits(content),
+        settings=content.frames,
+        versions=content.versions,
+        thread_note="Each library ran in processes of its own; the tables say on how many cores.",
     )
 
 

@@ -49,9 +49,11 @@ class FramesReport(Stage):
 
         from shortloop.frames.report.advice import advise
         from shortloop.frames.report.content import frame_of
-        from shortloop.frames.report.page import limits, overview, write_page
+        from shortloop.frames.report.page import limits, overview, page_of
+        from shortloop.report.page import files_beside, write
 
         content, frame = self._content, frame_of(self._content)
+        page = page_of(content)
         findings = {
             "overview": overview(content),
             "advice": list(advise(content)),
@@ -60,7 +62,8 @@ class FramesReport(Stage):
         return Finished(
             {"frames": content.frames},
             files={
-                "report.html": write_page(content, Path()).read_bytes(),
+                "report.html": write(page, Path()).read_bytes(),
+                **files_beside(page),
                 "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
                 "measured.csv": frame.to_csv(index=False).encode(),
             },

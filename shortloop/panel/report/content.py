@@ -49,10 +49,16 @@ class Shown:
         What was fitted.
     names : tuple of str
         Of the coefficients.
+    by : tuple of str
+        Columns whose values make a group.
+    keys : sequence of sequences of str
+        These values, of each group.
     arrays : mapping of str to array
         As of `shortloop.panel.results.Results`.
     corrected : array, shape (groups, coefficients), or None
         Corrected p; None: no correction was asked for.
+    correction : str
+        Which, as in settings.
     counts : mapping of str to int
         Groups of each status.
     batched : int
@@ -71,8 +77,11 @@ class Shown:
     formula: str
     model: str
     names: tuple[str, ...]
+    by: tuple[str, ...]
+    keys: Sequence[Sequence[str]]
     arrays: Mapping[str, FloatArray | IntArray]
     corrected: FloatArray | None
+    correction: str
     counts: Mapping[str, int]
     batched: int
     seconds: float
@@ -170,8 +179,11 @@ def _shown(result: Result, chain: Sequence[Result], pages: Pages | None) -> Show
         formula=formula if outcome is None else f"{outcome} ~ {formula.replace('~', '').strip()}",
         model=str(model["model"]),
         names=names,
+        by=tuple(result.facts["by"]),
+        keys=result.facts["keys"],
         arrays=result.arrays,
         corrected=None if corrected is None else np.asarray(corrected, np.float64).reshape(shape),
+        correction=str(result.options["correction"]),
         counts=result.facts["statuses"],
         batched=result.facts["batched"],
         seconds=sum(each.seconds for each in fits),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.panel.report.numbers import BINS, counts_of_p, sorted_estimates
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 
@@ -20,7 +21,6 @@ __all__ = ["coefficients_figure", "pvalues_figure"]
 
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel
-BINS = 20
 
 
 def coefficients_figure(shown: Shown) -> Figure:
@@ -75,12 +75,7 @@ def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) 
 
 
 def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
-    params, lower, upper = (
-        np.asarray(shown.arrays[name])[shown.fitted, j] for name in ("params", "lower", "upper")
-    )
-    some = np.isfinite(params)
-    order = np.argsort(params[some], kind="stable")
-    params, lower, upper = (each[some][order] for each in (params, lower, upper))
+    _, params, lower, upper = sorted_estimates(shown, j)
     place = np.arange(len(params))
     axes.fill_between(place, lower, upper, color=BLUE, alpha=0.25, linewidth=0, step="mid")
     axes.plot(place, params, color=BLUE, linewidth=1.2)
@@ -92,10 +87,10 @@ def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
 
 
 def _pvalues(axes: Axes, shown: Shown, j: int) -> None:
-    pvalues = np.asarray(shown.arrays["pvalues"])[shown.fitted, j]
-    pvalues = pvalues[np.isfinite(pvalues)]
-    axes.hist(pvalues, bins=BINS, range=(0.0, 1.0), color=BLUE, edgecolor="white", linewidth=0.4)
-    axes.axhline(len(pvalues) / BINS, color=BLACK, linewidth=0.8, linestyle=":")
+    counts = counts_of_p(shown, j)
+    left = np.arange(BINS) / BINS
+    axes.bar(left, counts, 1 / BINS, align="edge", color=BLUE, edgecolor="white", linewidth=0.4)
+    axes.axhline(counts.mean(), color=BLACK, linewidth=0.8, linestyle=":")
     axes.set_xlabel("p")
     axes.set_ylabel("groups")
     axes.set_xlim(0.0, 1.0)

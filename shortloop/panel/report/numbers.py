@@ -1,16 +1,31 @@
-"""What is said of the coefficients of one specification, as numbers."""
+"""What is said and drawn of the coefficients of one specification, as numbers."""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Iterator
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from shortloop.panel.report.content import Shown
+from shortloop.report.tables import csv_text
+from shortloop.types import FloatArray, IntArray
 
-__all__ = ["ALPHA", "Coefficient", "coefficient_numbers"]
+__all__ = [
+    "ALPHA",
+    "BINS",
+    "Coefficient",
+    "Estimates",
+    "coefficient_numbers",
+    "coefficients_csv",
+    "counts_of_p",
+    "pvalues_csv",
+    "sorted_estimates",
+]
 
 ALPHA = 0.05
+BINS = 20
+"""Of the histograms of p."""
 
 
 class Coefficient(TypedDict):
@@ -75,6 +90,109 @@ def coefficient_numbers(shown: Shown) -> list[Coefficient]:
             )
         )
     return found
+
+
+class Estimates(NamedTuple):
+    """Estimates of a coefficient, from the smallest to the largest.
+
+    Parameters
+    ----------
+    groups : array of int
+        Which group each is of.
+    params, lower, upper : array of float
+        The estimates, and the ends of their intervals.
+    """
+
+    groups: IntArray
+    params: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+def sorted_estimates(shown: Shown, j: int) -> Estimates:
+    """Estimates of a coefficient in the groups that were fitted and have it.
+
+    Parameters
+    ----------
+    shown : Shown
+        One specification and outcome.
+    j : int
+        Which coefficient.
+
+    Returns
+    -------
+    Estimates
+    """
+    params, lower, upper = (
+        np.asarray(shown.arrays[name], float)[:, j] for name in ("params", "lower", "upper")
+    )
+    some = np.flatnonzero(shown.fitted & np.isfinite(params))
+    groups = some[np.argsort(params[some], kind="stable")]
+    return Estimates(groups, params[groups], lower[groups], upper[groups])
+
+
+def counts_of_p(shown: Shown, j: int) -> IntArray:
+    """How many of the groups that were fitted have a p in each of `BINS` parts of 0 to 1.
+
+    Parameters
+    ----------
+    shown : Shown
+        One specification and outcome.
+    j : int
+        Which coefficient.
+
+    Returns
+    -------
+    array of int, shape (BINS,)
+        A p between two parts counts as of the upper one.
+    """
+    pvalues = np.asarray(shown.arrays["pvalues"], float)[shown.fitted, j]
+    return np.histogram(pvalues[np.isfinite(pvalues)], BINS, (0.0, 1.0))[0]
+
+
+def coefficients_csv(shown: Shown) -> str:
+    """The sorted estimates as text.
+
+    Parameters
+    ----------
+    shown : Shown
+        One specification and outcome.
+
+    Returns
+    -------
+    str
+        A row for each coefficient and group.
+    """
+
+    def rows() -> Iterator[list[str | float]]:
+        for j, name in enumerate(shown.names):
+            for group, *numbers in zip(*sorted_estimates(shown, j), strict=True):
+                yield [name, *shown.keys[group], *map(float, numbers)]
+
+    return csv_text(["coefficient", *shown.by, "estimate", "low", "high"], rows())
+
+
+def pvalues_csv(shown: Shown) -> str:
+    """The histograms of p as text.
+
+    Parameters
+    ----------
+    shown : Shown
+        One specification and outcome.
+
+    Returns
+    -------
+    str
+        A row for each coefficient and part of 0 to 1.
+    """
+    return csv_text(
+        ["coefficient", "p from", "p to", "groups"],
+        (
+            [name, place / BINS, (place + 1) / BINS, int(count)]
+            for j, name in enumerate(shown.names)
+            for place, count in enumerate(counts_of_p(shown, j))
+        ),
+    )
 
 
 def _quantiles(values: np.ndarray) -> tuple[float | None, float | None, float | None]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from shortloop.panel.report.content import Content, Shown
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
 from shortloop.panel.report.files import DIAGNOSTICS
-from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
+from shortloop.panel.report.numbers import ALPHA, coefficient_numbers, coefficients_csv, pvalues_csv
 from shortloop.report.drawing import Drawing
-from shortloop.report.page import Page, PageLink, PageSection, PageTable, TableRow, slug, write
+from shortloop.report.files import TABLES
+from shortloop.report.page import Page, PageLink, PageSection, PageTable, TableRow, slug
 from shortloop.report.provenance import provenance_rows
 
-__all__ = ["diagnostics_file", "drawings", "sentences", "write_page"]
+__all__ = ["diagnostics_file", "drawings", "page_of", "sentences"]
 
 LISTED = 20
 """Most groups that the page lists."""
+CORRECTIONS = {
+    "none": "",
+    "holm": " and corrected for their number (Holm)",
+    "fdr_bh": " and corrected for their number (false discovery rate, Benjamini and Hochberg)",
+}
 
 
 def drawings(content: Content) -> list[Drawing[Shown]]:
@@ -44,6 +49,7 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
                 f"Estimate of each group, from the smallest to the largest, with its {100 * shown.level:g} % "
                 "confidence interval; the dashed line is the median. Each panel has a scale of its own.",
                 f"Sorted estimates of {', '.join(shown.names)}.",
+                coefficients_csv,
             )
         )
         found.append(
@@ -55,6 +61,7 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
                 "How many groups have a p in each twentieth. The dotted line is how many there would be on "
                 "average if no group had an effect. Not corrected.",
                 f"Histograms of p of {', '.join(shown.names)}.",
+                pvalues_csv,
             )
         )
     return found
@@ -84,19 +91,17 @@ def sentences(shown: Shown) -> tuple[str, ...]:
     return tuple(said)
 
 
-def write_page(content: Content, folder: Path) -> Path:
-    """Write the page, once its figures are drawn.
+def page_of(content: Content) -> Page:
+    """What is on the page.
 
     Parameters
     ----------
     content : Content
         What it shows.
-    folder : Path
-        Of the report.
 
     Returns
     -------
-    Path
+    Page
     """
     numbered = list(enumerate(drawings(content), 1))
     sections = []
@@ -114,18 +119,15 @@ def write_page(content: Content, folder: Path) -> Path:
             )
         )
     names = ", ".join(shown.name for shown in content.shown)
-    return write(
-        Page(
-            kind="Regressions over groups",
-            title=str(content.panel["name"]),
-            overview=f"Specifications: {names}.",
-            sections=tuple(sections),
-            limits=content.notes,
-            settings=content.panel,
-            versions=content.versions,
-            thread_note=content.thread_note,
-        ),
-        folder,
+    return Page(
+        kind="Regressions over groups",
+        title=str(content.panel["name"]),
+        overview=f"Specifications: {names}.",
+        sections=tuple(sections),
+        limits=content.notes,
+        settings=content.panel,
+        versions=content.versions,
+        thread_note=content.thread_note,
     )
 
 
@@ -146,12 +148,17 @@ def diagnostics_file(shown: Shown) -> str:
 
 
 def _links(shown: Shown) -> tuple[PageLink, ...]:
+    place = f"{TABLES}/{slug(shown.name)}"
+    tables = (
+        PageLink(f"{place}/coefficients.csv", "every coefficient of every group"),
+        PageLink(f"{place}/fits.csv", "what became of the fit of every group"),
+    )
     if shown.pages is None:
-        return ()
+        return tables
     count = len(shown.pages.groups)
     whose = "one group" if count == 1 else f"each of {count:,} groups"
     said = f"a page of plots for {whose}, drawn by {shown.pages.job}"
-    return (PageLink(diagnostics_file(shown), said),)
+    return (PageLink(diagnostics_file(shown), said), *tables)
 
 
 def _groups(shown: Shown) -> tuple[PageTable, ...]:
@@ -181,8 +188,8 @@ def _coefficients(shown: Shown) -> PageTable:
         rows.append(TableRow(each["term"], tuple(cells)))
     return PageTable(
         "Coefficients",
-        "Over all groups that were fitted; how many of them have a small p, as it is and corrected for "
-        "their number.",
+        "Over all groups that were fitted; how many of them have a small p, as it is"
+        f"{CORRECTIONS[shown.correction]}.",
         "coefficient",
         tuple(columns),
         tuple(rows),

@@ -47,9 +47,10 @@ class PanelReport(Stage):
         from pathlib import Path
 
         from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
-        from shortloop.panel.report.page import diagnostics_file, sentences, write_page
-        from shortloop.report.page import slug
+        from shortloop.panel.report.page import diagnostics_file, page_of, sentences
+        from shortloop.report.page import files_beside, slug, write
 
+        page = page_of(self._content)
         findings = [
             {
                 "name": shown.name,
@@ -65,7 +66,8 @@ class PanelReport(Stage):
         return Finished(
             {"panel": self._content.panel},
             files={
-                "report.html": write_page(self._content, Path()).read_bytes(),
+                "report.html": write(page, Path()).read_bytes(),
+                **files_beside(page),
                 "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
             },
         )

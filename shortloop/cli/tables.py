@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from shortloop.errors import InputError
+from shortloop.jobs.explain.phrases import counted
 from shortloop.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -91,23 +92,6 @@ def duration(seconds: float) -> str:
     if seconds < 99.5:
         return f"{seconds:.1f} s" if 0 < seconds < 9.95 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"
-
-
-def counted(number: int, what: str) -> str:
-    """How many there are of something.
-
-    Parameters
-    ----------
-    number : int
-    what : str
-        One of it.
-
-    Returns
-    -------
-    str
-        As ``"1 job"``, ``"2 jobs"``.
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def amount(size: float) -> str:

@@ -23,6 +23,7 @@ from shortloop.jobs.exax.datasets import prepare_script
 from shortloop.jobs.exax.listener import answers, slices_now, watched
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.explain.outcome import outcome
+from shortloop.jobs.explain.phrases import counted
 from shortloop.jobs.keys.code import at_one_moment
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import find_method
@@ -282,7 +283,7 @@ def run_pipeline(
             for line in earlier_notes(run.jobs):
                 print(line)
         seconds = time.time() - started
-        print(f"{fresh} jobs built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
+        print(f"{counted(fresh, 'job')} built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
     except InputError as error:
         say_why(error)
         return 1

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shortloop.jobs.explain.phrases import counted
 from shortloop.text import one_line
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Progress:
             E.g. ``"3 of 12: folds=5, kind=lda: 14 jobs built, 40 reused, 12 s; about 2 min left"``.
         """
         self._seconds.append(outcome.seconds)
-        what = f"{outcome.built} jobs built, {outcome.reused} reused, {_words(outcome.seconds)}"
+        what = f"{counted(outcome.built, 'job')} built, {outcome.reused} reused, {_words(outcome.seconds)}"
         if outcome.problem:
             what = f"failed after {_words(outcome.seconds)}: {first_line(outcome.problem)}"
         line = f"{len(self._seconds)} of {self._total}: {outcome.combination.label}: {what}"

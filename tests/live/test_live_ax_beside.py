@@ -141,5 +141,5 @@ def test_a_job_that_exax_deletes_while_it_runs_is_built_again(project: ExaxProje
     assert "the folder of this run was deleted while it ran" in told
     done = project.ax("run", "held")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 jobs built" in done.stdout
+    assert "1 job built" in done.stdout
     assert project.go()[0]["built"] == []

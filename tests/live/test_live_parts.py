@@ -46,7 +46,7 @@ def test_only_needs_what_is_above(project: BootstrapProject) -> None:
         file.read_text(encoding="utf-8"), encoding="utf-8"
     )  # a plan, which reads none, cannot tell
     said = project.go("run", "bootstrap", "--only", "intervals").stdout
-    assert "1 jobs built, 0 reused" in said
+    assert "1 job built, 0 reused" in said
     assert said.count(" to ") == 2  # results
     file.write_text("1\n2\n", encoding="utf-8")
     assert "missing: bootstrap A\n" in project.refused("run", "bootstrap", "--only", "intervals")
@@ -65,7 +65,7 @@ def test_a_job_that_is_built_once_more(project: BootstrapProject) -> None:
     said = project.go("run", "bootstrap", "--force", job).stdout
     assert "you asked for it" in said
     assert f"came out the same as {job}" in said
-    assert "1 jobs built, 2 reused" in said
+    assert "1 job built, 2 reused" in said
     manifest = project.folder / "workdirs/main" / project.in_places()["bootstrap B"] / "manifest.json"
     assert json.loads(manifest.read_text(encoding="utf-8"))["reason"] == "you asked for it"
     assert project.built() == {}
@@ -105,7 +105,7 @@ def test_what_there_is_not_is_named(project: BootstrapProject) -> None:
 def test_exax_itself_runs_a_part(project: BootstrapProject) -> None:
     asked = json.dumps({"until": "bootstrap", "only": "", "partition": "A", "force": []})
     done = project.ax("run", "bootstrap", SHORTLOOP_SELECTION=asked)
-    assert "1 jobs built, 0 reused" in done.stdout
+    assert "1 job built, 0 reused" in done.stdout
     done = project.ax("run", "bootstrap", SHORTLOOP_SELECTION="bootstrap")
     assert done.returncode == 1
     assert "unset SHORTLOOP_SELECTION" in done.stdout + done.stderr

@@ -37,7 +37,7 @@ def run(toy: ToyProject, **environment: str) -> subprocess.CompletedProcess[str]
 
 def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
     first, second = toy.folder / "study.toml", toy.folder / "second.toml"
-    assert "1 jobs built" in run(toy).stdout
+    assert "1 job built" in run(toy).stdout
     second.write_text(STUDY.replace("seed = 3", "seed = 4"), encoding="utf-8")
 
     said = toy.shortloop("plan", "seed", "--settings", "second.toml")
@@ -54,7 +54,7 @@ def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
     taken = toy.shortloop("run", "seed", "--settings", "second.toml", "--take-over")
     assert taken.returncode == 0, taken.stderr
     assert f"the study live was run from {first} before" in taken.stdout
-    assert "1 jobs built" in taken.stdout
+    assert "1 job built" in taken.stdout
     assert run(toy).returncode == 1
     assert "0 jobs built, 1 reused" in run(toy, SHORTLOOP_TAKE_OVER="1").stdout
 

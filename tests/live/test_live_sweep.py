@@ -101,7 +101,7 @@ formula = "y ~ x1 + x2"
 model = "ols"
 formula = "y ~ x1"
 """
-DONE = re.compile(r"^(\d+) of (\d+): (.*): (\d+) jobs built, (\d+) reused, [\d.]+ \w+", re.M)
+DONE = re.compile(r"^(\d+) of (\d+): (.*): (\d+) jobs? built, (\d+) reused, [\d.]+ \w+", re.M)
 
 
 class Swept(EmptyProject):

@@ -8,10 +8,27 @@ from shortloop.jobs.explain.differences import Difference
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.store.inputs import name_of
 
-__all__ = ["code_words", "file_words", "given_words", "short", "short_list", "value_words"]
+__all__ = ["code_words", "counted", "file_words", "given_words", "short", "short_list", "value_words"]
 
 DECLARED = "file "  # what names of files that a method declares begin with
 LONG = 44  # characters of a value in one line
+
+
+def counted(number: int, what: str) -> str:
+    """How many there are of something.
+
+    Parameters
+    ----------
+    number : int
+    what : str
+        One of it.
+
+    Returns
+    -------
+    str
+        As ``"1 job"``, ``"2 jobs"``.
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def file_words(each: Difference) -> str:

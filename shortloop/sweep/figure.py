@@ -163,6 +163,8 @@ def _draw_panel(
     roles: tuple[int, int | None, tuple[int, ...]],
     scale: _Scale,
 ) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     across, colour, marker = roles
     series: dict[tuple[int, int], list[tuple[int, Finding]]] = {}
     for outcome in done:
@@ -190,6 +192,7 @@ def _draw_panel(
                 x[bounded], np.array(low, float), np.array(high, float), linewidth=1.0, alpha=0.7, **look
             )
     ax.margins(y=0.12)
+    ax.yaxis.set_major_locator(MaxNLocator(5))  # as many for any height: labels are measured before it is set
     ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
 
 

@@ -127,10 +127,10 @@ def test_the_fastest_is_the_fastest_whatever_was_measured(
     for text, transformation in zip(fastest, TRANSFORMATIONS):
         rows = shown.of(transformation)
         best = min(rows, key=lambda each: each.median)
-        assert f": {best.title} is the fastest, {span(best.median)}" in text
+        assert f": {best.spoken} is the fastest, {span(best.median)}" in text
         for other in rows:
             if slower(other, best) and other.library != "pandas":
-                assert other.title not in text.replace(best.title, "")
+                assert other.spoken not in text.replace(best.spoken, "")
     assert all(each.endswith(".") for each in said)
 
 

@@ -104,14 +104,14 @@ def _fastest(transformation: str, rows: Sequence[Row]) -> str | None:
     if not rows:
         return f"{WHAT[transformation]}: nothing was measured."
     best = _best(rows, lambda row: row.median)
-    said = f"{WHAT[transformation]}: {best.title} is the fastest, {span(best.median)}"
+    said = f"{WHAT[transformation]}: {best.spoken} is the fastest, {span(best.median)}"
     base = _of(rows, PANDAS)
     if base is not None and base is not best:
         said += f", {_times(base.median / best.median)} times as fast as pandas on one core"
         said += f" ({span(base.median)})"
     alike = _alike(rows, best)
     if alike:
-        said += f"; {_listed([row.title for row in alike])} cannot be told from it"
+        said += f"; {_listed([row.spoken for row in alike])} cannot be told from it"
     return f"{said}."
 
 
@@ -125,20 +125,20 @@ def _with_pandas(rows: Sequence[Row]) -> str | None:
     ratio = base.median / best.median
     if slower(base, best) and ratio >= ALIKE:
         said = (
-            f"Of what runs pandas code on several cores, {best.title} is the fastest: {_times(ratio)} times"
+            f"Of what runs pandas code on several cores, {best.spoken} is the fastest: {_times(ratio)} times"
         )
         said += f" as fast as pandas on one core, with {best.workers} workers"
     elif slower(best, base):
         return (
             f"Nothing that runs pandas code on several cores is faster than pandas on one core here; the "
-            f"least slow, {best.title}, takes {_times(best.median / base.median)} times as long."
+            f"least slow, {best.spoken}, takes {_times(best.median / base.median)} times as long."
         )
     else:
         return (
             f"Nothing that runs pandas code on several cores is clearly faster than pandas on one core here: "
-            f"the best, {best.title}, takes {span(best.median)}, pandas {span(base.median)}."
+            f"the best, {best.spoken}, takes {span(best.median)}, pandas {span(base.median)}."
         )
-    worse = [row.title for row in others if slower(row, base)]
+    worse = [row.spoken for row in others if slower(row, base)]
     return f"{said}. {_listed(worse)} {_are(worse)} slower than one core." if worse else f"{said}."
 
 
@@ -155,8 +155,8 @@ def _once(rows: Sequence[Row]) -> str | None:
     if once is best:
         return None
     return (
-        f"If it is done once in a new process, {once.title} is first there: {span(whole(once))} with its "
-        f"start, {best.title} {span(whole(best))}."
+        f"If it is done once in a new process, {once.spoken} is first there: {span(whole(once))} with its "
+        f"start, {best.spoken} {span(whole(best))}."
     )
 
 
@@ -198,7 +198,7 @@ def _vectorised(content: Content) -> str | None:
 
 def _memory(content: Content) -> str | None:
     peaks = {
-        row.library: (row.title, peak)
+        row.library: (row.spoken, peak)
         for row in sorted(content.shown, key=lambda each: each.peak or 0)
         if row.is_right and (peak := row.peak) is not None
     }  # the most of each

@@ -79,6 +79,11 @@ class Row:
     job: str = ""
 
     @property
+    def spoken(self) -> str:
+        """The title in a sentence, which has commas of its own."""
+        return self.title.replace(", ", " with ")
+
+    @property
     def is_right(self) -> bool:
         """Whether its times count."""
         return self.status == RIGHT

@@ -46,7 +46,7 @@ def times_figure(content: Content) -> Figure:
             axes.plot(whole, place, MARKERS[row.cores], markersize=5, markerfacecolor="none", color=colour)
 
     note = "Filled: median of the repeats, with their range. Open: the same with the start of the library."
-    return _panels(content, "Time from the files to the result", "s", draw, note)
+    return _panels(content, "Time from the files to the result", "Time (s)", draw, note)
 
 
 def memory_figure(content: Content) -> Figure:
@@ -66,11 +66,11 @@ def memory_figure(content: Content) -> Figure:
         if row.peak is not None:
             axes.plot(row.peak / 1e6, place, MARKERS[row.cores], color=COLOURS[row.cores], markersize=5)
 
-    return _panels(content, "Most memory of all processes", "MB", draw, "")
+    return _panels(content, "Most memory of all processes", "Memory (MB)", draw, "")
 
 
 def _panels(
-    content: Content, title: str, unit: str, draw: Callable[[Axes, int, Row], None], note: str
+    content: Content, title: str, label: str, draw: Callable[[Axes, int, Row], None], note: str
 ) -> Figure:
     from matplotlib.lines import Line2D
 
@@ -81,7 +81,7 @@ def _panels(
         for axes, transformation in zip(panels, content.transformations, strict=True):
             _panel(axes, content.of(transformation), names, draw)
             axes.set_title(TITLES[transformation])
-            axes.set_xlabel(unit)
+            axes.set_xlabel(label)
         arrange(figure, panels, len(panels), title, note, height=0.3 + PER_ROW * len(names), below=LEGEND)
         marks = [
             Line2D([], [], marker=MARKERS[each], color=COLOURS[each], linestyle="none", label=each)
@@ -100,12 +100,11 @@ assert TITLES.keys() == TRANSFORMATIONS.keys()
 def _panel(
     axes: Axes, rows: Sequence[Row], names: Sequence[str], draw: Callable[[Axes, int, Row], None]
 ) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator
 
     axes.set_xscale("log")
     axes.margins(x=0.08)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.5)
@@ -122,6 +121,7 @@ def _panel(
                 fontsize=8,
                 color=DARK,
             )
+    axes.minorticks_off()  # else only those have them that span few powers of ten
     low, high = axes.get_xlim()
     axes.xaxis.set_major_locator(
         LogLocator(subs=(1.0,) if high / low > WIDE else (1.0, 2.0, 5.0), numticks=8)

@@ -226,6 +226,7 @@ def write(page: Page, folder: Path) -> Path:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_visible)
     environment.filters["unbroken"] = _unbroken
+    environment.filters["marked"] = _marked
     environment.filters["parts"] = _parts
     figures = [figure for section in page.sections for figure in section.figures]
     last = {figure.name: last_job(figure.provenance) for figure in figures}
@@ -295,6 +296,20 @@ def _visible(value: object) -> object:
 def _unbroken(text: str) -> str:
     # No line may end between a number and its unit, or within "p = 0.01".
     return re.sub(r"(?<=\d) (?=ms\b|s\b|%)|(?<=\b[pα]) (?=[=<≤])|(?<=[=<≤]) (?=\d)", "\u00a0", text)
+
+
+def _marked(text: str) -> str:
+    """As `_unbroken`; what is between backticks is code here, as it is for readers of a terminal."""
+    from markupsafe import Markup
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one of them is a letter of a name
+        return _unbroken(text)
+    code = Markup("<code>{}</code>")
+    return Markup().join(
+        code.format(printable(part)) if place % 2 else printable(_unbroken(part))
+        for place, part in enumerate(parts)
+    )
 
 
 def _parts(name: str) -> list[str]:

@@ -115,7 +115,7 @@ PAGE = (
 <p>{{ page.overview }}</p>
 <ul>
 {% for section in page.sections %}{% for sentence in section.findings -%}
-<li>{{ sentence | unbroken }}</li>
+<li>{{ sentence | marked }}</li>
 {% endfor %}{% endfor -%}
 </ul>
 </div>
@@ -213,7 +213,7 @@ PAGE = (
 <h2>What cannot be said</h2>
 <ul class="limits">
 {% for limit in page.limits -%}
-<li>{{ limit | unbroken }}</li>
+<li>{{ limit | marked }}</li>
 {% endfor -%}
 </ul>
 </section>

@@ -82,6 +82,20 @@ def test_files_beside_the_page_are_linked_and_there(tmp_path: Path) -> None:
     assert "<p>&lt;b&gt;</p>" in html
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("`run <x>` took 5 ms & more", "<code>run &lt;x&gt;</code> took 5\u00a0ms &amp; more"),
+        ("a`b, <b>", "a`b, &lt;b&gt;"),
+        ("`a` or `\x1b`", "<code>a</code> or <code>\\x1b</code>"),
+    ],
+)
+def test_what_is_between_backticks_is_code(said: str, shown: str, tmp_path: Path) -> None:
+    part = replace(section("first"), findings=(said,))
+    html = written(replace(PAGE, sections=(part,), limits=(said,)), tmp_path)
+    assert html.count(f"<li>{shown}</li>") == 2
+
+
 def test_a_figure_has_words_files_and_provenance(html: str) -> None:
     figures = re.findall(r'<div class="shown".*?</details>\n</div>', html, re.DOTALL)
     assert len(figures) == 2

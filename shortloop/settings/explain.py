@@ -199,6 +199,8 @@ def _dotted(keys: Sequence[str | int]) -> str | None:
 def _in_words(problem: ErrorDetails) -> str:
     if problem["type"] == "missing":  # of a pair of numbers, one
         return f"{int(problem['loc'][-1]) + 1} values"
+    if problem["type"] in ("tuple_type", "list_type"):
+        return "a list in brackets, also of one value"
     if problem["type"] == "too_short":
         least = problem["ctx"]["min_length"]
         return f"at least {least} value{'' if least == 1 else 's'}"

@@ -21,7 +21,7 @@ __all__ = ["Preprocessing", "filtered", "marked", "referenced"]
 
 MOST = 0.1  # V, T or T/m
 Band = float | tuple[float, ...]
-THRESHOLDS = "of each type of channel, in V (T for mag, T/m for grad), e.g. { eeg = 150e-6 }"
+THRESHOLDS = "of each type of channel, in V (T for mag, T/m for grad), e.g."
 
 
 class Preprocessing(Settings):
@@ -66,11 +66,13 @@ class Preprocessing(Settings):
     )
     reject: dict[str, float] = Field(
         default_factory=dict,
-        description=f"largest peak-to-peak amplitude that a trial may have {THRESHOLDS}; default: any",
+        description=f"largest peak-to-peak amplitude that a trial may have {THRESHOLDS} {{ eeg = 150e-6 }}; "
+        "default: any",
     )
     flat: dict[str, float] = Field(
         default_factory=dict,
-        description=f"smallest peak-to-peak amplitude that a trial must have {THRESHOLDS}; default: any",
+        description=f"smallest peak-to-peak amplitude that a trial must have {THRESHOLDS} {{ eeg = 1e-6 }}; "
+        "default: any",
     )
     resample: float | None = Field(
         None,

@@ -88,6 +88,7 @@ def collect(
 def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -> KindResult:
     group = chain[0]
     facts = group.facts
+    asked: Any = group.options["settings"]
     made = every.of_kind(facts["kind"])
     curve, plane = load_statistics(group, "curve"), load_statistics(group, "plane")
     assert curve is not None  # every group job has one
@@ -108,6 +109,7 @@ def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -
         alone=tuple(map(_alone, made.individual)),
         confusions=tuple(_confusions(made, curve.mean, None if plane is None else plane.mean)),
         patterns=_patterns(made.patterns, imported),
+        smoothed=bool(asked["smooth"]),
     )
 
 

@@ -48,6 +48,8 @@ class KindResult:
         At the peak of the curve, and of the map if there is one.
     patterns : Patterns, optional
         What classifiers go by.
+    smoothed : bool, default True
+        Whether maps were smoothed before they were tested.
 
     Raises
     ------
@@ -70,6 +72,7 @@ class KindResult:
     alone: tuple[Alone, ...] = ()
     confusions: tuple[Confusion, ...] = ()
     patterns: Patterns | None = None
+    smoothed: bool = True
 
     def __post_init__(self) -> None:
         bins = (len(self.train_times),)

@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.t_values import SD_RESOLUTION
 
 __all__ = ["Effect", "cohens_d", "effect_at", "effect_text"]
 
@@ -68,11 +69,15 @@ def effect_at(stats: MapStatistics, at: tuple[int, ...]) -> Effect | None:
     Returns
     -------
     Effect or None
-        None for one participant, and where t is not finite.
+        None for one participant, where t is not finite, and where scores of participants do not differ.
     """
     t = float(stats.t[at])
     if stats.level != "group" or not math.isfinite(t):
         return None
+    points = 100.0 if stats.score == "auc" else 1.0
+    away = points * abs(float(stats.mean[at] - stats.level_of_chance[at]))
+    if abs(t) / math.sqrt(len(stats.scores)) * SD_RESOLUTION >= away * (1 - 1e-9) > 0:
+        return None  # t has a standard deviation that is not that of the scores
     return cohens_d(t, len(stats.scores))
 
 

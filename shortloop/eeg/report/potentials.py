@@ -171,9 +171,10 @@ def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
     alone = len(evoked.participants) == 1
     over = "trials" if alone else "participants"
     whose = "Mean over trials" if alone else "Mean over participants of their means over trials"
-    baseline = "not baseline-corrected"
-    if evoked.baseline is not None:
-        start, end = (f"{1000 * each:g}".replace("-", "−") for each in evoked.baseline)
+    baseline = "no baseline subtracted"
+    imported = (settings.get("input", {}).get("preprocessing") or {}).get("baseline")
+    if (given := evoked.baseline or imported) is not None:
+        start, end = (f"{1000 * each:g}".replace("-", "−") for each in given)
         baseline = f"the mean of {start} to {end} ms subtracted from each trial"
     names = [course.name for course in courses(evoked) if course.name in evoked.channels]
     most = (

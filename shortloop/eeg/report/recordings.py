@@ -8,6 +8,7 @@ from typing import Any
 
 from shortloop.eeg.report.content import ReportContent
 from shortloop.eeg.report.sentences import listed
+from shortloop.eeg.report.units import limit_text
 from shortloop.report.files import TABLES
 from shortloop.report.page import PageTable, TableRow
 from shortloop.report.tables import csv_text
@@ -100,9 +101,10 @@ def prepared(settings: Mapping[str, Any]) -> str:
     if reference := steps.get("reference"):
         said.append("average reference" if reference == "average" else f"reference {listed(list(reference))}")
     if baseline := steps.get("baseline"):
-        said.append(f"baseline {baseline[0]:g} to {baseline[1]:g} s")
-    said += [f"trials rejected above {value:g} V ({kind})" for kind, value in steps.get("reject", {}).items()]
-    said += [f"trials rejected below {value:g} V ({kind})" for kind, value in steps.get("flat", {}).items()]
+        said.append(f"baseline {baseline[0]:g} to {baseline[1]:g} s".replace("-", "−"))
+    for field, side in (("reject", "above"), ("flat", "below")):
+        limits = steps.get(field, {}).items()
+        said += [f"trials rejected {side} {limit_text(kind, value)} ({kind})" for kind, value in limits]
     if steps.get("resample"):
         said.append(f"resampled to {steps['resample']:g} Hz")
     if not said:

@@ -151,7 +151,9 @@ def mean_score(result: KindResult) -> str:
     -------
     str
     """
-    return "smoothed score" if result.curve.level == "participant" else "mean score"
+    if result.curve.level == "group":
+        return "mean score"
+    return "smoothed score" if result.smoothed else "score"
 
 
 def statistic(result: KindResult) -> str:

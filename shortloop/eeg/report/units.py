@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["readable"]
+__all__ = ["limit_text", "readable"]
 
+VOLTS = ("eeg", "eog", "ecg", "emg", "ecog", "seeg", "dbs")
 SCALES = {
     "V": (1e6, "µV"),
     "V²": (1e12, "µV²"),
@@ -29,3 +30,21 @@ def readable(unit: str) -> tuple[float, str]:
         What they are in then.
     """
     return SCALES.get(unit, (1.0, unit or "arbitrary unit"))
+
+
+def limit_text(kind: str, value: float) -> str:
+    """A limit of amplitudes, as it is read.
+
+    Parameters
+    ----------
+    kind : str
+        Type of channel, as MNE calls it.
+    value : float
+        In V, T or T/m.
+
+    Returns
+    -------
+    str
+        E.g. ``"150 µV"``.
+    """
+    return f"{1e6 * value:g} µV" if kind in VOLTS else f"{value:g} in SI units"

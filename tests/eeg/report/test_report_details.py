@@ -13,8 +13,10 @@ from figure_texts import check_texts, texts
 from report_synthetic import CHANNELS, details, evoked, kind_result
 from scipy import stats as scipy_stats
 
+from shortloop.eeg.group.settings import GroupSettings
+from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.effects import cohens_d, effect_text
+from shortloop.eeg.report.effects import cohens_d, effect_at, effect_text
 from shortloop.eeg.report.page import findings
 from shortloop.eeg.report.positions import known_names
 from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure
@@ -27,6 +29,7 @@ from shortloop.eeg.report.sections.patterns import activation_patterns, shown_bi
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.selected_features import SECTION as SELECTED
 from shortloop.eeg.report.sections.selected_features import selected_features
+from shortloop.eeg.score import Score
 
 UNKNOWN = tuple(f"E{number}" for number in range(1, 65))
 
@@ -252,6 +255,28 @@ def test_the_numbers_of_potentials_are_in_a_file() -> None:
     last = rows[-1]
     assert (last["channel"], last["class"]) == ("Pz", "class 2")
     assert float(last["mean (µV)"]) == pytest.approx(1e6 * shown.means[:, 2, 1, -1].mean(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("score", "points"), [("balanced-accuracy", 1.0), ("auc", 100.0)])
+def test_scores_that_do_not_differ_have_no_effect_size(score: Score, points: float) -> None:
+    chance = 50 / points
+    scores = chance + np.array([[50, 10, 0.0], [50, 10, 0.0], [50, 10.1, 0.1]]) / points
+    null = np.random.default_rng(0).normal(chance, 1 / points, (3, 19, 3))
+    stats = group_statistics(
+        scores, list(null), chance=chance, settings=GroupSettings(smooth=0.0), score=score
+    )
+    assert effect_at(stats, (0,)) is None  # all of them decode without an error
+    for cell in (1, 2):
+        effect, values = effect_at(stats, (cell,)), scores[:, cell] - chance
+        assert effect is not None
+        assert effect.d == pytest.approx(values.mean() / values.std(ddof=1))
+
+
+def test_potentials_say_which_baseline_they_lost() -> None:
+    shown = replace(evoked(3), baseline=None)
+    assert "no baseline subtracted" in EVOKED.caption(shown, {})
+    imported = {"input": {"preprocessing": {"baseline": [-0.1, 0.0]}}}
+    assert "the mean of −100 to 0 ms subtracted" in EVOKED.caption(shown, imported)
 
 
 @pytest.mark.parametrize(("t", "n"), [(0.5, 8), (2.0, 4), (5.0, 18), (-3.1, 18), (40.0, 8)])

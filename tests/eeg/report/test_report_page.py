@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 from page_reader import Page, check_needs_nothing_else, places_linked
-from report_synthetic import kind_result, report_content, write_report
+from report_synthetic import details, kind_result, report_content, write_report
 
+from shortloop.eeg.report.page import panels
 from shortloop.report.board import ADDRESS
 from shortloop.report.provenance import Source
 
@@ -101,6 +103,18 @@ def test_one_participant_is_no_group(tmp_path: Path) -> None:
     assert "One is not many." in text
     assert "Mean, smoothed" not in text
     assert "mean over participants" not in text
+
+
+@pytest.mark.parametrize("participants", [1, 3])
+def test_nothing_is_called_smoothed_that_is_not(participants: int, tmp_path: Path) -> None:
+    for smoothed in (True, False):
+        result = details(replace(kind_result(participants=participants), smoothed=smoothed))
+        figures = [panel.figure.draw(result) for panel in panels(report_content(result))]
+        drawn = " ".join(text.get_text() for figure in figures for text in figure.findobj(Text))
+        write_report(report_content(result), tmp_path)
+        text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+        said = re.findall(r"not smoothed|smoothed", f"{drawn} {text}")
+        assert ("smoothed" in said) == smoothed
 
 
 def test_nothing_significant_and_sign_flips(tmp_path: Path) -> None:

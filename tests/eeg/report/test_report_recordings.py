@@ -60,7 +60,7 @@ def test_it_says_what_was_left_out_and_done(tmp_path: Path) -> None:
     assert table.caption == (
         "Done to each recording, in this order: positions of channels of easycap-M1; 0.5 Hz highpass; "
         "40 Hz lowpass; notch at 25 and 50 Hz; bad channels interpolated; average reference; trials rejected "
-        "above 5e-05 V (eeg); resampled to 64 Hz."
+        "above 50 µV (eeg); resampled to 64 Hz."
     )
     (line,) = csv.DictReader(io.StringIO(table.content))
     assert (line["trials of face"], line["trials left out"]) == (str(faces), str(left.total()))

@@ -9,12 +9,12 @@ from shortloop.eeg.report.content import ReportContent
 from shortloop.eeg.report.methods.words import counted, numbers, spread, window
 from shortloop.eeg.report.recordings import dropped_trials
 from shortloop.eeg.report.sentences import listed
+from shortloop.eeg.report.units import limit_text
 
 __all__ = ["recorded"]
 
 REASONS = {"amplitude": "rejected by amplitude", "flat": "rejected as flat"}
 EDGES = ("highpass", "lowpass")
-VOLTS = ("eeg", "eog", "ecg", "emg", "ecog", "seeg", "dbs")
 
 
 def recorded(content: ReportContent) -> str:
@@ -71,7 +71,7 @@ def _steps(asked: Mapping[str, Any], epochs: list[Mapping[str, Any]]) -> list[st
         steps.append(f"the mean of {window(*baseline)} was subtracted from each epoch")
     for field, side in (("reject", "above"), ("flat", "below")):
         for kind, value in (asked.get(field) or {}).items():
-            limit = f"{1e6 * value:g} µV" if kind in VOLTS else f"{value:g} in SI units"
+            limit = limit_text(kind, value)
             steps.append(f"epochs with a peak-to-peak amplitude {side} {limit} ({kind}) were rejected")
     if asked.get("resample"):
         steps.append(f"epochs were resampled to {asked['resample']:g} Hz")

@@ -51,7 +51,9 @@ def best_scores(result: KindResult) -> PageTable:
             "generalization_train_time": plane.get("peak_train_time"),
             "generalization_test_time": plane.get("peak_test_time"),
         }
-        rows.append(TableRow("Mean, smoothed", _cells(mean, scale, result), total=True))
+        rows.append(
+            TableRow("Mean, smoothed" if result.smoothed else "Mean", _cells(mean, scale, result), total=True)
+        )
     chance = chance_text(result.curve)
     return PageTable(
         title=f"Participants, {result.kind}",
@@ -93,6 +95,7 @@ def _sure(result: KindResult) -> str:
     if not result.alone:
         return ""
     one = result.alone[0]
+    smoothed = "smoothed and " if result.smoothed else ""
     shared = ""
     if SHARED_TRAINING in one.curve.note:
         shared = (
@@ -103,7 +106,7 @@ def _sure(result: KindResult) -> str:
         f" Intervals ({100 * one.level:g} %) are of {one.draws:,} samples of the trials with replacement, "
         "with the predictions as they are: they say how sure the score of these classifiers is, not that it "
         "is the largest of many. p, two-sided, is that of the participant's largest |z| against its own "
-        f"{len(one.curve.null_max):,} permutations, smoothed and corrected for all bins: (1 + b) / (1 + m) "
+        f"{len(one.curve.null_max):,} permutations, {smoothed}corrected for all bins: (1 + b) / (1 + m) "
         f"for b of m permutations that reach it.{shared}"
     )
 

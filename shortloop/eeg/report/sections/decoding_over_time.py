@@ -80,12 +80,13 @@ def decoding_over_time(result: KindResult) -> Figure:
     stats, scale = result.curve, time_scale(result)
     alone = stats.level == "participant"
     edges = edges_of(result.train_times, scale)
-    who = f"{short(result.participants[0], 14)}, smoothed" if alone else f"mean of {len(stats.scores)}"
+    name = short(result.participants[0], 14)
+    who = f"mean of {len(stats.scores)}" if not alone else f"{name}, smoothed" if result.smoothed else name
     with styled():
         figure = new_figure()
         axes = figure.subplots()
         times = result.train_times * scale.factor
-        _lines(axes, result, times, "not smoothed" if alone else "participants", who)
+        _lines(axes, result, times, _thin(result), who)
         dashed: dict[str, Any] = {"color": BLACK, "linestyle": "--", "linewidth": 1.0}
         chance = f"chance, {chance_text(stats)}"
         if stats.expected is None:
@@ -113,12 +114,12 @@ def decoding_over_time(result: KindResult) -> Figure:
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     folds = settings.get("decoding", {}).get("folds")
     folded = f"{folds}-fold cross-validation" if folds else "cross-validation"
-    band = (
-        "Blue: the participant's score, smoothed as for the statistics; grey: not smoothed."
-        if result.curve.level == "participant"
-        else "Blue: mean over participants, smoothed as for the statistics, with its 95 % confidence "
-        "interval (Student's t); grey: each participant, not smoothed."
-    )
+    smoothed = ", smoothed as for the statistics" if result.smoothed else ""
+    rough = ", not smoothed" if result.smoothed else ""
+    band = f"Blue: mean over participants{smoothed}, with its 95 % confidence interval (Student's t); "
+    band += f"grey: each participant{rough}."
+    if result.curve.level == "participant":
+        band = f"Blue: the participant's score{smoothed}{'; grey: not smoothed' if result.smoothed else ''}."
     stats = result.curve
     bars = "Dashed: chance; no bin differs significantly from it"
     if stats.significant.any() or (stats.p_max <= stats.alpha).any():
@@ -132,7 +133,14 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     )
 
 
-def _lines(axes: Axes, result: KindResult, times: FloatArray, thin: str, thick: str) -> None:
+def _thin(result: KindResult) -> str | None:
+    """What the thin lines are; None: the same as the thick one."""
+    if result.curve.level == "group":
+        return "participants"
+    return "not smoothed" if result.smoothed else None
+
+
+def _lines(axes: Axes, result: KindResult, times: FloatArray, thin: str | None, thick: str) -> None:
     stats = result.curve
     marker = "o" if len(times) == 1 else None  # one point makes no line
     for index, scores in enumerate(stats.scores):

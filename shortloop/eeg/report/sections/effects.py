@@ -44,8 +44,9 @@ def effects(result: KindResult) -> PageTable:
         ""
         if result.curve.level == "participant"
         else (
-            " Cohen's d is that of the smoothed scores against chance, over participants, in the one bin of "
-            "the peak; as this is chosen for its size, it tends to be too large."
+            f" Cohen's d is that of the {'smoothed ' if result.smoothed else ''}scores against chance, over "
+            "participants, in the one bin of the peak; as this is chosen for its size, it tends to be too "
+            "large."
         )
     )
     return PageTable(

@@ -134,10 +134,11 @@ def _applies(result: KindResult) -> bool:
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     stats = result.generalization or result.curve
     left = "score" if result.curve.level == "participant" else "mean over participants"
+    smoothed = ", smoothed" if result.smoothed else ""
     outlined = "Outlined cells belong to significant clusters. " if stats.significant.any() else ""
     return (
         f"Classifiers trained on each time bin of {result.train_phase} (x) decode each time bin of "
-        f"{result.test_phase} (y) from {result.kind} features. Left: {left}, smoothed; right: "
+        f"{result.test_phase} (y) from {result.kind} features. Left: {left}{smoothed}; right: "
         f"{statistic(result)}. {outlined}{corrected(stats, settings)}"
     )
 

@@ -17,7 +17,7 @@ from shortloop.jobs.system_errors import need_files, system_error
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    help="Days-long analyses as a loop of minutes.",
+    help="Run analyses that are made of many independent fits, and run again only what a change touches.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -108,7 +108,8 @@ def _add_commands_of_analyses() -> None:
         if analysis.commands is not None:
             app.registered_commands += analysis.commands.registered_commands
     if any(analysis.settings is not None for analysis in analyses):
-        app.registered_commands += with_settings.registered_commands
+        checks, sweeps = with_settings.registered_commands
+        app.registered_commands[1:3] = [checks, *app.registered_commands[1:3], sweeps]  # as one meets them
 
 
 @with_settings.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -266,33 +267,12 @@ def plan(
 
 
 @app.command()
-def harmless(
-    stage: Annotated[str, typer.Argument(help="A stage, e.g. train.")],
-    why: Annotated[
-        str, typer.Argument(help="Why what changed cannot change its results; kept with the jobs.")
-    ],
-    script: Script = None,
-    settings: SettingsFile = None,
-) -> None:
-    """Take the jobs of a stage for current, though code or libraries changed, and do not build them again."""
-    from shortloop.cli.harmless import print_harmless
-    from shortloop.jobs.build_scripts import chosen_script
-    from shortloop.jobs.selection import Selection
-    from shortloop.settings.variable import SETTINGS_VARIABLE
-
-    if settings is not None:
-        os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
-    Selection().into(os.environ)
-    print_harmless(script or chosen_script(None), stage, why)
-
-
-@app.command()
 def why(
     job: Annotated[str, typer.Argument(help="Job id, e.g. main-12, or a stage, e.g. train.")],
     settings: SettingsName = None,
     full: Annotated[bool, typer.Option("--full", help="Print all of long differences of code.")] = False,
 ) -> None:
-    """What made a job, or the jobs of a stage in the last run, others than before."""
+    """Why a job, or each job of a stage in the last run, was built: what differs from the one before."""
     from shortloop.cli.why import print_why
 
     print_why(job, settings, full)
@@ -367,6 +347,27 @@ def runs(
 
 
 @app.command()
+def harmless(
+    stage: Annotated[str, typer.Argument(help="A stage, e.g. train.")],
+    why: Annotated[
+        str, typer.Argument(help="Why what changed cannot change its results; kept with the jobs.")
+    ],
+    script: Script = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Say that a change of code or libraries changes no result of a stage: its jobs are not built again."""
+    from shortloop.cli.harmless import print_harmless
+    from shortloop.jobs.build_scripts import chosen_script
+    from shortloop.jobs.selection import Selection
+    from shortloop.settings.variable import SETTINGS_VARIABLE
+
+    if settings is not None:
+        os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
+    Selection().into(os.environ)
+    print_harmless(script or chosen_script(None), stage, why)
+
+
+@app.command()
 def verify(
     set_aside: Annotated[
         bool, typer.Option("--set-aside", help="Take damaged jobs out of use; their files stay.")
@@ -393,7 +394,7 @@ def gc(
         typer.Option(metavar="NAME", help="Settings whose last run is not needed any more."),
     ] = None,
 ) -> None:
-    """Delete jobs that nothing rests on, the oldest first, and leftovers. Their ids stay taken."""
+    """Delete jobs that nothing rests on, the oldest first, and leftovers. Their ids are not used again."""
     from shortloop.cli.gc import collect_garbage
 
     collect_garbage(delete, older, to, forget)

@@ -69,4 +69,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick)
 
 clean:
-	rm -rf $(VENV) docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) docs/_build docs/jupyter_execute *.egg-info .pytest_cache .mypy_cache .ruff_cache

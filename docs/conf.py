@@ -40,6 +40,7 @@ exclude_patterns = [
     "data",
     "dev",
     "docs/_build",
+    "docs/jupyter_execute",
     "methods",
     "results",
     "shortloop",

@@ -80,6 +80,7 @@ html_theme_options = {
 
 def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", name_pages)
+    app.connect("doctree-resolved", keep_units)
 
 
 def name_pages(app: Sphinx, tree: nodes.document, page: str) -> None:
@@ -90,3 +91,11 @@ def name_pages(app: Sphinx, tree: nodes.document, page: str) -> None:
             title = app.env.titles.get(posixpath.normpath(file).removesuffix(".html"))
             if title is not None:
                 link.children = [nodes.Text(title.astext())]
+
+
+def keep_units(app: Sphinx, tree: nodes.document, page: str) -> None:
+    """No line ends between a number and its unit, which narrow tables are full of."""
+    for text in list(tree.findall(nodes.Text)):
+        kept = re.sub(r"(?<=\d) (?=(?:ms|s|µs|min|[kMG]B|Hz)\b|%)", "\u00a0", text)
+        if kept != text and not isinstance(text.parent, nodes.literal | nodes.literal_block):
+            text.parent.replace(text, nodes.Text(kept))

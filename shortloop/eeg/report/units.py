@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["limit_text", "readable"]
 
 VOLTS = ("eeg", "eog", "ecg", "emg", "ecog", "seeg", "dbs")
+UNITS = {**dict.fromkeys(VOLTS, "V"), "mag": "T", "grad": "T/m"}
 SCALES = {
     "V": (1e6, "µV"),
     "V²": (1e12, "µV²"),
@@ -47,4 +48,7 @@ def limit_text(kind: str, value: float) -> str:
     str
         E.g. ``"150 µV"``.
     """
-    return f"{1e6 * value:g} µV" if kind in VOLTS else f"{value:g} in SI units"
+    if kind not in UNITS:
+        return f"{value:g} in SI units"
+    factor, unit = readable(UNITS[kind])
+    return f"{factor * value:g} {unit}"

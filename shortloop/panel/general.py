@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -175,11 +176,18 @@ def _is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_conve
 
 
 def _is_of_probability(model: Any) -> bool:
-    from statsmodels.discrete.discrete_model import BinaryModel
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_linear_model import GLM
+    """Whether it models a probability. Classes whose module nobody has loaded are none of its own."""
+    discrete = sys.modules.get("statsmodels.discrete.discrete_model")
+    if discrete is not None and isinstance(model, discrete.BinaryModel):
+        return True
+    linear = sys.modules.get("statsmodels.genmod.generalized_linear_model")
+    return linear is not None and isinstance(model, linear.GLM) and _is_binomial(model.family)
 
-    return isinstance(model, BinaryModel) or (isinstance(model, GLM) and isinstance(model.family, Binomial))
+
+def _is_binomial(family: Any) -> bool:
+    from statsmodels.genmod.families import Binomial
+
+    return isinstance(family, Binomial)
 
 
 def _has_direction(outcome: FloatArray, rows: FloatArray) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, TypedDict
 
 from shortloop.errors import TransientError
 from shortloop.jobs.keys.own_code import PACKAGE, version_of
+from shortloop.worker.threads import found_pools
 
 __all__ = ["EVENED_OUT", "Facts", "check_alike", "facts_here"]
 
@@ -114,12 +115,10 @@ def _differences(here: Mapping[str, str], there: Mapping[str, str]) -> dict[str,
 
 
 def _kernels() -> dict[str, str]:
-    import threadpoolctl
-
     found = {}
-    for pool in threadpoolctl.threadpool_info():
+    for pool in found_pools():
         if "architecture" in pool:  # of linear algebra; others have no kernels to choose from
-            found[f"{pool['prefix']} {pool['version']}"] = str(pool["architecture"])
+            found[f"{pool['prefix']} {pool['version']}"] = pool["architecture"]
     umath: Any = getattr(getattr(sys.modules.get("numpy"), "_core", None), "_multiarray_umath", None)
     features = getattr(umath, "__cpu_features__", None)
     if features is not None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
-__all__ = ["VARIABLES", "Pool", "check_single_thread", "set_single_thread", "warm_up"]
+__all__ = ["VARIABLES", "Found", "Pool", "check_single_thread", "found_pools", "set_single_thread", "warm_up"]
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -36,6 +36,15 @@ class Pool(TypedDict):
     threads_used: int
 
 
+class Found(TypedDict):
+    """A thread pool as threadpoolctl describes it."""
+
+    prefix: str
+    version: str | None
+    num_threads: int
+    architecture: NotRequired[str]
+
+
 def set_single_thread() -> None:
     """Set the environment so that numerical libraries loaded from now on use one thread.
 
@@ -48,7 +57,7 @@ def set_single_thread() -> None:
 
 def warm_up() -> None:
     """Import what `check_single_thread` needs, so that processes forked later share it."""
-    _pools()
+    found_pools()
 
 
 def check_single_thread() -> list[Pool]:
@@ -65,10 +74,10 @@ def check_single_thread() -> list[Pool]:
     """
     import threadpoolctl
 
-    found = now = _pools()
+    found = now = found_pools()
     if any(pool["num_threads"] != 1 for pool in found):
         threadpoolctl.threadpool_limits(1)
-        now = _pools()
+        now = found_pools()
     report: list[Pool] = [
         {
             "library": pool["prefix"],
@@ -84,16 +93,22 @@ def check_single_thread() -> list[Pool]:
     return report
 
 
-def _pools() -> list[dict[str, Any]]:
-    """The pools, each asked for its threads now. To look for them takes as long as a small job, so it is done
-    again only if a library was loaded since."""
+def found_pools() -> list[Found]:
+    """The thread pools of this process, each asked for its threads now.
+
+    To look for them takes as long as a small job, so it is done again only if a library was loaded since.
+
+    Returns
+    -------
+    list of Found
+    """
     global _found
     import threadpoolctl
 
     loaded = _libraries_loaded()
     if _found is None or loaded is None or _found[0] != loaded:
         _found = loaded, threadpoolctl.ThreadpoolController()
-    pools: list[dict[str, Any]] = _found[1].info()
+    pools: list[Found] = _found[1].info()
     return pools
 
 

@@ -12,7 +12,12 @@ from shortloop.jobs.keys.source import read_source
 __all__ = ["imports_of"]
 
 # What every stage needs.
-ALWAYS = ("numpy", "shortloop.worker.fields", "shortloop.worker.output", "shortloop.worker.threads")
+ALWAYS = (
+    "multiprocessing.sharedctypes",  # of what hands out units
+    "numpy",
+    "shortloop.worker.fields",
+    "shortloop.worker.output",
+)
 
 
 def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:

@@ -28,6 +28,7 @@ from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.plain import Plain
+from shortloop.worker import threads
 
 __all__ = ["announce", "forget", "import_all", "import_before_forks", "modules_beside"]
 
@@ -70,11 +71,13 @@ def import_all(names: Iterable[str]) -> None:
     names : iterable of str
         As of `imports_of`.
     """
-    for name in names:
-        if name not in _imported_already:
-            _imported_already.add(name)
-            with contextlib.suppress(Exception):
-                _import(name)
+    new = [name for name in names if name not in _imported_already]
+    for name in new:
+        _imported_already.add(name)
+        with contextlib.suppress(Exception):
+            _import(name)
+    if new:
+        threads.warm_up()  # after all, as it looks through the libraries that are loaded
 
 
 def modules_beside(method: str, modules: Sequence[str]) -> set[str]:

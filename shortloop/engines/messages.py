@@ -205,6 +205,8 @@ class JobWork(TypedDict):
         Folders of one's own that modules are looked for in, before those of libraries.
     slices : int
         As exax has them.
+    surroundings : dict of str to str
+        As of `shortloop.engines.surroundings.surroundings_here`, of the job.
     imports : list of str
         Modules that the job imports; loaded before it is forked, for all jobs that need them.
     closure : list of str
@@ -224,6 +226,7 @@ class JobWork(TypedDict):
     project: str
     path: list[str]
     slices: int
+    surroundings: dict[str, str]
     imports: list[str]
     closure: list[str]
     code: str

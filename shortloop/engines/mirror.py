@@ -46,6 +46,8 @@ class Placed(NamedTuple):
         The project's folder.
     path : tuple of str
         Folders that modules are looked for in.
+    surroundings : dict of str to str
+        As of `JobWork`.
     holds : tuple of int
         Open files, to be closed; while the first is open, the folder with the code is kept.
     """
@@ -53,6 +55,7 @@ class Placed(NamedTuple):
     work: Work
     project: str
     path: tuple[str, ...]
+    surroundings: dict[str, str]
     holds: tuple[int, ...] = ()
 
 
@@ -75,7 +78,7 @@ def placed(work: Work) -> Placed:
     """
     said: JobWork = pickle.loads(work.data)
     if _is_here(*work.here):
-        return Placed(work, said["project"], tuple(said["path"]))
+        return Placed(work, said["project"], tuple(said["path"]), said["surroundings"])
     cache = _node_cache()
     if not work.listed:
         raise NotHere(Missing(cache.name, []))
@@ -88,7 +91,8 @@ def placed(work: Work) -> Placed:
         said = _moved(said, listing, code.folder, data.folder)
         work = work._replace(data=pickle.dumps(said))
         fails.pop_all()
-    return Placed(work, said["project"], tuple(said["path"]), (code.hold, data.hold))
+    holds = code.hold, data.hold
+    return Placed(work, said["project"], tuple(said["path"]), said["surroundings"], holds)
 
 
 def keep_parcel(parcel: Parcel) -> tuple[str, str]:

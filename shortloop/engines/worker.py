@@ -23,6 +23,7 @@ from weakref import WeakSet
 
 from shortloop.engines.messages import BEGIN, STALE, Reply, Work
 from shortloop.engines.mirror import NotHere, Placed, placed
+from shortloop.engines.surroundings import with_surroundings
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.worker.threads import VARIABLES
 
@@ -121,7 +122,8 @@ class _Processes:
             self._look_later()
 
     def _forkserver(self, place: Placed) -> _Forkserver:
-        """Each project has one of its own, for each path: modules of two may have the same names."""
+        """Each project has one of its own, for each path, as modules of two may have the same names; and for
+        what Python goes by when it starts."""
         with self._lock:
             found = self._forkservers.pop(_where(place), None) or _Forkserver(place)
             found.used = time.monotonic()
@@ -163,7 +165,8 @@ class _Processes:
 
 
 def _where(place: Placed) -> tuple[str, ...]:
-    return place.project, *place.path
+    surroundings = [f"{name}={each}" for name, each in place.surroundings.items()]
+    return place.project, *place.path, *surroundings
 
 
 class _Forkserver:
@@ -177,7 +180,11 @@ class _Forkserver:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "shortloop.engines.forkserver", self._address],
             cwd=place.project,
-            env={**os.environ, **dict.fromkeys(VARIABLES, "1"), "PYTHONPATH": path},
+            env={
+                **with_surroundings(place.surroundings),
+                **dict.fromkeys(VARIABLES, "1"),
+                "PYTHONPATH": path,
+            },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),

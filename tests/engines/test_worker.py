@@ -23,7 +23,9 @@ from shortloop.engines.messages import Reply, UnitsDone, Work
 from shortloop.engines.worker import compute_batch
 
 STAGE = """\
+import locale
 import os
+import time
 
 import numpy as np
 from shortloop.worker.stage import Out, Stage
@@ -54,6 +56,8 @@ class Toy(Stage):
             return {"x": lambda: None}
         print("unit", unit)
         return {"x": unit * self.factor * 1.0, "seen": len(SEEN), "process": os.getpid(),
+                "hour": time.localtime(0).tm_hour,
+                "read": len(b"\\xc3\\xa4".decode(locale.getpreferredencoding())),
                 "parent": os.getppid(), "threads": os.environ["OMP_NUM_THREADS"]}
 """
 
@@ -128,6 +132,25 @@ def test_what_is_noted_and_printed_comes_with_the_batch(project: Path) -> None:
     assert first["facts"] is not None
     assert second["facts"] is None
     assert {pool["threads_used"] for pool in first["threads"]} == {1}
+
+
+def test_time_zone_and_locale_are_those_of_the_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker may have been started with others, and computes for jobs with others."""
+    latin = {"TZ": "XYZ-9", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    plain = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+    found: list[dict[str, float]] = []
+    for worker_has, job_has in ((latin, plain), (plain, {**plain, "TZ": "XYZ-3"}), (plain, plain)):
+        for name in latin:
+            monkeypatch.delenv(name, raising=False)
+        with monkeypatch.context() as job:
+            for name, each in job_has.items():
+                job.setenv(name, each)
+            given = work(project, f"main-{len(found)}")
+        for name, each in worker_has.items():
+            monkeypatch.setenv(name, each)
+        found += values(compute_batch(given, [1]))
+    assert [(each["hour"], each["read"]) for each in found] == [(0, 1), (3, 1), (0, 1)]
+    assert found[0]["parent"] == found[2]["parent"]
 
 
 def test_an_edit_counts(project: Path) -> None:

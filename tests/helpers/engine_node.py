@@ -19,6 +19,7 @@ from shortloop.engines.listing import list_needs
 from shortloop.engines.messages import JobWork, Reply, UnitsDone, Work
 from shortloop.engines.node_cache import NodeCache, Piece
 from shortloop.engines.node_messages import Parcel
+from shortloop.engines.surroundings import surroundings_here
 from shortloop.engines.worker import compute_batch
 from shortloop.jobs.keys.closure import closure_of
 from shortloop.jobs.keys.code import Code
@@ -106,6 +107,7 @@ def work_of_toy(
         "path": [str(project), str(ROOT), *more],
         "slices": 2,
         "imports": ["toys", "shortloop.worker.output"],
+        "surroundings": surroundings_here(),
         "closure": ["toys", *closure_of("toys", project / "toys.py")[0]],
         "code": "",
         "above": [],

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from shortloop.engines.messages import JobWork
+from shortloop.engines.surroundings import surroundings_here
 from shortloop.jobs.exax.imports import imports_of
 from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.digest import digest
@@ -110,6 +111,7 @@ def work_of_job(
         "project": str(project_directory()),
         "path": [each for each in dict.fromkeys(sys.path) if _has_own(each)],  # as of jobs and runs alike
         "slices": slices,
+        "surroundings": surroundings_here(),
         "imports": [*imports_of(name, modules), module],
         "closure": sorted(code.modules),
         "code": code_digest(code),

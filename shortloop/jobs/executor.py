@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from shortloop.engines.running import RunningEngine, forget_early_results, running_engine
 from shortloop.errors import InputError
+from shortloop.jobs.begin import begun
 from shortloop.jobs.build import Order, make
 from shortloop.jobs.coming import Coming, has_units
 from shortloop.jobs.dry_run import DryRun
 from shortloop.jobs.earlier_notes import earlier_notes
 from shortloop.jobs.events import Ended, Listener, Reading, Started
-from shortloop.jobs.exax import client, preload
+from shortloop.jobs.exax import preload
 from shortloop.jobs.exax.client import Urd
 from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.datasets import prepare_script
-from shortloop.jobs.exax.listener import answers, slices_now, watched
+from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.explain.outcome import outcome
 from shortloop.jobs.explain.phrases import counted
@@ -33,24 +33,21 @@ from shortloop.jobs.part import ASKED, Part, choose, lacking
 from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
-from shortloop.jobs.project import configuration, configuration_file
 from shortloop.jobs.request import Request
-from shortloop.jobs.runs import Recorder, recorded
+from shortloop.jobs.runs import Recorder
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.declarations import withdraw
 from shortloop.jobs.store.inputs import point_to, register
-from shortloop.jobs.store.locks import only_run
 from shortloop.jobs.store.store import Store
-from shortloop.jobs.termination import explained, say_why, signals_raise
+from shortloop.jobs.termination import say_why
 from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
 from shortloop.text import one_line
 from shortloop.worker.fields import BEFORE
 from shortloop.worker.inputs import File
 
-__all__ = ["Executor", "begun", "run_pipeline"]
+__all__ = ["Executor", "run_pipeline"]
 
-PREPARE = "shortloop.prepare"
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
 
 
@@ -291,65 +288,6 @@ def run_pipeline(
         print("interrupted: finished jobs are kept; run again to go on", file=sys.stderr, flush=True)
         return 130
     return 0
-
-
-@contextmanager
-def begun(
-    name: str, settings: SettingsFile | None = None, part: str = ""
-) -> Iterator[tuple[Store, Recorder]]:
-    """A run: nobody else's jobs are built, signals end it with its job, and a record of it is kept.
-
-    Parameters
-    ----------
-    name, settings
-        As of `run_pipeline`.
-    part : str, optional
-        Which part of the pipeline was asked for, as on the command line.
-
-    Yields
-    ------
-    store : Store
-        The finished jobs.
-    record : Recorder
-        To be told what is built.
-    """
-    with (
-        recorded(name, settings, part) as record,
-        explained(),
-        signals_raise(),
-        only_run(name),
-        watched(),
-        Store(slices_now) as store,
-    ):
-        _begin(store, settings)
-        store.index.begun(name, settings.name if settings else "")
-        yield store, record
-
-
-def _begin(store: Store, settings: SettingsFile | None) -> None:
-    """See that the run may begin, and clean up after runs that were cut off."""
-    first = next(iter(configuration().method_directories))
-    if first != PREPARE:
-        raise InputError(
-            "exax's processes are not prepared for jobs that can be trusted",
-            file=configuration_file(),
-            field="method packages",
-            found=f"{first} is the first",
-            expected=f"{PREPARE} auto-discover, before all others",
-            hint="add that line, and start the server again if one runs",
-        )
-    if not store.index.kept:
-        raise InputError(
-            "this run may not write the project's index of jobs",
-            file=", ".join(configuration().workdirs.values()),
-            hint="run as the owner of the project, or in a copy of it",
-        )
-    answers()  # exax itself would wait for ever for one that is stopped
-    if client.is_idle():  # else somebody's job, that is not ours, is not finished yet
-        for line in store.tidy():
-            print(one_line(line))
-    if settings is not None and (taken := settings.take_over(store.index)):
-        print(one_line(taken))
 
 
 def _engine(settings: SettingsFile | None) -> EngineSettings:

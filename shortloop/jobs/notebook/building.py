@@ -11,13 +11,14 @@ from pathlib import Path
 
 from shortloop.engines.running import running_engine
 from shortloop.errors import InputError
+from shortloop.jobs.begin import begun
 from shortloop.jobs.exax import client, preload
 from shortloop.jobs.exax.cells import announced, are_loaded, find_cells, write_cells
 from shortloop.jobs.exax.client import ExaxJob, JobIds
 from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.exax.loading import load_from_source
-from shortloop.jobs.executor import Executor, begun
+from shortloop.jobs.executor import Executor
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.notebook.messages import GivenFile, GivenJob, Request

@@ -59,7 +59,7 @@ def make_table(run: FramesRun) -> Built:
     memory = half_of_memory() if asked.memory is None else asked.memory * GIB
     return run.build(
         "frames_table",
-        rows=rows_that_fit(asked.rows, asked.columns, memory),
+        rows=rows_that_fit(asked.most, asked.columns, memory),
         columns=asked.columns,
         groups=asked.groups,
         chunk=asked.chunk,

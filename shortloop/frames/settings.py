@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from shortloop.frames.runners.registry import LIBRARIES
+from shortloop.frames.size import GUIDE
 from shortloop.frames.work import TRANSFORMATIONS
 from shortloop.settings.base import Name, Settings, StudySettings
 
@@ -32,11 +33,10 @@ Transformation = Literal["apply", "column", "groups"]
 class TableSettings(Settings):
     """The table: simulated, in Parquet files."""
 
-    rows: int = Field(
+    rows: Annotated[int, Field(ge=1, le=10**10)] | Literal["fit"] = Field(
         400_000,
-        ge=1,
-        le=10**10,
-        description="rows; fewer if the table does not fit four times into `memory`; default 400000",
+        description="rows; fewer if the table does not fit four times into `memory`. 'fit': as many as fit, "
+        "of the 25 million of the guide, which may take hours; default 400000",
     )
     columns: int = Field(50, ge=2, le=999, description="columns of 8 bytes, the key among them; default 50")
     groups: int = Field(1000, ge=1, le=10**6, description="different keys; default 1000")
@@ -44,6 +44,11 @@ class TableSettings(Settings):
     memory: float | None = Field(
         None, gt=0, description="GiB that the run may take; default: half of what this machine has"
     )
+
+    @property
+    def most(self) -> int:
+        """Rows, if as many fit."""
+        return GUIDE[0] if self.rows == "fit" else self.rows
 
 
 class TimingSettings(Settings):
@@ -91,7 +96,7 @@ class Frames(StudySettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Frames:
-        if self.table.rows > MOST_FILES * self.table.chunk:
+        if self.table.most > MOST_FILES * self.table.chunk:
             raise ValueError(f"table.chunk: more than {MOST_FILES} files of so few rows")
         for field in ("libraries", "transformations"):
             names = getattr(self, field)
@@ -102,7 +107,8 @@ class Frames(StudySettings):
 
     def in_words(self) -> str:
         table = self.table
+        rows = "as many rows as fit" if table.rows == "fit" else f"{table.rows:,} rows"
         return (
-            f"frames {self.name}, {table.rows:,} rows × {table.columns} columns, "
+            f"frames {self.name}, {rows} × {table.columns} columns, "
             f"{', '.join(self.transformations)} on {', '.join(self.libraries)}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -81,6 +82,12 @@ def test_fewer_rows_than_asked_for_are_mentioned(shown: Content) -> None:
     fewer = Content(asked, shown.machine, 10, shown.shown, None, {}, ())
     assert any("99 rows were asked for; 10 fit 4 times" in each for each in limits(fewer))
     assert not any("asked for" in each for each in limits(shown))
+
+
+def test_where_as_many_as_fit_were_asked_for_the_guide_has_more(shown: Content) -> None:
+    asked = {**shown.frames, "table": {"columns": 50, "rows": "fit", "groups": 3}}
+    (said,) = [each for each in limits(replace(shown, frames=asked)) if "asked for" in each]
+    assert said.startswith(f"25,000,000 rows were asked for; {shown.rows:,} fit")
 
 
 def test_the_machine_and_the_day_are_named(shown: Content) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shortloop.frames.settings import Frames, TableSettings
 from shortloop.frames.size import GUIDE, STEP, rows_that_fit
 from shortloop.frames.table import column_names, part_bytes, rows_of_parts
 
@@ -33,6 +34,17 @@ def test_the_table_fits_four_times(rows: int, columns: int, memory: float) -> No
 def test_the_table_of_the_guide_is_scaled_to_the_memory() -> None:
     assert rows_that_fit(*GUIDE, 64 * 2**30) == GUIDE[0]
     assert rows_that_fit(*GUIDE, 4 * 2**30) == 4 * 2**30 // 1600
+
+
+def test_as_many_rows_as_fit_can_be_asked_for() -> None:
+    """Of those of the guide, in words that say so."""
+    table = TableSettings(rows="fit")
+    assert rows_that_fit(table.most, table.columns, 4 * 2**30) == 4 * 2**30 // 1600
+    assert rows_that_fit(table.most, 2, 64 * 2**30) == GUIDE[0]
+    assert "as many rows as fit × 50 columns" in Frames(name="large", table=table).in_words()
+    for wrong in ("all", 0):
+        with pytest.raises(ValueError, match="rows"):
+            TableSettings(rows=wrong)
 
 
 def test_a_part_is_the_same_each_time_and_unlike_others() -> None:

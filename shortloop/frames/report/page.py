@@ -103,9 +103,10 @@ def limits(content: Content) -> tuple[str, ...]:
         f"The guide whose transformations these are had {GUIDE[0]:,} rows × {GUIDE[1]} columns, "
         f"{GUIDE[0] * GUIDE[1] * BYTES / 1e9:.0f} GB.",
     ]
-    if content.rows < asked["rows"]:
+    most = GUIDE[0] if asked["rows"] == "fit" else asked["rows"]
+    if content.rows < most:
         said.append(
-            f"{asked['rows']:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory "
+            f"{most:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory "
             f"that the run may take."
         )
     for row in content.shown:

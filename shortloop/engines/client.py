@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from typing import Any, cast
 
 from shortloop.engines.calling import called, gone, hint_of, packed
-from shortloop.engines.facts import Facts, check_alike, facts_here
+from shortloop.engines.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, UnitsDone
 from shortloop.engines.node_messages import Needs
 from shortloop.engines.note import early_results
@@ -177,7 +177,7 @@ class Computing:
     def _is_usable(self, done: UnitsDone) -> bool:
         """Whether what was computed early is what would be computed now."""
         try:
-            self._check_alike(done["facts"])
+            self._check_alike(done)
         except TransientError:
             return False
         return has_read_what_is_there(done)
@@ -208,17 +208,20 @@ class Computing:
             self._said["sent_bytes"] = said["sent"]
         return None if "end" in said else said
 
-    def _check_alike(self, facts: Facts | None) -> None:
+    def _check_alike(self, done: UnitsDone) -> None:
         """See that a worker is like this machine."""
+        facts = done["facts"]
         if facts is not None:
             if self._here is None:
                 self._here = facts_here(self._versions, self._versions)
             check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
+            if self._code is not None:
+                check_same_code(self._code.modules, done["notes"], facts["host"])
 
     def _check(self, done: UnitsDone) -> None:
         """See that a worker is like this machine, and take over what else it says."""
         facts = done["facts"]
-        self._check_alike(facts)
+        self._check_alike(done)
         if facts is not None:
             self._hosts[facts["host"]] = self._hosts.get(facts["host"], 0) + 1
             for library, code in facts["kernels"].items():

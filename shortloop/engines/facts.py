@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 import platform
 import socket
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypedDict
 
 from shortloop.errors import TransientError
+from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.own_code import PACKAGE, version_of
 from shortloop.worker.threads import found_pools
 
-__all__ = ["EVENED_OUT", "Facts", "check_alike", "facts_here"]
+__all__ = ["EVENED_OUT", "Facts", "check_alike", "check_same_code", "facts_here"]
 
 EVENED_OUT = "OPENBLAS_CORETYPE, NPY_DISABLE_CPU_FEATURES and NUMBA_CPU_NAME"
 """Variables with which machines of several kinds use the same kernels."""
@@ -106,6 +109,37 @@ def check_alike(here: Facts, worker: Facts, other_kernels: bool) -> None:
         hint=f"even it out with {EVENED_OUT}, set for this machine and the workers alike, or allow it with "
         "`other_kernels = true` below [engine]",
     )
+
+
+def check_same_code(modules: Mapping[str, Path], notes: bytes, host: str) -> None:
+    """Refuse a worker that has loaded a module from another place, where it is another one.
+
+    Parameters
+    ----------
+    modules : mapping of str to Path
+        Where each module is that the job's key knows.
+    notes : bytes
+        What a process of the worker has noted.
+    host : str
+        Name of its machine.
+
+    Raises
+    ------
+    TransientError
+        With the module that differs.
+    """
+    loaded = [found for line in notes.splitlines() for found in json.loads(line).get("loaded", {}).items()]
+    for name, (file, content) in loaded:
+        here = modules.get(name)
+        if here is None or file == str(here) or Path(file).resolve() == here.resolve():
+            continue  # where it is the same file, it is seen elsewhere that it changed
+        if hash_file(here) != content:
+            raise TransientError(
+                f"a worker has another copy of {name} than this machine, so its results could be others",
+                found=f"{file}, on {host}",
+                expected=f"what is in {here}",
+                hint="install the same for both, or have workers find it where it is here (PYTHONPATH)",
+            )
 
 
 def _differences(here: Mapping[str, str], there: Mapping[str, str]) -> dict[str, tuple[str, str]]:

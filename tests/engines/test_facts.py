@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from shortloop.engines.facts import Facts, check_alike, facts_here
+from shortloop.engines.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.errors import TransientError
 
 HERE: Facts = {
@@ -30,6 +33,27 @@ def test_the_same_is_taken() -> None:
     check_alike(HERE, other(), False)
     assert np.version.version in facts_here(["numpy"])["versions"]["numpy"]
     check_alike(facts_here(["numpy", "pandas"]), facts_here(["numpy"]), False)
+
+
+def test_another_copy_of_a_module_is_named_if_it_is_another(tmp_path: Path) -> None:
+    """The same file that changed meanwhile is none: its job is built again."""
+    here, link, there = (tmp_path / name for name in ("here.py", "link.py", "there.py"))
+    here.write_text("FACTOR = 1\n")
+    link.symlink_to(here)
+
+    def check(file: Path, text: str) -> None:
+        loaded = {"steps": (str(file), hashlib.sha256(text.encode()).hexdigest()), "other": ("other.py", "")}
+        lines = [{"opened": "x"}, {"loaded": loaded}]
+        notes = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        check_same_code({"steps": here}, notes, "node-7")
+
+    check(here, "FACTOR = 2\n")
+    check(link, "FACTOR = 2\n")
+    check(there, "FACTOR = 1\n")
+    with pytest.raises(TransientError) as caught:
+        check(there, "FACTOR = 2\n")
+    for each in ("copy of steps", str(there), "node-7", str(here)):
+        assert each in caught.value.message
 
 
 @pytest.mark.parametrize("library", ["python", "shortloop", "numpy"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -282,7 +283,10 @@ class Equation:
                 hint="outcomes that are texts must be made numbers first, e.g. 0 and 1; outcomes that are "
                 "counted are two columns, 'successes + failures ~ …'",
             )
-        design = _design(_numbers(made), roles)
+        sides = _numbers(made)
+        cached = [each.values for each in computing.factor_cache.values()]
+        _tell_infinite([*sides[2], *sides[3]], [getattr(each, "__wrapped__", each) for each in cached])
+        design = _design(sides, roles)
         categories = _categories(computing, made) if self._is_elementwise(frame.columns) else None
         if categories is None:
             return Evaluated(design, "rows")
@@ -319,8 +323,31 @@ def _product(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -
         return np.broadcast_to(1.0, rows)
     product: Any = columns[factors[0]].values
     for name in factors[1:]:
-        product = product * columns[name].values
-    return np.asarray(product, np.float64)
+        with np.errstate(invalid="ignore"):
+            product = product * columns[name].values
+    product = np.asarray(product, np.float64)
+    if len(factors) > 1:
+        _tell_infinite([product], (columns[name].values for name in factors))
+    return product
+
+
+def _tell_infinite(columns: Iterable[FloatArray], factors: Iterable[Any]) -> None:
+    """Make infinite what is no number though every factor is: zero times infinity is no missing value."""
+    lacking: Any = None
+    for column in columns:
+        wrong = np.isnan(column)
+        if not wrong.any():
+            continue
+        if lacking is None:
+            lacking = reduce(np.logical_or, map(_isna, factors))
+        column[wrong & ~lacking] = np.inf
+
+
+def _isna(factor: Any) -> np.ndarray:
+    import pandas as pd
+
+    found = np.asarray(pd.isna(factor))
+    return np.asarray(found.any(axis=1) if found.ndim == 2 else found)
 
 
 def _frame(columns: Mapping[str, Column], names: Sequence[str]) -> pd.DataFrame:

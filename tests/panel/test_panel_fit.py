@@ -277,6 +277,17 @@ def test_fits_that_fail_are_rows_with_a_reason() -> None:
     ]
 
 
+@pytest.mark.parametrize("formula", ["y ~ x * z", "y ~ x * C(k)", "y ~ x:C(k)", "y ~ np.exp(x):z"])
+def test_zero_times_infinity_is_no_missing_value(formula: str) -> None:
+    """statsmodels refuses such a group; its row was left out as one that lacks a value, without a word."""
+    frame = panel(groups=3)
+    frame.loc[frame.index[frame["g"] == 1][0], ["x", "z"]] = np.inf, 0.0
+    frame.loc[frame.index[frame["g"] == 2][0], "x"] = np.nan
+    fits, _ = fitted(frame, model="ols", formula=formula)
+    assert fits.status.tolist() == [status.FITTED, status.NOT_FINITE, status.FITTED]
+    assert fits.statistics.nobs.tolist() == [60, 60, 59]
+
+
 @pytest.mark.parametrize("model", [{"model": "logit"}, {"model": "glm", "family": "binomial"}])
 def test_separation_is_told(model: dict[str, str]) -> None:
     frame = panel(groups=4, rows=80)

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.equation import Equation
     from shortloop.panel.models.base import ModelSettings
-    from shortloop.types import IntArray
+    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Fits", "Fitter"]
+
+PROBES = 8
+"""Rows of a group that are looked at first, as most outcomes are seen to vary in these."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ class Fitter:
             fits = self._model.fit_groups(some.design, starts, self._level) if begin < end else None
             if fits is not None:
                 _put(found, places, [self.names.index(name) for name in some.design.names], fits)
-                left[places] = fits.reasons != VOUCHED
+                left[places] = (fits.reasons != VOUCHED) | _is_constant(some.design.outcome, starts)
                 for i in np.flatnonzero(fits.reasons != VOUCHED):
                     why[places[i]] = REASONS[int(fits.reasons[i])]
         return self._with_left(found, left | (lacking & (self._model.missing == "raise")), why, first)
@@ -169,6 +172,19 @@ class Fitter:
             _write(fits, g, values, part.names)
             fits.said[first + g] = [text for text in (why[g], *said) if text]
         return fits
+
+
+def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
+    """Whether outcomes of a group are all alike: compiled code may vouch for a fit that says nothing then."""
+    sizes = np.diff(starts)
+    if not len(outcome):
+        return np.zeros(len(sizes), bool)
+    places = starts[:-1, None] + (sizes[:, None] - 1).clip(0) * np.arange(PROBES) // (PROBES - 1)
+    some = outcome[places.clip(max=len(outcome) - 1)]
+    found = (some == some[:, :1]).all(axis=1) & (sizes > 0)
+    for g in np.flatnonzero(found):
+        found[g] = np.ptp(outcome[starts[g] : starts[g + 1]]) == 0.0
+    return np.asarray(found)
 
 
 def _put(into: Statistics, groups: IntArray, names: Sequence[int], fits: Statistics) -> None:

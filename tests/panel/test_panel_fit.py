@@ -288,6 +288,19 @@ def test_zero_times_infinity_is_no_missing_value(formula: str) -> None:
     assert fits.statistics.nobs.tolist() == [60, 60, 59]
 
 
+@pytest.mark.parametrize(
+    "model",
+    [{"model": "ols"}, {"model": "glm", "family": "poisson", "link": "sqrt"}, {"model": "rlm"}],
+    ids=lambda model: model["model"],
+)
+def test_a_constant_outcome_is_told_whatever_fits_it(model: dict[str, str]) -> None:
+    frame = panel(groups=3)
+    frame.loc[frame["g"] == 1, "c"] = 2
+    frame = frame.drop(frame.index[frame["g"] == 2])
+    fits, _ = fitted(frame, formula="c ~ x - 1", **model)
+    assert fits.status.tolist() == [status.FITTED, status.CONSTANT_OUTCOME]
+
+
 @pytest.mark.parametrize("model", [{"model": "logit"}, {"model": "glm", "family": "binomial"}])
 def test_separation_is_told(model: dict[str, str]) -> None:
     frame = panel(groups=4, rows=80)

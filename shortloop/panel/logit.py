@@ -54,7 +54,8 @@ def fit_logit(
     with np.errstate(divide="ignore", invalid="ignore"):
         llnull = special.xlogy(ones, ones / nobs) + special.xlogy(nobs - ones, 1.0 - ones / nobs)
         prsquared = 1.0 - numbers["llf"] / llnull
-    return batch.statistics(level=level, prsquared=prsquared, **numbers)
+    scale = np.where(np.isnan(numbers["iterations"]), np.nan, 1.0)  # as statsmodels has it
+    return batch.statistics(level=level, prsquared=prsquared, scale=scale, **numbers)
 
 
 def warm_up() -> None:

@@ -301,6 +301,14 @@ def test_a_constant_outcome_is_told_whatever_fits_it(model: dict[str, str]) -> N
     assert fits.status.tolist() == [status.FITTED, status.CONSTANT_OUTCOME]
 
 
+def test_the_scale_of_logit_is_there_whatever_fits_it() -> None:
+    frame = panel(groups=2, rows=200)
+    frame["far"] = frame["x"] + np.where(frame["g"] == 1, 1e7, 0.0)
+    fits, _ = fitted(frame, model="logit", formula="b ~ far")
+    assert fits.path.tolist() == [0, 1]
+    assert fits.statistics.scale.tolist() == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("model", [{"model": "logit"}, {"model": "glm", "family": "binomial"}])
 def test_separation_is_told(model: dict[str, str]) -> None:
     frame = panel(groups=4, rows=80)

@@ -25,6 +25,8 @@ SINGULAR = 1e10
 """Condition number of regressors of unit length from which coefficients have hardly a digit left."""
 CLEAR = 1e-6
 """Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
+EXACT = 1e-10
+"""How far beyond a bound linear programs may end; the solver takes no less."""
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
 
 
@@ -194,10 +196,18 @@ def _has_direction(outcome: FloatArray, rows: FloatArray) -> bool:
     from scipy.optimize import linprog
 
     lengths = np.sqrt(np.square(rows).sum(axis=0))
-    rows = rows / np.where(lengths > 0, lengths, 1.0)
-    signed = np.concatenate([rows[outcome > 0.0], -rows[outcome < 1.0]])  # a share is of both
-    found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1.0, 1.0))
-    return bool(found.status == 0 and -found.fun > 1e-8)
+    # Any basis of their sums has the direction. Of this one, no direction is shorter than 1, and its products
+    # with the rows add up to no less; the solver's own tolerance, 1e-7, would let through far too much.
+    basis = np.linalg.qr(rows / np.where(lengths > 0, lengths, 1.0))[0]
+    signed = np.concatenate([basis[outcome > 0.0], -basis[outcome < 1.0]])  # a share is of both
+    found = linprog(
+        -signed.sum(axis=0),
+        A_ub=-signed,
+        b_ub=np.zeros(len(signed)),
+        bounds=(-1.0, 1.0),
+        options={"primal_feasibility_tolerance": EXACT, "dual_feasibility_tolerance": EXACT},
+    )
+    return bool(found.status == 0 and -found.fun > 0.5)
 
 
 def _line(value: object) -> str:

@@ -309,6 +309,22 @@ def test_the_scale_of_logit_is_there_whatever_fits_it() -> None:
     assert fits.statistics.scale.tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("defect", ["far", "nearly a sum", "one row far out"])
+@pytest.mark.parametrize("seed", range(5))
+def test_regressors_of_bad_shape_separate_nothing(defect: str, seed: int) -> None:
+    """Linear programs are solved to 1e-7 as a rule, and a row may be this near to a plane."""
+    frame = panel(groups=1, rows=89, seed=seed)
+    if defect == "far":
+        frame["x"] += 3e6
+    elif defect == "nearly a sum":
+        frame["x"] = frame["z"] + 1e-8 * frame["x"]
+    else:
+        frame.loc[np.flatnonzero(frame["b"])[0], "z"] = 5e7
+    for model in ({"model": "logit"}, {"model": "glm", "family": "binomial"}):
+        fits, _ = fitted(frame, formula="b ~ k:x + z", **model)
+        assert fits.status[0] != status.SEPARATED
+
+
 @pytest.mark.parametrize("model", [{"model": "logit"}, {"model": "glm", "family": "binomial"}])
 def test_separation_is_told(model: dict[str, str]) -> None:
     frame = panel(groups=4, rows=80)

@@ -1,7 +1,8 @@
 # make run    set up, start the exax server if none answers, run the main pipeline
 # make test   set up, run all tests but the slow ones
 # make docs   set up, build the pages of docs/ in docs/_build; warnings are errors
-# make soak   kill processes, edit pipelines and damage recordings at random, for long (KILLS, EDITS, MUTANTS, SEED)
+# make soak   kill processes, edit pipelines and damage recordings at random, for long,
+#              and compute random studies in another way (KILLS, EDITS, MUTANTS, STUDIES, SEED)
 # make bench  measure how fast it is on this machine (PARTICIPANTS, RUNS, PARTS, QUICK=1)
 PYTHON ?= python3
 VENV := .venv
@@ -14,6 +15,7 @@ RUNS ?= 3
 KILLS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
+STUDIES ?= 40
 # They come first, as they have most kernels compiled, which the others use too; of these, those first that take
 # longest, and that compile other kernels than the one beside them.
 FIRST := tests/test_stages.py tests/panel/test_panel_iterated.py tests/panel/test_panel_quantile.py tests/eeg
@@ -59,7 +61,8 @@ docs: $(READY)
 soak: SEED := $(SEED)
 soak: $(READY)
 	@echo "SEED=$(SEED)"
-	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) SEED=$(SEED) \
+	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) \
+		STUDIES=$(STUDIES) SEED=$(SEED) \
 		$(BIN)/python -m pytest --capture=no --timeout=0 --hypothesis-seed=$(SEED) \
 		tests/live/test_live_faults_random.py tests/live/test_live_engines_random.py tests/live/test_live_property.py \
 		tests/live/test_live_property_eeg.py \

@@ -309,6 +309,23 @@ def test_the_scale_of_logit_is_there_whatever_fits_it() -> None:
     assert fits.statistics.scale.tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("settings", [{"family": "gaussian"}, {"family": "gamma", "link": "log"}])
+def test_what_is_hardly_off_its_fit_is_left_to_statsmodels(settings: dict[str, str]) -> None:
+    """Rounding shows in coefficients beside errors that are this small, as of least squares."""
+    frame = panel(groups=2)
+    mean = 5 + frame["x"] + frame["z"]
+    off = np.where(frame["g"] == 0, 1e-2, 1e-9) * np.sin(np.arange(len(frame)))
+    frame["y"] = np.exp(mean + off) if "link" in settings else mean + off
+    fits, keys = fitted(frame, model="glm", formula="y ~ x + z", **settings)
+    assert fits.path.tolist() == [0, 1]
+    for g, (key,) in enumerate(keys):
+        part = each(frame)[key]
+        family = sm.families.Gamma(sm.families.links.Log()) if "link" in settings else sm.families.Gaussian()
+        theirs = sm.GLM(part["y"], sm.add_constant(part[["x", "z"]]), family=family).fit()
+        scale = 1e-9 if g == 0 else 1e-5
+        assert (np.abs(fits.statistics.params[g] - theirs.params) <= scale * theirs.bse + 1e-13).all()
+
+
 @pytest.mark.parametrize("defect", ["far", "nearly a sum", "one row far out"])
 @pytest.mark.parametrize("seed", range(5))
 def test_regressors_of_bad_shape_separate_nothing(defect: str, seed: int) -> None:

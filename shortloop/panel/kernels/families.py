@@ -20,6 +20,7 @@ __all__ = [
     "BINOMIAL",
     "FAMILIES",
     "GAMMA",
+    "GAUSSIAN",
     "POISSON",
     "are_possible",
     "deviance_of",

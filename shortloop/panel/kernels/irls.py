@@ -14,6 +14,7 @@ from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likeli
 from shortloop.panel.kernels.families import (
     BINOMIAL,
     GAMMA,
+    GAUSSIAN,
     POISSON,
     are_possible,
     deviance_of,
@@ -149,6 +150,13 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         if not numbers[g, 3] * largest < CONDITION * smallest:
             reasons[g] = ILL_CONDITIONED
             continue
+        if family in (GAUSSIAN, GAMMA):  # errors may be so small that rounding is seen beside them
+            squares = 0.0
+            for i in range(number):
+                squares += weight[i] * eta[i] * eta[i]
+            if not numbers[g, 3] ** 2 * squares < CONDITION**2 * scale * (number - size):
+                reasons[g] = ILL_CONDITIONED
+                continue
         inverse_of(lower, inverse)
         coefficients_of(inverse, gamma, beta[g])
         if is_counted:

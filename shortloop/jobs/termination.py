@@ -143,5 +143,5 @@ def _no_room(folder: Path) -> InputError:
     else:
         problem = "the disk is full: no inodes are left, as there are too many files"
         found, room = f"{os.statvfs(folder).f_favail} inodes and {left} are left", "delete files"
-    hint = f"{room}, e.g. with `shortloop gc`, and run again: finished jobs are kept"
+    hint = f"{room}, e.g. with `shortloop gc --delete`, and run again: finished jobs are kept"
     return _Unwritable(problem, file=folder, found=found, hint=hint)

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from shortloop.jobs.exax.parent_death import ends_with_this
 from shortloop.jobs.project import configuration
+from shortloop.jobs.system_errors import FULL
 
 __all__ = ["Forked", "fork_ax", "leave", "let_go"]
 
@@ -169,8 +170,11 @@ def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        if getattr(error, "errno", None) in FULL:  # why it could not go on has been said; this is of exax
+            print(error, file=sys.stderr)
+        else:
+            traceback.print_exc()
     finally:
         leave(status)
 

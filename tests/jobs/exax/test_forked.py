@@ -29,6 +29,14 @@ def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_where_there_is_no_room_left_it_says_so_in_a_line(tmp_path: Path) -> None:
+    """The run has said what to do; that exax could not write of it is no mistake of anybody's code."""
+    code = "import errno\ndef work(): raise OSError(errno.ENOSPC, 'No space left')\nForked(work, []).wait()"
+    done = ran(code, tmp_path)
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("work", "status"),
     [

@@ -2,7 +2,7 @@
 # make test   set up, run all tests but the slow ones
 # make docs   set up, build the pages of docs/ in docs/_build; warnings are errors
 # make soak   kill processes, edit pipelines and damage recordings at random, for long,
-#              and compute random studies in another way (KILLS, EDITS, MUTANTS, STUDIES, SEED)
+#              and compute random studies and panels in another way (KILLS, EDITS, MUTANTS, STUDIES, PANELS, SEED)
 # make bench  measure how fast it is on this machine (PARTICIPANTS, RUNS, PARTS, QUICK=1)
 PYTHON ?= python3
 VENV := .venv
@@ -16,6 +16,7 @@ KILLS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
 STUDIES ?= 40
+PANELS ?= 13
 # They come first, as they have most kernels compiled, which the others use too; of these, those first that take
 # longest, and that compile other kernels than the one beside them.
 FIRST := tests/test_stages.py tests/panel/test_panel_iterated.py tests/panel/test_panel_quantile.py tests/eeg
@@ -62,11 +63,11 @@ soak: SEED := $(SEED)
 soak: $(READY)
 	@echo "SEED=$(SEED)"
 	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) \
-		STUDIES=$(STUDIES) SEED=$(SEED) \
+		STUDIES=$(STUDIES) PANELS=$(PANELS) SEED=$(SEED) \
 		$(BIN)/python -m pytest --capture=no --timeout=0 --hypothesis-seed=$(SEED) \
 		tests/live/test_live_faults_random.py tests/live/test_live_engines_random.py tests/live/test_live_property.py \
 		tests/live/test_live_property_eeg.py \
-		tests/eeg
+		tests/eeg tests/panel/test_panel_judged.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick)

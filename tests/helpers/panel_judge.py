@@ -1,0 +1,241 @@
+"""What tables of a panel must say: its CSV file and statsmodels, group by group; nothing of this is ours."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+from patsy import EvalEnvironment, dmatrices  # type: ignore[import-untyped]
+from scipy.optimize import linprog
+from statsmodels.stats.multitest import multipletests
+
+__all__ = ["Judge", "corrected", "read_rows"]
+
+MISSING = ["", "NA", "NaN", "nan", "NULL", "."]
+LINKS = {
+    "logit": "Logit",
+    "probit": "Probit",
+    "cloglog": "CLogLog",
+    "log": "Log",
+    "identity": "Identity",
+    "inverse_power": "InversePower",
+    "sqrt": "Sqrt",
+}
+SAME = 1e-9
+WHOLE = {  # relative difference, and absolute one for each row
+    "rsquared": (SAME, SAME),
+    "rsquared_adj": (SAME, SAME),
+    "fvalue": (1e-7, SAME),
+    "f_pvalue": (1e-6, 1e-12),
+    "llf": (SAME, SAME),
+    "deviance": (SAME, 0.0),
+    "aic": (SAME, 1e-8),
+    "bic": (SAME, 1e-8),
+    "scale": (SAME, 0.0),
+    "nobs": (0.0, 0.0),
+    "df_model": (0.0, 0.0),
+    "df_resid": (0.0, 0.0),
+    "condition_number": (1e-8, 0.0),
+    "iterations": (0.0, 0.0),
+}
+CLEAR, SINGULAR = 1e8, 1e12
+"""Condition of regressors of unit length below which they are not singular, and above which they are."""
+
+
+def read_rows(file: Path, texts: tuple[str, ...]) -> pd.DataFrame:
+    """A text file as pandas reads it."""
+    kinds: Any = dict.fromkeys(texts, str)
+    return pd.read_csv(
+        file, dtype=kinds, keep_default_na=False, na_values=MISSING, float_precision="round_trip"
+    )
+
+
+@dataclass
+class Judge:
+    """One specification as the panel file has it, and one group's rows.
+
+    `formula` is the one that patsy takes, `used` are the columns that it reads.
+    """
+
+    settings: dict[str, Any]
+    formula: str
+    used: tuple[str, ...]
+    level: float
+    rows: pd.DataFrame
+    order: tuple[str, ...] = ()
+    """Of the regressors: in another one, statsmodels comes to slightly other numbers."""
+    backwards: bool = field(default=False)
+    """Whether it is the other way round, to see how far statsmodels agrees with itself."""
+
+    @cached_property
+    def made(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+        """Rows that lack nothing, also after transformations; their outcome and regressors."""
+        roles = [self.settings[name] for name in ("weights", "clusters") if name in self.settings]
+        rows = self.rows.dropna(subset=roles).reset_index(drop=True)
+        while True:
+            if rows[list(self.used)].isna().any(axis=1).all():  # patsy has no categories then
+                return rows, pd.DataFrame(), pd.DataFrame()
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                y, x = dmatrices(self.formula, rows, EvalEnvironment.capture(), return_type="dataframe")
+            if len(x) == len(rows):
+                x.columns = x.columns.str.replace(" ", "")
+                if set(self.order) == set(x.columns):
+                    x = x[list(self.order)]
+                x = x.iloc[:, ::-1] if self.backwards else x
+                return rows, y, x
+            rows = rows.loc[x.index].reset_index(drop=True)
+
+    def results(self) -> Any:
+        """As statsmodels' users ask for them."""
+        rows, outcome, regressors = self.made
+        asked, y, x = self.settings, outcome.to_numpy().squeeze(), np.ascontiguousarray(regressors)
+        how: dict[str, Any] = {}
+        if "covariance" in asked:
+            how["cov_type"] = asked["covariance"]
+            if asked["covariance"] == "cluster":
+                how["cov_kwds"] = {"groups": pd.factorize(rows[asked["clusters"]])[0]}
+        match asked["model"]:
+            case "ols":
+                return sm.OLS(y, x).fit(**how)
+            case "wls":
+                return sm.WLS(y, x, weights=rows[asked["weights"]]).fit(**how)
+            case "logit":
+                return sm.Logit(y, x).fit(disp=0, **how)
+            case "glm":
+                return sm.GLM(y, x, family=self._family()).fit(**how)
+            case "rlm":
+                return sm.RLM(y, x, M=sm.robust.norms.HuberT(asked.get("t", 1.345))).fit()
+            case "quantreg":
+                return sm.QuantReg(y, x).fit(q=asked["quantile"])
+        raise AssertionError(asked)
+
+    def _family(self) -> Any:
+        link = self.settings.get("link")
+        family = getattr(sm.families, self.settings["family"].title())
+        return family() if link is None else family(getattr(sm.families.links, LINKS[link])())
+
+    def numbers(self) -> tuple[pd.DataFrame, dict[str, float]]:
+        """What statsmodels says of each coefficient, and of the fit."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            results = self.results()
+            interval = np.asarray(results.conf_int(alpha=1 - self.level))
+            each = pd.DataFrame(
+                {name: getattr(results, name) for name in ("params", "bse", "tvalues", "pvalues")}
+            )
+            each["lower"], each["upper"] = interval.T
+            each.index = self.made[2].columns
+            whole = {name: _asked(results, name) for name in WHOLE}
+        if self.settings["model"] == "glm":
+            whole["bic"] = float(results.bic_llf)
+        known = getattr(results, "mle_retvals", None) or getattr(results, "fit_history", None)
+        if known:
+            whole["iterations"] = known["iterations" if "iterations" in known else "iteration"]
+        return each, whole
+
+    def reasons(self) -> tuple[set[str], set[str]]:
+        """What is wrong with a fit beyond doubt, and what else may be said of it as it is next to that."""
+        rows, outcome, x = self.made
+        must, may = set(), set()
+        if np.isinf(self.rows[list(self.used)].select_dtypes("number")).any(axis=None):
+            may.add("values not finite")  # so are means over all rows, of which some were left out
+        if len(rows) < len(self.rows) and self.settings.get("missing") == "raise":
+            return {"missing values"}, may
+        if len(rows) == 0:
+            return {"too few rows"}, set()
+        y = outcome.to_numpy()
+        if not (np.isfinite(y).all() and np.isfinite(x.to_numpy()).all()):
+            return {"values not finite"}, {"too few rows"}
+        if len(rows) <= x.shape[1]:
+            must.add("too few rows")
+        share = y[:, 0] / y.sum(1) if y.shape[1] == 2 else y[:, 0]
+        if np.ptp(share[np.isfinite(share)]) == 0:
+            must.add("constant outcome")
+        lengths = np.linalg.norm(x, axis=0)
+        if not lengths.all() or np.linalg.cond(x / lengths) > SINGULAR:
+            must.add("singular")
+        elif np.linalg.cond(x / lengths) > CLEAR:
+            may.add("singular")
+        kind = self.settings.get("family", self.settings["model"])
+        if kind in ("poisson", "binomial", "logit") and (y < 0).any():
+            must.add("failed")
+        if kind == "gamma" and (y <= 0).any():
+            must.add("failed")
+        if kind in ("binomial", "logit") and not must and _separated(share, x.to_numpy()):
+            must.add("separated")
+        if self.settings.get("link") in ("log", "identity", "sqrt", "inverse_power"):
+            may.add(
+                "failed"
+            )  # the last bit may decide whether iterations reach means that the family cannot have
+        fails = [each.fails() for each in (self, replace(self, backwards=not self.backwards))]
+        return must or ({"failed"} if all(fails) else set()), may | ({"failed"} if any(fails) else set())
+
+    def fails(self) -> bool:
+        """Whether statsmodels comes to no numbers."""
+        try:
+            each, _ = self.numbers()
+        except Exception:  # of whatever kind it raises
+            return True
+        return not np.isfinite(each[["params", "bse"]]).all(axis=None)
+
+    def differences(self, coefficients: pd.DataFrame, fit: pd.Series, slack: float = 1.0) -> list[str]:
+        """Cells of a group that was fitted which are not statsmodels'; `coefficients` by their names.
+
+        `slack` is how many times as large differences may be as of a fit that is vouched for.
+        """
+        each, whole = self.numbers()
+        mine = coefficients[coefficients["params"].notna()]
+        if set(mine.index) != set(each.index):
+            return [f"coefficients {sorted(mine.index)} for {sorted(each.index)}"]
+        mine, scale = mine.loc[each.index], np.maximum(each["params"].abs(), each["bse"])
+        found = []
+        for name, unit, most in (
+            ("params", scale, SAME),
+            ("bse", each["bse"], SAME),
+            ("tvalues", np.maximum(1, each["tvalues"].abs()), 2 * SAME),
+            ("pvalues", each["pvalues"] + 1e-6, 1e-6),
+            ("lower", scale, 5 * SAME),
+            ("upper", scale, 5 * SAME),
+        ):
+            off = ((mine[name] - each[name]).abs() / unit).where(mine[name] != each[name], 0.0)
+            off = off.mask(mine[name].isna() & each[name].isna(), 0.0)
+            found += [f"{name} {off.max():.1e}"] if not off.max() <= slack * most else []
+        for name, value in whole.items():
+            relative, absolute = WHOLE[name]
+            near = slack * (relative * abs(value) + absolute * len(self.rows))
+            if not (np.isnan(value) or fit[name] == value or abs(fit[name] - value) <= near):
+                found.append(f"{name} {fit[name]:.17g} for {value:.17g}")
+        return found
+
+
+def _asked(results: Any, name: str) -> float:
+    try:
+        return float(getattr(results, name, np.nan))
+    except (ValueError, NotImplementedError):  # as of F where no coefficient can be tested
+        return np.nan
+
+
+def corrected(coefficients: pd.DataFrame, fitted: pd.Series, method: str) -> pd.Series:
+    """p over groups that were fitted, of each coefficient on its own."""
+    found = pd.Series(np.nan, coefficients.index)
+    counts = coefficients["g"].map(fitted) & coefficients["pvalues"].notna()
+    for _, some in coefficients[counts].groupby("term"):
+        found[some.index] = multipletests(some["pvalues"], method=method)[1]
+    return found
+
+
+def _separated(outcome: np.ndarray, x: np.ndarray) -> bool:
+    """Whether some sum of regressors is at least 0 for all successes and at most 0 for all failures."""
+    basis = np.linalg.svd(x / np.linalg.norm(x, axis=0), full_matrices=False)[0]
+    signed = np.concatenate([basis[outcome > 0], -basis[outcome < 1]])
+    exact = {"primal_feasibility_tolerance": 1e-10}
+    none = np.zeros(len(signed))
+    found = linprog(-signed.sum(0), A_ub=-signed, b_ub=none, bounds=(-1, 1), method="highs-ds", options=exact)
+    return bool(found.status == 0 and (signed @ found.x).min() > -1e-9 and -found.fun > 0.1)

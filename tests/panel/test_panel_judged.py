@@ -1,0 +1,109 @@
+"""Tables of a run, cell by cell, against statsmodels on each group of the same file: models drawn at random,
+of rows with all that can go wrong. PANELS says how many, SEED which; ``make soak`` asks for many."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from in_process import InProcess
+from panel_judge import Judge, corrected, read_rows
+from panel_random import random_rows, random_specification
+
+from build_scripts.build_panel import fit, put_together
+from shortloop.panel.pipeline import PanelRun, import_panel, read_panel
+
+pytest.importorskip("statsmodels", reason="statsmodels is not installed")
+
+SEED, PANELS = int(os.environ.get("SEED", "7")), int(os.environ.get("PANELS", "0"))
+QUICK = ["ols", "logit", "glm"]
+BLOCKS = 3
+Tables = tuple[pd.DataFrame, pd.DataFrame]
+"""Of coefficients and of fits."""
+
+
+def run(folder: Path, models: dict[str, Any], level: float, correction: str) -> dict[str, Tables]:
+    """Tables of each specification of a panel file."""
+    lines = ['name = "judged"', 'input = {format = "csv", file = "rows.csv"}']
+    lines += [f'groups = {{by = ["g"], blocks = {BLOCKS}}}']
+    lines += [f'inference = {{level = {level}, correction = "{correction}"}}']
+    for name, asked in models.items():
+        lines += [f"[models.{name}]", *(f"{field} = {json.dumps(value)}" for field, value in asked.items())]
+    file = folder / "panel.toml"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    (folder / "jobs").mkdir()
+    panel = PanelRun(InProcess(folder / "jobs"), read_panel(file), file)
+    rows = import_panel(panel)
+    blocks = {
+        f"{n:03d}": panel.build("panel_block", partition=f"{n:03d}", number=n, blocks=BLOCKS, panel=rows)
+        for n in range(BLOCKS)
+    }
+    found = {}
+    for name, model in panel.study.models.items():
+        asked = {"specification": name, "outcome": None, "model": model, "modules": model.modules()}
+        job = put_together(panel, name, None, fit(panel, asked, blocks))
+        both = (job.path / f"{each}.csv" for each in ("coefficients", "fits"))
+        found[name] = tuple(pd.read_csv(each, float_precision="round_trip") for each in both)
+    return found  # type: ignore[return-value]
+
+
+def wrong(judge: Judge, coefficients: pd.DataFrame, fit: pd.Series) -> list[str]:
+    """What of a group is not as it must be."""
+    must, may = judge.reasons()
+    if fit["status"] != "fitted":
+        may |= {"not converged"}  # which only those who iterate know
+        return [] if fit["status"] in must | may else [f"{fit['status']}, for {must or 'no reason'}"]
+    own = fit["path"] == "statsmodels"
+    if must:  # whether its iterations fail may be a matter of the last bit
+        return [] if own and must == {"failed"} else [f"fitted, for {must}"]
+    found = judge.differences(coefficients, fit, slack=1e4 if own else 1.0)
+    if found and own:  # how far does it agree with itself?
+        other = replace(judge, backwards=True)
+        if other.fails() or other.differences(judge.numbers()[0], pd.Series(judge.numbers()[1])):
+            return []
+    return found
+
+
+def check(folder: Path, seed: int, groups: int, specifications: int, models: list[str] | None = None) -> int:
+    """Compare all cells of a panel; how many fits compiled code has done."""
+    rng = np.random.default_rng([SEED, seed])
+    random_rows(rng, groups).to_csv(folder / "rows.csv", index=False)
+    drawn = {
+        f"m{number}": random_specification(rng, models[number] if models else None)
+        for number in range(specifications)
+    }
+    level, correction = float(rng.choice([0.9, 0.95, 0.99])), str(rng.choice(["none", "holm", "fdr_bh"]))
+    tables = run(folder, {name: asked for name, (asked, _, _) in drawn.items()}, level, correction)
+    rows = read_rows(folder / "rows.csv", ("g", "k", "c"))
+    found, batched = [], 0
+    for name, (asked, formula, used) in drawn.items():
+        coefficients, fits = tables[name][0], tables[name][1].set_index("g")
+        for group, part in rows.groupby("g"):
+            own = coefficients[coefficients["g"] == group].set_index("term")
+            own.index = own.index.str.replace(" ", "")
+            order = tuple(own.index[own["params"].notna()])
+            judge = Judge(asked, formula, used, level, part, order)
+            row: Any = fits.loc[group]
+            found += [f"{asked} {group}: {each}" for each in wrong(judge, own, row)]
+            batched += int(row["path"] == "batched" and row["status"] == "fitted")
+        if correction != "none":
+            expected = corrected(coefficients, fits["status"] == "fitted", correction)
+            np.testing.assert_allclose(coefficients["pvalues_corrected"], expected, rtol=1e-12)
+    assert not found, "\n".join(found)
+    return batched
+
+
+def test_some_models_of_some_groups(tmp_path: Path) -> None:
+    assert check(tmp_path, 0, groups=24, specifications=3, models=QUICK) >= 24
+
+
+@pytest.mark.skipif(not PANELS, reason="takes minutes: `make soak` does it")
+@pytest.mark.parametrize("number", range(1, PANELS + 1))
+def test_many_models_of_many_groups(number: int, tmp_path: Path) -> None:
+    assert check(tmp_path, number, groups=50, specifications=8) >= 50

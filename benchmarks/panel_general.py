@@ -44,8 +44,10 @@ def main(urd):
 
 
 def pipeline(run):
-    block = run.build("panel_block", partition="000", number=0, blocks=1, panel=import_panel(run))
+    imported = import_panel(run)
     for name, model in run.study.models.items():
+        rows = {"number": 0, "blocks": 1, "formula": model.formula, "outcome": None, "beside": None}
+        block = run.build("panel_block", partition="000", **rows, panel=imported)
         last = run.build(
             "panel_fit",
             partition="000",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 from shortloop.jobs.exax.client import Urd
@@ -28,16 +30,11 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
     """From rows that a job has brought in to the report."""
     panel = run.study
     named = name_groups(run, imported)
-    blocks = {
-        f"{number:03d}": run.build(
-            "panel_block",
-            partition=f"{number:03d}",
-            number=number,
-            blocks=panel.groups.blocks,
-            panel=imported,
-        )
-        for number in range(panel.groups.blocks)
-    }
+
+    @functools.cache  # specifications that read the same share it
+    def cut(formula: str, outcome: str | None, *beside: str) -> Blocks:
+        return cut_into_blocks(run, imported, formula, outcome, beside)
+
     results, pages = [], []
     for name, model in panel.models.items():
         for outcome in model.outcomes or (None,):
@@ -47,6 +44,7 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
                 "model": model.model_copy(update={"outcomes": ()}),  # others are none of its business
                 "modules": model.modules(),
             }
+            blocks = cut(model.formula, outcome, *sorted(model.roles().values()))
             fits = fit(run, asked, blocks)
             found = put_together(run, name, outcome, fits)
             results.append(found)
@@ -59,6 +57,26 @@ def name_groups(run: PanelRun, imported: Built) -> Built | None:
     """Groups that were chosen by name; a wrong one ends the run before anything is fitted."""
     groups = run.study.diagnostics.keys()
     return run.build("panel_groups", groups=groups, panel=imported) if groups else None
+
+
+def cut_into_blocks(
+    run: PanelRun, imported: Built, formula: str, outcome: str | None, beside: Sequence[str]
+) -> Blocks:
+    """Rows of each block, with the columns that a formula reads, and those that a model needs beside."""
+    blocks = run.study.groups.blocks
+    return {
+        f"{number:03d}": run.build(
+            "panel_block",
+            partition=f"{number:03d}",
+            number=number,
+            blocks=blocks,
+            formula=formula,
+            outcome=outcome,
+            beside=list(beside) or None,
+            panel=imported,
+        )
+        for number in range(blocks)
+    }
 
 
 def fit(run: PanelRun, asked: Asked, blocks: Blocks) -> Blocks:

@@ -67,7 +67,7 @@ class Designs:
         starts: IntArray,
     ) -> None:
         self._equation = equation
-        self._columns = equation.needed(columns, roles)
+        self._columns = equation.needed(columns, roles.values())
         self._roles = roles
         self._starts = starts
         self._problems: dict[int, CategoriesError] = {}

@@ -146,7 +146,7 @@ class Equation:
         InputError
             If there is no such column, or it cannot be computed with.
         """
-        columns, names = self.needed(columns, roles), self.variables(columns)
+        columns, names = self.needed(columns, roles.values()), self.variables(columns)
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         plain = self._plain(columns)
         if plain is not None:
@@ -185,13 +185,15 @@ class Equation:
             left = ~made.missing()
         return made.taken(np.flatnonzero(left))
 
-    def needed(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> dict[str, Column]:
+    def needed(self, columns: Mapping[str, Column], beside: Iterable[str]) -> dict[str, Column]:
         """Columns that it reads, and those that the model needs besides.
 
         Parameters
         ----------
-        columns, roles
-            As of `evaluate`.
+        columns : mapping of str to Column
+            By name.
+        beside : iterable of str
+            Names of those that the model needs besides.
 
         Returns
         -------
@@ -203,7 +205,7 @@ class Equation:
             If there is no such column.
         """
         found = {}
-        for name in [*self.variables(columns), *roles.values()]:
+        for name in [*self.variables(columns), *beside]:
             if name not in columns:
                 raise InputError(
                     "there is no such column",
@@ -226,7 +228,7 @@ class Equation:
         -------
         array of bool, shape (rows,)
         """
-        return _lacking(self.needed(columns, roles))
+        return _lacking(self.needed(columns, roles.values()))
 
     def _of_rows(
         self, columns: Mapping[str, Column], names: Sequence[str], roles: Mapping[str, str], whole: np.ndarray

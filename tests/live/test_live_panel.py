@@ -62,7 +62,7 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     assert project.built() == {}
     more = '\n[models.robust]\nmodel = "rlm"\nformula = "invest ~ value"\n'
     project.write(PANEL.replace('["invest"]', '["invest", "profit"]') + more)
-    of_each = {**FITTED, **AFTER, "panel_report": 0}
+    of_each = {"panel_block": BLOCKS, **FITTED, **AFTER, "panel_report": 0}
     assert project.built() == {**{stage: 2 * count for stage, count in of_each.items()}, "panel_report": 1}
     project.write(PANEL)
     assert project.built() == {}

@@ -1,20 +1,32 @@
-"""Some groups of a panel: what their fits depend on, so that a change of others is none for them.
+"""Some groups of a panel: what fits of one formula depend on, so that a change of others is none for them.
 
-Texts are numbered within the block: one that only other groups have is not in it.
+Of the columns, only those that the formula reads are in it, sorted by name; of texts, only those that its
+groups have.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from shortloop.worker.stage import Finished, Job, Outputs, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shortloop.panel.data import Column
 
 __all__ = ["Block"]
 
 
 class Block(Stage):
-    """Block: the rows of some groups."""
+    """Block: the rows of some groups, with the columns that one formula reads."""
 
+    siblings = ("formula", "outcome", "beside")
     number: int
     blocks: int
+    formula: str
+    outcome: str | None  # None: that of the formula
+    beside: list[str] | None  # columns that the model needs besides
     panel: Job
 
     def is_small(self) -> bool:
@@ -26,7 +38,7 @@ class Block(Stage):
         import numpy as np
 
         from shortloop.panel.data import block_of
-        from shortloop.panel.stages.panel_files import column_facts, column_values, load_columns, load_keys
+        from shortloop.panel.stages.panel_files import column_facts, column_values, load_keys
 
         keys = load_keys(self.panel)
         groups = [g for g, key in enumerate(keys) if block_of(key, self.blocks) == self.number]
@@ -34,6 +46,19 @@ class Block(Stage):
         first = groups[0] if groups else 0
         last = groups[-1] + 1 if groups else 0
         rows = slice(int(starts[first]), int(starts[last]))
-        columns = {name: column.taken(rows).trimmed() for name, column in load_columns(self.panel).items()}
+        columns = {name: column.taken(rows).trimmed() for name, column in self._columns().items()}
         facts = column_facts(columns, self.panel.facts["by"], keys[first:last])
         return Finished(facts, column_values(columns, starts[first : last + 1] - starts[first]))
+
+    def _columns(self) -> Mapping[str, Column]:
+        """Those that are read; all, if that cannot be known: fits then say what is wrong."""
+        from shortloop.errors import InputError
+        from shortloop.panel.equation import Equation
+        from shortloop.panel.stages.panel_files import load_columns
+
+        columns = load_columns(self.panel)
+        try:
+            needed = Equation(self.formula, self.outcome).needed(columns, self.beside or ())
+        except InputError:
+            return columns
+        return {name: needed[name] for name in sorted(needed)}

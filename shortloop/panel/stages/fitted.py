@@ -80,7 +80,7 @@ class FittedGroups:
             Plain data and arrays.
         """
         rows = self._slice(group)
-        needed = self._equation.needed(self._columns, self._model.roles())
+        needed = self._equation.needed(self._columns, self._model.roles().values())
         columns = {name: needed[name].taken(rows).trimmed() for name in sorted(needed)}
         params = dict(zip(self._names, map(float, self._arrays["params"][group]), strict=True))
         return [

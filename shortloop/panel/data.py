@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +16,13 @@ from shortloop.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Panel", "block_of", "from_frame", "parts_of", "text_of"]
+__all__ = ["LEVELS", "Column", "Panel", "block_of", "from_frame", "parts_of", "text_of"]
 
 LEVELS = 10_000
 """Most different texts of a column that is a regressor; one with more is a name of something."""
 
+AS_NUMBERS = ("boolean", "decimal")
+"""What pandas calls values that are numbers to a formula, and objects where some are missing."""
 EXACT = 2**53
 """Numbers with a fraction are all whole from here on, and some whole ones are missing."""
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
@@ -36,10 +38,14 @@ class Column:
         float64, NaN: missing; of texts int32, which of the levels it is, -1: missing.
     levels : tuple of str, optional
         The different texts, sorted. None of numbers.
+    refused : str, optional
+        Why no formula can read it: then its values are int32, too, and alike where they were, and this is all
+        that is known of them. Default: it can.
     """
 
     values: FloatArray | IntArray
     levels: tuple[str, ...] | None = None
+    refused: str = ""
 
     def taken(self, rows: slice | IntArray) -> Column:
         """Some of its rows.
@@ -53,7 +59,7 @@ class Column:
         -------
         Column
         """
-        return Column(self.values[rows], self.levels)
+        return replace(self, values=self.values[rows])
 
     def trimmed(self) -> Column:
         """The same, with those texts only that some row has.
@@ -62,13 +68,14 @@ class Column:
         -------
         Column
         """
-        if self.levels is None:
+        if self.levels is None and not self.refused:
             return self
         codes: IntArray = np.asarray(self.values)
         seen = np.unique(codes[codes >= 0])
-        place = np.full(len(self.levels) + 1, -1, np.int32)  # the last is that of what is missing
+        place = np.full(codes.max(initial=-1) + 2, -1, np.int32)  # the last is that of what is missing
         place[seen] = np.arange(len(seen))
-        return Column(place[codes], tuple(self.levels[int(each)] for each in seen))
+        levels = None if self.levels is None else tuple(self.levels[int(each)] for each in seen)
+        return replace(self, values=place[codes], levels=levels)
 
     def moved(self, places: IntArray, rows: int) -> Column:
         """Its rows where they belong.
@@ -88,7 +95,7 @@ class Column:
 
         values: Any = np.empty(rows, self.values.dtype)
         moved(np.ascontiguousarray(self.values), places, values)
-        return Column(values, self.levels)
+        return replace(self, values=values)
 
 
 @dataclass(frozen=True)
@@ -295,8 +302,16 @@ def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
     dense = _dense_codes(frame[by[0]]) if len(by) == 1 else None
     if dense is not None:
         return dense
-    grouped = frame.groupby(list(by), sort=True, observed=True, dropna=True)
-    codes: IntArray = grouped.ngroup().fillna(-1).to_numpy().astype(np.int64)
+    try:
+        grouped = frame.groupby(list(by), sort=True, observed=True, dropna=True)
+        codes: IntArray = grouped.ngroup().fillna(-1).to_numpy().astype(np.int64)
+    except (TypeError, NotImplementedError) as error:  # e.g. lists
+        raise InputError(
+            "values that cannot make groups",
+            field="groups.by",
+            found=f"{', '.join(by)}: {error}",
+            expected="numbers, texts, truth values, dates or times",
+        ) from None
     return codes, int(codes.max(initial=-1)) + 1
 
 
@@ -323,20 +338,28 @@ def _column(series: pd.Series) -> tuple[Column | None, str]:
             series = series.astype(levels.dtype)
         else:
             return Column(series.cat.codes.to_numpy(np.int32), tuple(levels)), _doubt(list(levels))
+    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) in AS_NUMBERS:
+        return Column(series.where(series.notna(), np.nan).to_numpy().astype(np.float64)), ""
     if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
         if pd.api.types.is_complex_dtype(series.dtype):
             return None, "left out, as it has complex numbers"
         return Column(series.to_numpy(np.float64, na_value=np.nan)), ""
+    try:
+        codes, levels = pd.factorize(series, sort=False)
+    except TypeError:
+        return None, "left out, as it has lists or tables as values"
+    refused = ""
     if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
-        return None, f"left out, as it has values of type {series.dtype}"
-    codes, levels = pd.factorize(series, sort=False)
-    if len(levels) > LEVELS:
-        return None, f"left out, as it has {len(levels)} different texts; at most {LEVELS} are taken"
+        refused = f"it has values of type {series.dtype}"
+    elif len(levels) > LEVELS:
+        refused = f"it has {len(levels)} different texts; at most {LEVELS} are taken"
     texts = [str(each) for each in levels]
     order = sorted(range(len(texts)), key=texts.__getitem__)
     place = np.empty(len(order) + 1, np.int32)
     place[order] = np.arange(len(order))
     place[-1] = -1  # code of what is missing
+    if refused:
+        return Column(place[codes], refused=refused), f"cannot be in a formula, as {refused}"
     return Column(place[codes], tuple(texts[i] for i in order)), _doubt(texts)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from shortloop.errors import InputError
 from shortloop.panel.batch import Columns
-from shortloop.panel.data import Column
+from shortloop.panel.data import LEVELS, Column
 from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.elementwise import is_elementwise
 from shortloop.types import FloatArray, IntArray
@@ -204,17 +204,25 @@ class Equation:
         InputError
             If there is no such column.
         """
-        found = {}
-        for name in [*self.variables(columns), *beside]:
+        names = self.variables(columns)
+        for name in [*names, *beside]:
             if name not in columns:
                 raise InputError(
                     "there is no such column",
                     field=self.where,
                     found=name,
                     expected=f"one of {', '.join(columns)}",
+                    hint="columns that make groups are not among them: each is one value in a group",
                 )
-            found[name] = columns[name]
-        return found
+        for name in names:
+            if columns[name].refused:
+                raise InputError(
+                    "that column cannot be in a formula",
+                    field=self.where,
+                    found=f"{name}: {columns[name].refused}",
+                    expected=f"numbers, truth values, or at most {LEVELS} different texts",
+                )
+        return {name: columns[name] for name in [*names, *beside]}
 
     def lacking(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
         """Which rows lack a value of a column that it reads.
@@ -299,10 +307,10 @@ class Equation:
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role != "clusters":
-            if column.levels is not None:
-                raise InputError("that column holds texts", field=role, found=name, expected="numbers")
+            if column.values.dtype.kind == "i":
+                raise InputError("that column holds no numbers", field=role, found=name, expected="numbers")
             return np.array(column.values, np.float64)  # that of a file may not be written to
-        if column.levels is not None:
+        if column.values.dtype.kind == "i":
             return np.asarray(column.values, np.int64)
         _, codes = np.unique(column.values, return_inverse=True)
         return np.where(np.isnan(column.values), -1, codes).astype(np.int64)
@@ -315,7 +323,7 @@ class Equation:
 def _lacking(columns: Mapping[str, Column]) -> np.ndarray:
     found: np.ndarray = np.zeros(len(next(iter(columns.values())).values), bool)
     for column in columns.values():
-        found |= np.isnan(column.values) if column.levels is None else column.values < 0
+        found |= column.values < 0 if column.values.dtype.kind == "i" else np.isnan(column.values)
     return found
 
 

@@ -25,7 +25,7 @@ class ParquetInput(FileInput):
         import pandas as pd
 
         try:
-            return pd.read_parquet(file, columns=list(self.columns) or None)
+            frame = pd.read_parquet(file, columns=list(self.columns) or None)
         except (ValueError, OSError, KeyError) as error:
             raise InputError(
                 "the file cannot be read as Parquet",
@@ -33,3 +33,7 @@ class ParquetInput(FileInput):
                 field="input",
                 found=" ".join(str(error).split()),
             ) from None
+        named = [name for name in frame.index.names if name is not None]
+        if named:  # pandas wrote a frame with an index: to others these are columns as all are
+            frame = frame.reset_index()
+        return frame[[name for name in frame.columns if not self.columns or name in self.columns]]

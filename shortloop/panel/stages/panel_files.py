@@ -57,7 +57,7 @@ def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, 
         _array(number): Values(
             column.values,
             "rows",
-            f"column {name}" if column.levels is None else f"column {name}: which text; -1: none",
+            f"column {name}" if column.values.dtype.kind == "f" else f"column {name}: which text; -1: none",
         )
         for number, (name, column) in enumerate(columns.items())
     }
@@ -87,7 +87,11 @@ def column_facts(
     """
     return {
         "columns": [
-            {"name": name, "levels": None if column.levels is None else list(column.levels)}
+            {
+                "name": name,
+                "levels": None if column.levels is None else list(column.levels),
+                "refused": column.refused,
+            }
             for name, column in columns.items()
         ],
         "by": list(by),
@@ -109,7 +113,9 @@ def load_columns(job: Job) -> dict[str, Column]:
     """
     return {
         each["name"]: Column(
-            job.arrays[_array(number)], None if each["levels"] is None else tuple(each["levels"])
+            job.arrays[_array(number)],
+            None if each["levels"] is None else tuple(each["levels"]),
+            each["refused"],
         )
         for number, each in enumerate(job.facts["columns"])
     }

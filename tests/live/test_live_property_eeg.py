@@ -6,22 +6,17 @@ EDITS says how many runs, SEED which edits; ``make soak`` asks for many.
 
 from __future__ import annotations
 
-import ast
-import json
 import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from live_project import EditedProject, write_recording
+from live_project import write_recording
+from random_edits import RandomProject, contents
 
 pytestmark = [
     pytest.mark.live,
@@ -30,7 +25,6 @@ pytestmark = [
 
 RUNS = max(int(os.environ.get("EDITS", "0")) // 10, 1)
 SEED = int(os.environ.get("SEED") or 0)
-ORACLE = Path(__file__).with_name("eeg_oracle.py")
 PHASES = ("study", "test")
 STUDY = """\
 name = "random"
@@ -103,27 +97,23 @@ from shortloop.eeg.pipeline import run_study
 def main(urd):
     return run_study(urd, lambda run: [decode(run), evoked(run)][0][-1], finish)
 
-
-def finish(run, last, seconds):
-    jobs = [[job.stage, job.partition, str(job.path), job.fresh] for job in run.jobs]
-    (Path(__file__).parents[1] / "jobs.json").write_text(json.dumps(jobs))
 """
-NOT_RESULTS = ("manifest.json", "method.tar.gz", "post.json", "setup.json", ".modules.txt")
-HOW = ("engine", "threads", "versions")  # parts of a record that say how, and not what
-# Modules of arithmetic alone, where another number mostly gives another result and not an error.
+
+
 ARITHMETIC = ("decoding/metrics", "decoding/solvers", "decoding/patterns.py", "features", "group")
-Found = dict[tuple[object, ...], object]
 
 
-class StudyProject(EditedProject):
+class StudyProject(RandomProject):
     """A study of two phases with all stages but the report; classes differ in size."""
 
+    inputs = ("data", "study.toml")
+    code = tuple(f"eeg/{name}" for name in ARITHMETIC)
+    script = SCRIPT
+
     def __init__(self, folder: Path, rng: random.Random) -> None:
-        super().__init__(folder)
-        self.rng, self.values = rng, {name: values[0] for name, values in VALUES.items()}
+        super().__init__(folder, rng)
+        self.values = {name: values[0] for name, values in VALUES.items()}
         self.numbers = 0
-        self.kept: dict[Path, bytes] = {}
-        (folder / "dev/build_core.py").write_text(SCRIPT, encoding="utf-8")
         (folder / "methods/own.py").write_text(OWN, encoding="utf-8")
         self.change_penalty()
         for file in (folder / "data").iterdir():
@@ -169,49 +159,16 @@ class StudyProject(EditedProject):
         text = f"PENALTY = {self.rng.randrange(1, 9)}.0\n"
         (self.folder / "methods/penalty.py").write_text(text, encoding="utf-8")
 
-    def change_number(self) -> None:
-        """In code of the package; it may be too much for it."""
-        file = self.rng.choice(self.arithmetic())
-        text = file.read_text(encoding="utf-8")
-        found = [
-            (each, each.value)
-            for each in ast.walk(ast.parse(text))
-            if isinstance(each, ast.Constant) and isinstance(each.value, float | int)
-        ]
-        if found:
-            number, value = self.rng.choice(found)
-            self.kept.setdefault(file, file.read_bytes())
-            lines = file.read_bytes().split(b"\n")
-            line, new = lines[number.lineno - 1], repr(value * 2 or 1).encode()
-            lines[number.lineno - 1] = line[: number.col_offset] + new + line[number.end_col_offset :]
-            file.write_bytes(b"\n".join(lines))
-
-    def put_back(self) -> None:
-        for file, content in self.kept.items():
-            file.write_bytes(content)
-        self.kept.clear()
-
     def put_all_back(self) -> None:
         self.put_back()
         self.values = {name: values[0] for name, values in VALUES.items()}
         self.write_values()
 
-    def damage_job(self) -> None:
-        arrays = sorted(self.folder.glob("workdirs/main/main-[0-9]*/*.npy"))
-        if arrays:
-            file = self.rng.choice(arrays)
-            content = bytearray(file.read_bytes())
-            content[-1] ^= 1
-            file.write_bytes(content)
-
     # Edits that change nothing.
 
-    def remark(self) -> None:
-        for file in self.rng.sample(self.arithmetic(), 3):
-            file.write_text(f"{file.read_text(encoding='utf-8')}# {self.rng.random()}\n", encoding="utf-8")
-
     def touch(self) -> None:
-        for file in [*(self.folder / "data").iterdir(), *self.arithmetic()]:
+        super().touch()
+        for file in (self.folder / "data").iterdir():
             os.utime(file)
 
     def link(self) -> None:
@@ -221,80 +178,6 @@ class StudyProject(EditedProject):
         shutil.copy(file, target)
         file.unlink()
         file.symlink_to(target)
-
-    def arithmetic(self) -> list[Path]:
-        eeg = self.folder / "shortloop/eeg"
-        found = [eeg / name for name in ARITHMETIC]
-        files = [file for each in found for file in ([each] if each.is_file() else each.rglob("*.py"))]
-        return sorted(file for file in files if file.name not in ("__init__.py", "settings.py"))
-
-    # What is checked.
-
-    def go(self, engine: str) -> subprocess.CompletedProcess[str]:
-        return self.shortloop("run", "core", SHORTLOOP_ENGINE=engine)
-
-    def kill(self) -> str:
-        """Begin a run, and end it on the way; by what."""
-        command = [sys.executable, "-m", "shortloop", "run", "core"]
-        quiet = subprocess.DEVNULL
-        running = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=quiet,
-            stderr=quiet,
-            start_new_session=True,
-        )
-        try:
-            running.wait(self.rng.uniform(1, 10))
-        except subprocess.TimeoutExpired:
-            by = self.rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-            running.send_signal(by)
-            running.wait(timeout=120)
-            return by.name
-        return "itself"
-
-    def expected(self) -> Found | None:
-        """What must come out; None if it is refused, or fails."""
-        with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-            clean = Path(folder)
-            for name in ("shortloop", "methods", "build_scripts", "data"):
-                shutil.copytree(
-                    self.folder / name, clean / name, ignore=shutil.ignore_patterns("__pycache__")
-                )
-            for name in ("study.toml", "accelerator.conf"):
-                shutil.copy(self.folder / name, clean)
-            single = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "NUMBA")}
-            command = [sys.executable, str(ORACLE), str(clean / "workdirs/main")]
-            environment = self.environment(PYTHONPATH=folder, **single)
-            done = subprocess.run(
-                command, cwd=clean, env=environment, stderr=subprocess.PIPE, text=True, check=False
-            )
-            if done.returncode:
-                print("it fails:", *done.stderr.strip().splitlines()[-1:], flush=True)
-                return None
-            return contents(json.loads((clean / "jobs.json").read_text()))
-
-    def jobs(self) -> list[list[Any]]:
-        listed: list[list[Any]] = json.loads((self.folder / "jobs.json").read_text(encoding="utf-8"))
-        return listed
-
-
-def contents(jobs: list[list[Any]]) -> Found:
-    """All that jobs left, but for what says how: by stage, participant, number among these, and file."""
-    found: Found = {}
-    seen: dict[tuple[object, ...], int] = {}
-    for stage, partition, folder in jobs:
-        number = seen[stage, partition] = seen.get((stage, partition), 0) + 1
-        for file in sorted(Path(folder).iterdir()):
-            if file.name in NOT_RESULTS or file.is_dir():
-                continue
-            content: object = file.read_bytes()
-            if file.name == "record.json":
-                record = json.loads(file.read_text(encoding="utf-8"))
-                content = {name: each for name, each in record.items() if name not in HOW}
-            found[stage, partition, number, file.name] = content
-    return found
 
 
 Edits = Mapping[Callable[[StudyProject], None], int]

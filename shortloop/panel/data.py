@@ -199,10 +199,16 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     Raises
     ------
     InputError
-        If a column that makes groups is not there, or no row has a group.
+        If a column that makes groups is not there, two have one name, or no row has a group.
     """
     from shortloop.panel.kernels.rows import places_of_rows
 
+    if not frame.columns.is_unique:
+        raise InputError(
+            "several columns have one name",
+            found=", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])})),
+            expected="a name of its own for each",
+        )
     for name in by:
         if name not in frame.columns:
             raise InputError(
@@ -348,12 +354,8 @@ def _column(series: pd.Series) -> tuple[Column | None, str]:
         codes, levels = pd.factorize(series, sort=False)
     except TypeError:
         return None, "left out, as it has lists or tables as values"
-    refused = ""
-    if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
-        refused = f"it has values of type {series.dtype}"
-    elif len(levels) > LEVELS:
-        refused = f"it has {len(levels)} different texts; at most {LEVELS} are taken"
     texts = [str(each) for each in levels]
+    refused = _refused(series, texts)
     order = sorted(range(len(texts)), key=texts.__getitem__)
     place = np.empty(len(order) + 1, np.int32)
     place[order] = np.arange(len(order))
@@ -361,6 +363,19 @@ def _column(series: pd.Series) -> tuple[Column | None, str]:
     if refused:
         return Column(place[codes], refused=refused), f"cannot be in a formula, as {refused}"
     return Column(place[codes], tuple(texts[i] for i in order)), _doubt(texts)
+
+
+def _refused(series: pd.Series, texts: Sequence[str]) -> str:
+    """Why no formula can read a column of these different values; empty if one can."""
+    import pandas as pd
+
+    if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
+        return f"it has values of type {series.dtype}"
+    if len(texts) > LEVELS:
+        return f"it has {len(texts)} different texts; at most {LEVELS} are taken"
+    return (
+        "" if len({*texts}) == len(texts) else "it has different values that are written alike, as 1 and '1'"
+    )
 
 
 def _doubt(texts: Sequence[str]) -> str:

@@ -150,7 +150,7 @@ class Equation:
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         plain = self._plain(columns)
         if plain is not None:
-            return Evaluated(_design(plain, extra), "row")
+            return Evaluated(_design(plain, extra, self.where), "row")
         found = self._evaluated(_frame(columns, names), extra)
         for name in names:  # a missing text is in none of the columns, which is no number that is missing
             if columns[name].levels is not None:
@@ -296,7 +296,7 @@ class Equation:
         sides = _numbers(made)
         cached = [each.values for each in computing.factor_cache.values()]
         _tell_infinite([*sides[2], *sides[3]], [getattr(each, "__wrapped__", each) for each in cached])
-        design = _design(sides, roles)
+        design = _design(sides, roles, self.where)
         categories = _categories(computing, made) if self._is_elementwise(frame.columns) else None
         if categories is None:
             return Evaluated(design, "rows")
@@ -395,9 +395,12 @@ def _numbers(made: Any) -> Sides:
     return tuple(map(str, made.rhs.columns)), tuple(terms), columns, outcomes
 
 
-def _design(sides: Sides, roles: dict[str, FloatArray | IntArray]) -> Design:
+def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -> Design:
     """Of one outcome, or of two that count successes and failures."""
     names, terms, regressors, outcomes = sides
+    if len({*names}) < len(names):  # e.g. of a column that is called Intercept
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError("several regressors have one name", field=where, found=", ".join(twice))
     if len(outcomes) == 1:
         return Design(names, regressors, outcomes[0], roles, terms)
     successes, failures = outcomes

@@ -114,3 +114,14 @@ def test_of_the_columns_that_are_needed_the_same_are_needed(formula: str, outcom
     assert {"y", "w"} <= {*needed} < {*columns}
     assert equation.needed(needed, ["w"]) == needed
     assert ("C" in needed) == ("C(" in formula)  # a column that hides what a formula calls
+
+
+def test_what_has_the_name_of_another_is_refused() -> None:
+    frame = pd.DataFrame({"g": 1, "y": [1.0, 3.0, 2.0, 5.0], "Intercept": [1.0, 2.0, 3.0, 5.0]})
+    with pytest.raises(InputError, match="several regressors have one name"):
+        fit_frame(frame, ["g"], model="ols", formula="y ~ Intercept")
+    with pytest.raises(InputError, match="several columns have one name"):
+        from_frame(frame[["g", "y", "y"]], ["g"])
+    alike = frame.assign(k=pd.Series([1, "1", 1, "1"], dtype=object))
+    with pytest.raises(InputError, match="written alike"):
+        fit_frame(alike, ["g"], model="ols", formula="y ~ k")

@@ -48,6 +48,7 @@ PANEL = (
         "panel.elementwise",
         "panel.equation",
         "panel.designs",
+        "panel.infinite",
         "panel.terms",
         "panel.least_squares",
         "panel.logit",

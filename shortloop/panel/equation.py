@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from shortloop.panel.batch import Columns
 from shortloop.panel.data import LEVELS, Column
 from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.elementwise import is_elementwise
+from shortloop.panel.infinite import product_of, tell_infinite
 from shortloop.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -269,8 +269,8 @@ class Equation:
             return None
         rows = len(next(iter(columns.values())).values)
         names = tuple(INTERCEPT if each == ["1"] else ":".join(each) for each in found[1])
-        regressors = [_product(columns, factors, rows) for factors in found[1]]
-        outcomes = [_product(columns, factors, rows) for factors in found[0]]
+        regressors = [product_of(columns, factors, rows) for factors in found[1]]
+        outcomes = [product_of(columns, factors, rows) for factors in found[0]]
         return names, tuple(range(len(names))), regressors, outcomes
 
     def _evaluated(self, frame: pd.DataFrame, roles: dict[str, FloatArray | IntArray]) -> Evaluated:
@@ -295,7 +295,7 @@ class Equation:
             )
         sides = _numbers(made)
         cached = [each.values for each in computing.factor_cache.values()]
-        _tell_infinite([*sides[2], *sides[3]], [getattr(each, "__wrapped__", each) for each in cached])
+        tell_infinite([*sides[2], *sides[3]], [getattr(each, "__wrapped__", each) for each in cached])
         design = _design(sides, roles, self.where)
         categories = _categories(computing, made) if self._is_elementwise(frame.columns) else None
         if categories is None:
@@ -325,39 +325,6 @@ def _lacking(columns: Mapping[str, Column]) -> np.ndarray:
     for column in columns.values():
         found |= column.values < 0 if column.values.dtype.kind == "i" else np.isnan(column.values)
     return found
-
-
-def _product(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -> FloatArray:
-    """A product of columns; a single one is not copied, nor is the constant written out."""
-    if factors[0] == "1":
-        return np.broadcast_to(1.0, rows)
-    product: Any = columns[factors[0]].values
-    for name in factors[1:]:
-        with np.errstate(invalid="ignore"):
-            product = product * columns[name].values
-    product = np.asarray(product, np.float64)
-    if len(factors) > 1:
-        _tell_infinite([product], (columns[name].values for name in factors))
-    return product
-
-
-def _tell_infinite(columns: Iterable[FloatArray], factors: Iterable[Any]) -> None:
-    """Make infinite what is no number though every factor is: zero times infinity is no missing value."""
-    lacking: Any = None
-    for column in columns:
-        wrong = np.isnan(column)
-        if not wrong.any():
-            continue
-        if lacking is None:
-            lacking = reduce(np.logical_or, map(_isna, factors))
-        column[wrong & ~lacking] = np.inf
-
-
-def _isna(factor: Any) -> np.ndarray:
-    import pandas as pd
-
-    found = np.asarray(pd.isna(factor))
-    return np.asarray(found.any(axis=1) if found.ndim == 2 else found)
 
 
 def _frame(columns: Mapping[str, Column], names: Sequence[str]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from in_process import InProcess
 from panel_judge import Judge, corrected, read_rows
 from panel_random import random_rows, random_specification
 
-from build_scripts.build_panel import fit, put_together
+from build_scripts.build_panel import cut_into_blocks, fit, put_together
 from shortloop.panel.pipeline import PanelRun, import_panel, read_panel
 
 pytest.importorskip("statsmodels", reason="statsmodels is not installed")
@@ -40,13 +40,10 @@ def run(folder: Path, models: dict[str, Any], level: float, correction: str) -> 
     (folder / "jobs").mkdir()
     panel = PanelRun(InProcess(folder / "jobs"), read_panel(file), file)
     rows = import_panel(panel)
-    blocks = {
-        f"{n:03d}": panel.build("panel_block", partition=f"{n:03d}", number=n, blocks=BLOCKS, panel=rows)
-        for n in range(BLOCKS)
-    }
     found = {}
     for name, model in panel.study.models.items():
         asked = {"specification": name, "outcome": None, "model": model, "modules": model.modules()}
+        blocks = cut_into_blocks(panel, rows, model.formula, None, sorted(model.roles().values()))
         job = put_together(panel, name, None, fit(panel, asked, blocks))
         both = (job.path / f"{each}.csv" for each in ("coefficients", "fits"))
         found[name] = tuple(pd.read_csv(each, float_precision="round_trip") for each in both)

@@ -40,7 +40,9 @@ class ArraysInput(FeaturesInput):
         description="file of the classes of the trials of each phase, where features are .npy; default: y of "
         "the .npz",
     )
-    unit: Unit = Field("a.u.", description="unit of X, which is taken as it is; default 'a.u.'")
+    unit: Unit = Field(
+        "a.u.", description="unit of X, which is taken as it is; 'a.u.', arbitrary units, is the default"
+    )
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         super().check_phases(phases, classes, kinds)

@@ -39,7 +39,9 @@ class TableInput(FeaturesInput):
         None, description="column of the phases, where one file holds several; default: none"
     )
     drop: Patterns = Field((), description="columns that are no features, such as the run; default: none")
-    unit: Unit = Field("a.u.", description="unit of the features, taken as they are; default 'a.u.'")
+    unit: Unit = Field(
+        "a.u.", description="unit of the features, taken as they are; 'a.u.', arbitrary units, is the default"
+    )
     separator: str = Field(",", min_length=1, max_length=1, description="between values: ',' is the default")
     decimal: Literal[".", ","] = Field(".", description="between whole numbers and fractions; default '.'")
 

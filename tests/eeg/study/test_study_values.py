@@ -126,7 +126,7 @@ WRONG: list[tuple[str, dict[str, str], str, str, str]] = [
         {"rest": '[input]\nformat = "simulate"\n'},
         "input.format",
         "'simulate'",
-        "'simulated', 'thesis', 'edf'",
+        "'simulated', 'thesis', 'arrays'",
     ),
     ("", {"rest": SIMULATED + "tmin = '0'\n"}, "input.tmin", "'0'", "number"),
     ("", {"rest": SIMULATED + "sfreq = 0\n"}, "input.sfreq", "0", "greater than 0"),

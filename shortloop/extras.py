@@ -10,7 +10,7 @@ from shortloop.errors import TransientError
 
 __all__ = ["REPORT_LIBRARIES", "is_installed", "need"]
 
-REPORT_LIBRARIES = ("fontTools", "jinja2", "matplotlib")
+REPORT_LIBRARIES = ("fontTools", "jinja2", "markupsafe", "matplotlib")
 """What the extra ``report`` installs, by the names that it is imported by."""
 
 

@@ -16,7 +16,7 @@ ENGINES = {
     "ray": "shortloop.engines.ray_engine.RayEngine",
 }
 """Class of each engine; slices are exax's own."""
-LIBRARIES = {"joblib": ("joblib",), "dask": ("distributed",), "ray": ("ray",)}
+LIBRARIES = {"joblib": ("joblib",), "dask": ("dask", "distributed"), "ray": ("ray",)}
 """What each needs, by the names that they are imported by; extras have the names of the engines."""
 
 

@@ -104,9 +104,10 @@ def measured_of(imported: Sequence[Result], phase: str, channels: Sequence[str])
     Measured or None
         None if no recording has any that are those of a head.
     """
+    imported = [job for job in imported if f"positions_{phase}" in job.arrays]
     units = {str(job.facts["phases"][phase].get("unit")) for job in imported}
     sensors = SENSORS.get(units.pop(), "eeg") if len(units) == 1 else "eeg"
-    found = [_of_job(job, phase, channels) for job in imported if f"positions_{phase}" in job.arrays]
+    found = [_of_job(job, phase, channels) for job in imported]
     heads = [each for each in found if _is_a_head(each, sensors)]
     if not heads:
         return None

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.report.times import TimeScale
 from shortloop.report.style import BLACK, DARK, DIVERGING, GREY
 from shortloop.types import FloatArray
 
@@ -151,8 +152,9 @@ def draw_map(
     y_edges: FloatArray,
     limits: tuple[float, float, bool],
     mask: NDArray[np.bool_] | None = None,
+    scale: TimeScale | None = None,
 ) -> AxesImage | PcolorImage:
-    """A map of training time (x) by testing time (y), with an outline, the diagonal and time 0.
+    """A map of training time (x) by testing time (y), with an outline, the diagonal and the event.
 
     Parameters
     ----------
@@ -163,6 +165,8 @@ def draw_map(
         As `colour_limits` gives them.
     mask : array of bool, shape (test bins, bins), optional
         Cells to outline.
+    scale : TimeScale, optional
+        Unit of the edges; default: one of time.
 
     Returns
     -------
@@ -172,10 +176,10 @@ def draw_map(
     image = draw_cells(axes, values, x_edges, y_edges, limits)
     axes.set_facecolor("#FFFFFF")
     low, high = max(x_edges[0], y_edges[0]), min(x_edges[-1], y_edges[-1])
-    if low < high:
+    if low < high and values.size > 1:
         axes.plot([low, high], [low, high], color=DARK, linewidth=0.9, linestyle=(0, (5, 3)))
     for edges, line in [(x_edges, axes.axvline), (y_edges, axes.axhline)]:
-        if edges[0] < 0 < edges[-1]:
+        if (scale or TimeScale("ms", 1000.0)).has_event(edges):
             line(0, color=DARK, linewidth=0.8, linestyle=":")
     if mask is not None and mask.any():
         _draw_outline(axes, outline_segments(mask, x_edges, y_edges))
@@ -220,7 +224,7 @@ def colour_bar(
     bar.outline.set_visible(False)
     if place[2] > place[3] and place[2] * figure.get_figwidth() < NARROW:
         ends = sorted({limits[0], 0.5 * (limits[0] + limits[1]), limits[1]})
-        bar.set_ticks(ends, labels=[f"{each:.2g}".replace("-", "−") for each in ends])
+        bar.set_ticks(ends, labels=[f"{float(f'{each:.2g}'):g}".replace("-", "−") for each in ends])
 
 
 def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
 
 __all__ = ["MS_UP_TO", "TimeScale", "bin_edges", "time_scale"]
 
@@ -45,6 +49,20 @@ class TimeScale:
             return self.point(start)
         both = f"{self.number(start)} to {self.number(end)}"
         return f"bins {both}" if self.unit == "bin" else f"{both} {self.unit}"
+
+    def has_event(self, edges: FloatArray) -> bool:
+        """Whether 0, the event, lies within some edges; of bins without times nobody knows where it is."""
+        return self.unit != "bin" and bool(edges[0] < 0 < edges[-1])
+
+    def ticks(self, axis: Axis, times: FloatArray, most: int) -> None:
+        """Ticks of an axis that shows bins, in the unit that is shown; of one bin at its centre alone."""
+        from matplotlib.ticker import FixedLocator, MaxNLocator
+
+        if len(times) == 1:
+            axis.set_major_locator(FixedLocator([times[0] * self.factor]))
+            axis.set_major_formatter(lambda *_: self.number(times[0]))
+        else:
+            axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], integer=self.unit == "bin"))
 
     def label(self, what: str = "", phase: str = "") -> str:
         """Label of an axis, e.g. ``"Training time, study (ms)"`` or ``"Training bin, study"``."""

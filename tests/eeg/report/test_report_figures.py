@@ -8,6 +8,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -18,13 +19,15 @@ from figure_texts import check_texts, texts
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from PIL import Image
-from report_synthetic import CHANCE, kind_result
+from report_synthetic import CHANCE, details, kind_result
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.sections.decoding_over_time import decoding_over_time
 from shortloop.eeg.report.sections.generalization import generalization_map
 from shortloop.eeg.report.sections.null_distribution import null_distribution
 from shortloop.eeg.report.sections.participants import participant_maps
+from shortloop.eeg.report.sections.registry import SECTIONS
+from shortloop.eeg.report.sections.selected_features import selected_features
 from shortloop.report.style import DPI, WIDTH, save
 
 if TYPE_CHECKING:
@@ -215,3 +218,50 @@ def test_a_null_of_one_value_can_be_drawn() -> None:
     curve = dataclasses.replace(result.curve, null_max=null, null_mass=np.zeros(39))
     figure = null_distribution(dataclasses.replace(result, curve=curve))
     assert figure.axes
+
+
+@pytest.mark.parametrize("factor", [1000.0, 1e6])
+def test_what_is_seen_far_from_the_null_leaves_room_for_it(factor: float) -> None:
+    plain = kind_result(test_bins=None)
+    stats = replace(plain.curve, t=plain.curve.t * factor)
+    far = replace(plain, curve=stats)
+    figure = null_distribution(far)
+    check_texts(figure, texts(figure))
+    for axes, null in zip(figure.axes, (stats.null_max, stats.null_mass), strict=True):
+        assert null.max() > 0.1 * axes.get_xlim()[1]
+    assert f"{np.abs(stats.t).max():,.0f} →" in [text.get_text() for text in figure.axes[0].texts]
+    (caption,) = [
+        section.figure.caption
+        for section in SECTIONS
+        if section.name == "null_distribution" and section.figure
+    ]
+    assert "far beyond the edge" in caption(far, {})
+    assert "far beyond the edge" not in caption(plain, {})
+
+
+def test_a_few_cells_without_spread_do_not_take_all_colours() -> None:
+    plain = kind_result()
+    assert plain.generalization is not None
+    t = plain.generalization.t.copy()
+    t[2:5, 2:6] = 40_000.0
+    image = (
+        generalization_map(replace(plain, generalization=replace(plain.generalization, t=t)))
+        .axes[1]
+        .images[0]
+    )
+    assert image.get_clim() == (-50.0, 50.0)
+
+
+@pytest.mark.parametrize("unit", ["s", "bin"])
+def test_one_bin_has_one_tick_and_bins_have_no_event(unit: str) -> None:
+    one = details(kind_result(bins=1, test_bins=1, unit=unit, train_times=np.array([0.0])))
+    for draw in (decoding_over_time, generalization_map, selected_features):
+        for axes in draw(one).axes[:2]:
+            ticks = [text.get_text() for text in axes.get_xticklabels()]
+            assert ticks == (["0"] if axes.get_xlabel().startswith(("Time", "Bin", "Train")) else ticks)
+    drawn = [text.get_text() for text in texts(participant_maps(one))]
+    assert drawn.count("0") == 4 + 2  # below each column of panels, and left of each row
+    several = kind_result(unit=unit, train_times=np.arange(-3.0, 9.0), test_times=np.arange(-3.0, 7.0))
+    for axes in (decoding_over_time(several).axes[0], generalization_map(several).axes[0]):
+        dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
+        assert bool(dotted) == (unit == "s")

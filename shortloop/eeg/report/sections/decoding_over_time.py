@@ -93,7 +93,7 @@ def decoding_over_time(result: KindResult) -> Figure:
             axes.axhline(stats.chance, label=chance, **dashed)
         else:
             axes.plot(times, stats.expected, label=chance, **dashed)
-        if edges[0] < 0 < edges[-1]:
+        if scale.has_event(edges):
             axes.axvline(0, color=GREY, linestyle=":", linewidth=1.0)
         bottom, top = axes.get_ylim()
         axes.set_ylim(bottom - 0.16 * (top - bottom), top)
@@ -102,7 +102,7 @@ def decoding_over_time(result: KindResult) -> Figure:
         _bar(axes, edges, stats.p_max <= stats.alpha, 0.02, VERMILION, f"{alpha}, max. statistic")
         axes.set_xlim(edges[0], edges[-1])
         axes.set(xlabel=scale.label(), ylabel=score_name(stats))
-        axes.locator_params(axis="x", nbins=9, integer=scale.unit == "bin")
+        scale.ticks(axes.xaxis, result.train_times, 9)
         axes.set_title(f"Trained and tested in {short(result.train_phase, 18)}, cross-validated")
         legend = figure.legend(loc="center right", borderaxespad=0.3)
         right = legend.get_window_extent().width / figure.dpi + 2 * PAD

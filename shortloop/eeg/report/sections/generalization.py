@@ -21,11 +21,15 @@ from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange, short
 from shortloop.report.style import new_figure, styled
+from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["SECTION", "finding", "generalization_map"]
+
+LARGEST = 50.0
+"""t or z at the ends of a scale of colours: all larger ones say the same."""
 
 
 def finding(result: KindResult) -> str:
@@ -94,6 +98,7 @@ def generalization_map(result: KindResult) -> Figure:
     """
     stats, scale = generalization_of(result), time_scale(result)
     x_edges, y_edges = plane_of(result, scale)
+    test_times = result.train_times if result.test_times is None else result.test_times
     alone = stats.level == "participant"
     letter = "z" if alone else "t"
     key = "Dashed: same time in training and testing."
@@ -105,13 +110,14 @@ def generalization_map(result: KindResult) -> Figure:
         maps = [
             (stats.mean, colour_limits(stats.mean, stats.chance), score_label(stats)),
             # A few cells in which all participants agree can have a t of thousands.
-            (stats.t, colour_limits(stats.t, 0.0, 99.0), f"{letter} value"),
+            (stats.t, _limits(stats.t), f"{letter} value"),
         ]
         images = []
         for axes, (values, limits, _) in zip(panels, maps):
-            images.append(draw_map(axes, values, x_edges, y_edges, limits, stats.significant))
+            images.append(draw_map(axes, values, x_edges, y_edges, limits, stats.significant, scale))
             axes.set_xlabel(scale.label("Training", short(result.train_phase, 16)))
-            axes.locator_params(nbins=6, integer=scale.unit == "bin")
+            scale.ticks(axes.xaxis, result.train_times, 6)
+            scale.ticks(axes.yaxis, test_times, 6)
         left.set_title("Smoothed score" if alone else "Mean score")
         right.set_title(f"{letter} against chance")
         left.set_ylabel(scale.label("Testing", short(result.test_phase, 16)))
@@ -125,6 +131,12 @@ def generalization_map(result: KindResult) -> Figure:
             place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
             colour_bar(image, place, limits, label)
     return figure
+
+
+def _limits(values: FloatArray) -> tuple[float, float, bool]:
+    # Where participants hardly differ, at the ceiling of a score, some are in the thousands.
+    low, high, outside = colour_limits(values, 0.0, 99.0)
+    return max(low, -LARGEST), min(high, LARGEST), outside or high > LARGEST
 
 
 def _applies(result: KindResult) -> bool:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LONG = 1000.0  # numbers at an axis have more digits then than room is kept for
+FAR = 8.0  # times the largest of the null: beyond that an observed value stands at the edge
+
 __all__ = ["SECTION", "critical_value", "null_distribution", "observed_mass"]
 
 
@@ -118,10 +121,17 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     axes.hist(finite, bins=bins, range=span, histtype="stepfilled", color="#B5C7D6", label="null")
     if critical is not None and np.isfinite(critical):
         axes.axvline(critical, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
-    axes.axvline(observed, color=VERMILION, linewidth=2.0, clip_on=False, label="observed")
+    end = FAR * max(span[1], critical if critical is not None and np.isfinite(critical) else 0.0)
+    if observed > end:  # at its place, it would leave no room for the null
+        text = f"{observed:,.0f} →" if np.isfinite(observed) else "∞ →"
+        axes.text(0.9, 0.9, text, transform=axes.transAxes, ha="right", va="top", color=VERMILION)
+    place = min(observed, end)
+    axes.axvline(place, color=VERMILION, linewidth=2.0, clip_on=False, label="observed")
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.margins(x=0.06)
     axes.set_xlim(left=0)  # neither can be negative
+    if axes.get_xlim()[1] >= LONG:
+        axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.set(xlabel=label, ylabel="Null maps")
 
 
@@ -132,8 +142,21 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     return (
         "What chance gives: the largest statistic of each whole null map (above) and the mass of its "
         f"heaviest cluster (below), over {over}; "
-        f"observed maxima in orange. Values right of the dashed line have p ≤ {result.curve.alpha:g}."
+        f"observed maxima in orange{_beyond(parts)}. Values right of the dashed line have "
+        f"p ≤ {result.curve.alpha:g}."
     )
+
+
+def _beyond(parts: list[MapStatistics]) -> str:
+    far = any(
+        seen > FAR * float(null[np.isfinite(null)].max(initial=0.0))
+        for stats in parts
+        for seen, null in (
+            (np.abs(stats.t[np.isfinite(stats.t)]).max(initial=0.0), stats.null_max),
+            (observed_mass(stats), stats.null_mass),
+        )
+    )
+    return ", with their value where they lie far beyond the edge" if far else ""
 
 
 def _csv(result: KindResult) -> str:

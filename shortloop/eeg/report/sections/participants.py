@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from shortloop.eeg.report.labels import (
 from shortloop.eeg.report.numbers import participants_csv
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_cells
 from shortloop.eeg.report.sections.section import Section, SectionFigure
-from shortloop.eeg.report.times import time_scale
+from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.layout import LINE, PAD, short
-from shortloop.report.multiples import TICK, Multiples, multiples
+from shortloop.report.multiples import TICK, Multiples, Scale, multiples
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, WIDTH, new_figure, styled
 from shortloop.text import one_line
+from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,6 +63,9 @@ def participant_maps(result: KindResult) -> Figure:
     limits, shape = _limits(result)
     with styled():
         grid = multiples(count, columns, limits, shape, width, margins, scale.unit == "bin")
+        grid = replace(grid, x=_ticks(grid.x, result.train_times, scale))
+        if maps and result.test_times is not None:
+            grid = replace(grid, y=_ticks(grid.y, result.test_times, scale))
         wide, high = grid.page
         figure = new_figure(high, width=wide)
         page = figure.add_axes((0, 0, 1, 1), xlim=(0, wide), ylim=(0, high), autoscale_on=False)
@@ -78,6 +83,13 @@ def participant_maps(result: KindResult) -> Figure:
         page.text(PAD, middle[1], y, ha="left", va="center", ma="center", rotation=90, fontsize=9.5)
         figure.suptitle(one_line(title), x=PAD / wide, y=1 - PAD / high, ha="left", va="top")
     return figure
+
+
+def _ticks(axis: Scale, times: FloatArray, scale: TimeScale) -> Scale:
+    # One bin has a tick at its centre, and none at its edges.
+    if len(times) > 1:
+        return axis
+    return replace(axis, ticks=times * scale.factor, labels=(scale.number(float(times[0])),))
 
 
 def _limits(result: KindResult) -> tuple[tuple[float, float, float, float], float]:
@@ -99,11 +111,11 @@ def _maps(page: Axes, grid: Multiples, result: KindResult) -> tuple[Any, tuple[f
     for (across, up), scores in zip(grid.corners, stats.scores):
         image = draw_cells(page, scores, across + columns, up + rows, limits)
     low, high = max(x[0], y[0]), min(x[-1], y[-1])
-    if low < high:
+    if low < high and stats.scores[0].size > 1:
         _in_all(page, grid, [low, high], [low, high], DARK, 0.9, (0, (5, 3)))
-    if x[0] < 0 < x[-1]:
+    if time_scale(result).has_event(x):
         _in_all(page, grid, [0, 0], y[[0, -1]], DARK, 0.8, ":")
-    if y[0] < 0 < y[-1]:
+    if time_scale(result).has_event(y):
         _in_all(page, grid, x[[0, -1]], [0, 0], DARK, 0.8, ":")
     _in_all(page, grid, x[[0, -1, -1, 0, 0]], y[[0, 0, -1, -1, 0]], GREY, 0.8)
     return image, limits
@@ -115,7 +127,7 @@ def _curves(page: Axes, grid: Multiples, result: KindResult) -> None:
     ends = [x.low, x.high], [stats.chance] * 2
     chance = ends if stats.expected is None else (times, stats.expected)
     _in_all(page, grid, chance[0], chance[1], BLACK, 0.9, "--")
-    if x.low < 0 < x.high:
+    if time_scale(result).has_event(np.array([x.low, x.high])):
         _in_all(page, grid, [0, 0], [y.low, y.high], GREY, 0.9, ":")
     _in_all(page, grid, [x.low, x.low, x.high], [y.high, y.low, y.low], BLACK, 0.8)
     if len(times) == 1:  # one point makes no line

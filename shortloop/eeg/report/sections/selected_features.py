@@ -52,8 +52,8 @@ def selected_features(result: KindResult) -> Figure:
         for axes in panels:
             axes.set_xlabel(scale.label())
             axes.set_xlim(edges[0], edges[-1])
-            axes.locator_params(axis="x", nbins=6, integer=scale.unit == "bin")
-        if edges[0] < 0 < edges[-1]:
+            scale.ticks(axes.xaxis, result.train_times, 6)
+        if scale.has_event(edges):
             panels[0].axvline(0, color=GREY, linestyle=":", linewidth=1.0)
         title = title_of(result, "selected features")
         if channels is None:

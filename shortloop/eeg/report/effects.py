@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.t_values import SD_RESOLUTION
 
-__all__ = ["Effect", "cohens_d", "effect_at", "effect_text"]
+__all__ = ["Effect", "cohens_d", "effect_at", "effect_parts", "effect_text"]
 
 LEVEL = 0.95
+LARGEST = 100  # d that is printed
 
 
 class Effect(NamedTuple):
@@ -96,7 +97,28 @@ def effect_text(effect: dict[str, Any] | None) -> str:
     """
     if effect is None:
         return ""
-    said = f" (Cohen's d = {effect['d']:.2f}"
+    d, ends = effect_parts(effect)
+    said = f"Cohen's d {d}" if d[0] in "<>" else f"Cohen's d = {d}"
+    return f" ({said}, 95 % CI {ends})" if ends else f" ({said})"
+
+
+def effect_parts(effect: dict[str, Any]) -> tuple[str, str]:
+    """Cohen's d and the ends of its interval, as they are printed.
+
+    Parameters
+    ----------
+    effect : dict
+        An `Effect` as plain data.
+
+    Returns
+    -------
+    (str, str)
+        E.g. ``("1.20", "0.35 to 2.02")``; ``("> 100", "")`` where participants hardly differ, as at the
+        ceiling of a score, and d says no more than that. The second is empty where there is no interval.
+    """
+    if abs(effect["d"]) > LARGEST:
+        return f"> {LARGEST}" if effect["d"] > 0 else f"< −{LARGEST}", ""
+    ends = ""
     if effect["low"] is not None and effect["high"] is not None:
-        said += f", 95 % CI {effect['low']:.2f} to {effect['high']:.2f}"
-    return f"{said})".replace("-", "−")
+        ends = f"{effect['low']:.2f} to {effect['high']:.2f}"
+    return f"{effect['d']:.2f}".replace("-", "−"), ends.replace("-", "−")

@@ -16,7 +16,7 @@ from scipy import stats as scipy_stats
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.effects import cohens_d, effect_at, effect_text
+from shortloop.eeg.report.effects import cohens_d, effect_at, effect_parts, effect_text
 from shortloop.eeg.report.page import findings
 from shortloop.eeg.report.positions import known_names
 from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure
@@ -328,3 +328,9 @@ def test_each_participant_has_an_interval_and_a_p() -> None:
     lines = list(csv.DictReader(io.StringIO(table.content)))
     assert [line["participant"] for line in lines] == list(result.participants)
     assert float(lines[0]["low"]) == pytest.approx(best - 5)
+
+
+def test_effects_of_participants_that_hardly_differ_have_no_digits() -> None:
+    assert effect_text({"d": 23334.43, "low": 3713.2, "high": 45449.2}) == " (Cohen's d > 100)"
+    assert effect_parts({"d": -2e9, "low": None, "high": None}) == ("< −100", "")
+    assert effect_parts({"d": -1.2, "low": -2.0, "high": -0.35}) == ("−1.20", "−2.00 to −0.35")

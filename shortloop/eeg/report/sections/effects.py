@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.effects import effect_parts
 from shortloop.eeg.report.labels import chance_text, score_text
 from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.report.sentences import p_alone
@@ -74,10 +75,9 @@ def _row(name: str, found: dict[str, Any], scale: TimeScale, result: KindResult)
         effect = found["effect"]
         said = "–"
         if effect is not None:
-            said = f"{effect['d']:.2f}"
-            if effect["low"] is not None and effect["high"] is not None:
-                said += f" ({effect['low']:.2f} to {effect['high']:.2f})"
-        cells.append(said.replace("-", "−"))
+            d, ends = effect_parts(effect)
+            said = f"{d} ({ends})" if ends else d
+        cells.append(said)
     return TableRow(name, tuple(cells))
 
 

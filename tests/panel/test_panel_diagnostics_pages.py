@@ -45,7 +45,7 @@ def test_chosen_groups_come_first_and_the_worst_after_them(tmp_path: Path) -> No
     texts = file.texts(1)
     assert texts[:2] == ["town = Łódź, shop = 2", "page 2 of 4"]
     assert texts[2] == "plain: y ~ x + C(k) (ols) · chosen by name"
-    assert texts[3].startswith("29 rows, 3 coefficients · 3.45 % of rows beyond 3 · ")
+    assert texts[3].startswith("29 rows, 3 coefficients · 3.45 % of standardised residuals beyond 3 · ")
     assert {"Normal QQ plot", "leverage", "observed", "fitted value", "residual", "1", "2"} <= {*texts}
     assert "worst 2 of 12 by outliers: " in file.texts(2)[2]
     assert "□" not in "".join(titles)

@@ -74,7 +74,7 @@ def page_of(head: Head, rows: Rows) -> Sheet:
     found = summary_of(rows)
     said = [
         f"{len(rows.observed):,} rows, {rows.coefficients} coefficients",
-        f"{100 * found['outlying']:.3g} % of rows beyond {OUTLYING:g}",
+        f"{100 * found['outlying']:.3g} % of standardised residuals beyond {OUTLYING:g}",
         f"largest leverage {found['leverage']:.3g} times the mean",
         f"largest Cook's distance {found['cook']:.3g}",
         f"Jarque-Bera {found['jarque_bera']:.4g}",

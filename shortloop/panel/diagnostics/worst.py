@@ -94,7 +94,7 @@ def reason(values: Mapping[str, float], by: Criterion) -> str:
     if by == "influence" and np.isnan(values["cook"]):
         by = "leverage"
     return {
-        "outliers": f"{100 * values['outlying']:.3g} % of rows beyond {OUTLYING:g}, "
+        "outliers": f"{100 * values['outlying']:.3g} % of standardised residuals beyond {OUTLYING:g}, "
         f"the furthest at {values['largest']:.3g}",
         "normality": f"Jarque-Bera {values['jarque_bera']:.4g}",
         "leverage": f"largest leverage {values['leverage']:.3g} times the mean",

@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.bins import bin_samples, check_bins_fit
 from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
+from shortloop.eeg.features.power_unit import squared
 from shortloop.eeg.features.settings import PowerSettings
 from shortloop.types import FloatArray, IntArray
 
@@ -107,7 +108,7 @@ def power_features(
         for frequency in frequencies(settings)
         for point in range(1, settings.bin_points + 1)
     )
-    unit = f"{epochs.unit}²"
+    unit = squared(epochs.unit)
     return features_per_trial(epochs, indices, names, make, kind="power", unit=unit, trials=trials, out=out)
 
 

@@ -110,6 +110,8 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
     elif epochs.metadata is not None:
         info = {**_columns(epochs.metadata), **info}
     positions = positions_of(epochs, channels)
+    by_name = dict(zip(epochs.ch_names, epochs.get_channel_types(), strict=True))
+    types = [by_name[name] for name in channels]
     return Part(
         file=file,
         data=epochs.get_data(picks=channels)
@@ -121,11 +123,12 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         channels=tuple(channels),
         seen=found.seen,
         info=info,
-        unit=_unit(epochs, channels),
+        unit=_unit(types),
         account={
             **recorded,
             "events_from": found.source,
             "events": dict(found.seen),
+            "types": types,
             "bads": bads,
             "interpolated": bads if settings.preprocessing.interpolate else [],
             "highpass": float(epochs.info["highpass"]),
@@ -168,10 +171,9 @@ def _channels(signal: Any, settings: SignalInput, file: Path, participant: str) 
     return kept_channels(chosen, settings.drop, known=names, file=file, participant=participant)
 
 
-def _unit(epochs: Any, channels: list[str]) -> str:
+def _unit(types: list[str]) -> str:
     """Unit of the samples, as MNE has them."""
-    types = {epochs.get_channel_types([name])[0] for name in channels}
-    units = {{"mag": "T", "ref_meg": "T", "grad": "T/m"}.get(each, "V") for each in types}
+    units = {{"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}.get(each, "V") for each in types}
     return units.pop() if len(units) == 1 else "a.u."
 
 

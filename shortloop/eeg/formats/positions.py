@@ -17,7 +17,7 @@ FRAMES = {"eeg": HEAD, "mag": HELMET, "grad": HELMET}
 
 
 def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
-    """Positions of channels of EEG, or of sensors of MEG of one type.
+    """Positions of channels of EEG, and of sensors of MEG.
 
     Parameters
     ----------
@@ -30,18 +30,15 @@ def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
     -------
     array of float, shape (channels, 3), or None
         Metres to the right, to the front and upwards, from between the ears, of sensors of MEG from the
-        middle of the helmet; NaN where it is not known. None if it is known of none. Of EEG and MEG
-        together, those of EEG.
+        middle of the helmet; NaN where it is not known. None if it is known of none.
     """
     found = np.full((len(channels), 3), np.nan)
     by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
-    types = {by_name[name][1] for name in channels}
-    wanted = types.pop() if len(types) == 1 else "eeg"
     for index, name in enumerate(channels):
         channel, kind = by_name[name]
         at = np.asarray(channel["loc"][:3], dtype=float)
         framed = channel["coord_frame"] == FRAMES.get(kind)
-        if kind == wanted and framed and np.isfinite(at).all() and at.any():
+        if framed and np.isfinite(at).all() and at.any():
             found[index] = at
     return found if np.isfinite(found).any() else None
 

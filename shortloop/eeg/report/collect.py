@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from shortloop.eeg.features.power_unit import squared
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.eeg.report.imported import notes_of, recordings_of
 from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.report.positions import measured_of
+from shortloop.eeg.report.sensors import Sensors, sensors_of, types_of
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
 from shortloop.types import FloatArray
 from shortloop.worker.results import Result
 
-__all__ = ["Made", "collect"]
+__all__ = ["Made", "collect", "collect_evoked", "collect_patterns"]
 
 
 class Made(NamedTuple):
@@ -81,7 +84,7 @@ def collect(
         thread_note=thread_note(result for results in chains for result in results),
         notes=tuple(notes_of(imported, made.check, names or {})),
         recordings=tuple(recordings_of(imported, made.check, names or {})),
-        evoked=_evoked(made.evoked),
+        evoked=tuple(collect_evoked(made.evoked, imported)),
     )
 
 
@@ -108,7 +111,7 @@ def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -
         classes=tuple(facts["classes"]),
         alone=tuple(map(_alone, made.individual)),
         confusions=tuple(_confusions(made, curve.mean, None if plane is None else plane.mean)),
-        patterns=_patterns(made.patterns, imported),
+        patterns=collect_patterns(made.patterns, imported),
         smoothed=bool(asked["smooth"]),
     )
 
@@ -144,11 +147,25 @@ def _confusions(made: Made, curve: FloatArray, plane: FloatArray | None) -> list
     return found
 
 
-def _patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | None:
+def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | None:
+    """What classifiers go by, of one kind of features.
+
+    Parameters
+    ----------
+    jobs : sequence of Result
+        Jobs of the stage `patterns`, of each participant.
+    imported : sequence of Result
+        Jobs of the import.
+
+    Returns
+    -------
+    Patterns or None
+        With its parts, where there are sensors of several types; None without jobs.
+    """
     if not jobs:
         return None
     facts, arrays = jobs[0].facts, jobs[0].arrays
-    return Patterns(
+    whole = Patterns(
         kept=np.stack([job.arrays["kept"] for job in jobs]),
         features=facts["features"],
         channels=tuple(facts["channels"]),
@@ -160,18 +177,50 @@ def _patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | 
         frequencies=np.asarray(arrays["frequencies"]) if "frequencies" in arrays else None,
         of_frequencies=_mean(jobs, "patterns_of_frequencies") if "frequencies" in arrays else None,
     )
+    parts = sensors_of(types_of(imported, facts["phase"], facts["channels"]))
+    if whole.patterns is None or not parts:
+        return whole
+    return replace(whole, parts={each.name: _part(whole, each, facts, imported) for each in parts})
+
+
+def _part(whole: Patterns, sensors: Sensors, facts: Any, imported: Sequence[Result]) -> Patterns:
+    """Patterns of the sensors of one type."""
+    channels = tuple(whole.channels[index] for index in sensors.at)
+    every = whole.of_frequencies
+    return replace(
+        whole,
+        channels=channels,
+        kept_channels=None if whole.kept_channels is None else whole.kept_channels[:, sensors.at],
+        patterns=None if whole.patterns is None else whole.patterns[:, :, sensors.at],
+        unit=squared(sensors.unit) if facts["kind"] == "power" else sensors.unit,
+        measured=measured_of(imported, facts["phase"], channels, sensors.unit),
+        of_frequencies=None if every is None else every[:, :, sensors.at],
+        sensors=sensors.called,
+    )
 
 
 def _mean(jobs: Sequence[Result], name: str) -> FloatArray:
     return mean_of_known(np.stack([job.arrays[name] for job in jobs]))
 
 
-def _evoked(jobs: Sequence[Result]) -> tuple[Evoked, ...]:
-    if not jobs:
-        return ()
-    facts = jobs[0].facts
-    return tuple(
-        Evoked(
+def collect_evoked(jobs: Sequence[Result], imported: Sequence[Result]) -> Iterator[Evoked]:
+    """Event-related potentials or fields.
+
+    Parameters
+    ----------
+    jobs : sequence of Result
+        Jobs of the stage `evoked`, of each participant.
+    imported : sequence of Result
+        Jobs of the import.
+
+    Yields
+    ------
+    Evoked
+        Of each phase, and of each type of sensors where there are several.
+    """
+    facts: Any = jobs[0].facts if jobs else {"phases": ()}
+    for phase in facts["phases"]:
+        whole = Evoked(
             phase=phase,
             participants=tuple(job.partition or "" for job in jobs),
             classes=tuple(facts["classes"]),
@@ -184,7 +233,19 @@ def _evoked(jobs: Sequence[Result]) -> tuple[Evoked, ...]:
             baseline=None if facts["baseline"] is None else (facts["baseline"][0], facts["baseline"][1]),
             sources=tuple(source_of(result) for job in jobs for result in reversed([*upstream(job)])),
         )
-        for phase in facts["phases"]
+        parts = sensors_of(types_of(imported, phase, whole.channels))
+        yield from (_of_sensors(whole, each) for each in parts) if parts else [whole]
+
+
+def _of_sensors(whole: Evoked, sensors: Sensors) -> Evoked:
+    return replace(
+        whole,
+        channels=tuple(whole.channels[index] for index in sensors.at),
+        means=whole.means[:, :, sensors.at],
+        errors=whole.errors[:, :, sensors.at],
+        unit=sensors.unit,
+        name=sensors.name,
+        sensors=sensors.called,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -86,6 +87,10 @@ class Patterns:
         Of features of power, Hz.
     of_frequencies : array of float, shape (bins, shown classes, channels, frequencies), optional
         Their patterns, mean over participants.
+    sensors : str, optional
+        What the channels are, where a study has sensors of several types.
+    parts : mapping of str to Patterns
+        The same of the sensors of each type, where there are several.
     """
 
     kept: FloatArray
@@ -98,6 +103,8 @@ class Patterns:
     measured: Measured | None = None
     frequencies: FloatArray | None = None
     of_frequencies: FloatArray | None = None
+    sensors: str = ""
+    parts: Mapping[str, Patterns] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,8 @@ class Evoked:
         What was subtracted, s.
     sources : tuple of Source
         Where the numbers come from.
+    name, sensors : str, optional
+        Which sensors, where a study has some of several types: of files, and in words.
     """
 
     phase: str
@@ -134,3 +143,5 @@ class Evoked:
     trials: np.ndarray
     baseline: tuple[float, float] | None
     sources: tuple[Source, ...]
+    name: str = ""
+    sensors: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shortloop.eeg.report.content import ReportContent
 from shortloop.eeg.report.labels import chance_text
+from shortloop.eeg.report.sensors import measures
 from shortloop.eeg.report.sentences import listed
 
 __all__ = ["overview"]
@@ -35,4 +36,8 @@ def overview(content: ReportContent) -> str:
     chances = sorted({chance_text(kind.curve) for kind in content.kinds})
     chance = f"; chance is {listed(chances)}" if chances else ""
     scores = listed([SCORES[score] for score in sorted({kind.curve.score for kind in content.kinds})])
-    return f"EEG of {whose} was decoded{what}{chance}. Scores are {scores}; times are centres of time bins."
+    recorded = measures(content.recordings)
+    of = f"{listed(recorded) or 'Ready-made features'} of {whose} {'was' if len(recorded) == 1 else 'were'}"
+    timed = any(kind.time_unit != "bin" for kind in content.kinds)
+    times = "; times are centres of time bins" if timed else ""
+    return f"{of} decoded{what}{chance}. Scores are {scores}{times}."

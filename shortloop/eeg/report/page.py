@@ -16,6 +16,8 @@ from shortloop.eeg.report.potentials import EVOKED
 from shortloop.eeg.report.recordings import recordings_table
 from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sensors import responses
+from shortloop.eeg.report.sentences import listed
 from shortloop.report.files import TABLES
 from shortloop.report.page import Page, PageFigure, PageLink, PageSection, slug
 from shortloop.report.provenance import ProvenanceRow, Source, provenance_rows
@@ -86,15 +88,17 @@ def panels(content: ReportContent) -> list[Panel]:
     """
     found: list[Panel] = []
     for evoked in content.evoked:
-        name, title = f"evoked_{slug(evoked.phase)}", f"Event-related potentials, {evoked.phase}"
+        name = "_".join(filter(None, ["evoked", slug(evoked.phase), evoked.name]))
+        what = responses(evoked.unit).capitalize()
+        title = ", ".join(filter(None, [what, evoked.phase, evoked.sensors]))
         found.append(Panel(name, len(found) + 1, title, EVOKED, evoked))
     for result in content.kinds:
         for section in _sections(result):
-            if section.figure is not None:
-                name = f"{slug(result.kind)}_{section.name}"
-                found.append(
-                    Panel(name, len(found) + 1, section.title, section.figure, result, section.stages)
-                )
+            if section.figure is None:
+                continue
+            for end, of, shown in section.parts(result):
+                name, title = f"{slug(result.kind)}_{section.name}{end}", f"{section.title}{of}"
+                found.append(Panel(name, len(found) + 1, title, section.figure, shown, section.stages))
     return found
 
 
@@ -133,7 +137,9 @@ def page_of(content: ReportContent) -> Page:
         sections=(
             *_evoked(content, evoked),
             *(
-                _section(result, [each for each in drawn if each.result is result], content.settings)
+                _section(
+                    result, [each for each in drawn if _is_of(each.result, result.kind)], content.settings
+                )
                 for result in content.kinds
             ),
             *_recordings(content),  # of many participants it is long
@@ -156,7 +162,12 @@ def _evoked(content: ReportContent, drawn: list[Panel]) -> tuple[PageSection, ..
     if not drawn:
         return ()
     figures = tuple(_figure(panel, panel.title, content.settings) for panel in drawn)
-    return (PageSection("evoked", "Event-related potentials", (), figures, ()),)
+    title = listed(sorted({responses(each.unit) for each in content.evoked})).capitalize()
+    return (PageSection("evoked", title, (), figures, ()),)
+
+
+def _is_of(shown: KindResult | Evoked, kind: str) -> bool:
+    return isinstance(shown, KindResult) and shown.kind == kind
 
 
 def _figure(panel: Panel, title: str, settings: dict[str, Any]) -> PageFigure:

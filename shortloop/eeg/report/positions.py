@@ -87,7 +87,9 @@ class Place:
         return np.sqrt((values.reshape(*values.shape[:-1], -1, 2) ** 2).mean(axis=-1))
 
 
-def measured_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) -> Measured | None:
+def measured_of(
+    imported: Sequence[Result], phase: str, channels: Sequence[str], unit: str = ""
+) -> Measured | None:
     """Positions of channels in the recordings of a study.
 
     Parameters
@@ -98,6 +100,8 @@ def measured_of(imported: Sequence[Result], phase: str, channels: Sequence[str])
         Of which phase.
     channels : sequence of str
         Of which channels.
+    unit : str, optional
+        Of what they measure; default: of all that is in the recordings.
 
     Returns
     -------
@@ -105,7 +109,7 @@ def measured_of(imported: Sequence[Result], phase: str, channels: Sequence[str])
         None if no recording has any that are those of a head.
     """
     imported = [job for job in imported if f"positions_{phase}" in job.arrays]
-    units = {str(job.facts["phases"][phase].get("unit")) for job in imported}
+    units = {unit or str(job.facts["phases"][phase].get("unit")) for job in imported}
     sensors = SENSORS.get(units.pop(), "eeg") if len(units) == 1 else "eeg"
     found = [_of_job(job, phase, channels) for job in imported]
     heads = [each for each in found if _is_a_head(each, sensors)]

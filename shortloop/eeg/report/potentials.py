@@ -9,8 +9,9 @@ import numpy as np
 from shortloop.eeg.report.details import Evoked
 from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.report.sections.section import SectionFigure
+from shortloop.eeg.report.sensors import responses
 from shortloop.eeg.report.sentences import listed
-from shortloop.eeg.report.units import readable
+from shortloop.eeg.report.units import readable, scaled
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import COLOURS, GREY, new_figure, styled
 from shortloop.report.tables import csv_text
@@ -102,7 +103,8 @@ def evoked_figure(evoked: Evoked) -> Figure:
             if index >= len(shown) - columns:
                 axes.set_xlabel("Time (ms)")
         handles, labels = panels[0].get_legend_handles_labels()
-        title = f"{short(evoked.phase, 24)}: event-related potentials, {whose}"
+        what = f"{responses(evoked.unit)}{f' of {evoked.sensors}' if evoked.sensors else ''}"
+        title = f"{short(evoked.phase, 24)}: {what}, {whose}"
         below = 0.22 * -(-len(labels) // ACROSS) + 0.05
         arrange(figure, panels, columns, title, height=1.45, left=0.1, below=below)
         ncols = min(len(labels), ACROSS)
@@ -127,7 +129,7 @@ def _rounded(factor: float, course: Course, label: int, index: int) -> list[floa
 
 
 def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
-    factor, unit = readable(evoked.unit)
+    factor, unit = scaled(evoked.unit, _largest(course))
     step = -(-len(evoked.times) // POINTS)
     times = 1000 * evoked.times[::step]
     for label, name in enumerate(evoked.classes):
@@ -145,6 +147,11 @@ def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
         axes.axvline(0.0, color=GREY, linestyle=":", linewidth=1.0)
     axes.set_ylabel(unit)
     axes.locator_params(axis="x", nbins=6)
+
+
+def _largest(course: Course) -> float:
+    every = np.stack([course.mean, course.low, course.high])
+    return float(np.abs(every[np.isfinite(every)]).max(initial=0.0))
 
 
 def _over_people(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -177,13 +184,14 @@ def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
         start, end = (f"{1000 * each:g}".replace("-", "−") for each in given)
         baseline = f"the mean of {start} to {end} ms subtracted from each trial"
     names = [course.name for course in courses(evoked) if course.name in evoked.channels]
-    most = (
-        "all channels" if len(names) == len(evoked.channels) else "the channels in which classes differ most"
-    )
+    channels = evoked.sensors or "channels"
+    most = f"the {channels} in which classes differ most"
+    if len(names) == len(evoked.channels):
+        most = f"all {channels}" if len(names) > 1 else "the only channel"
     power = ""
     if len(evoked.channels) > 1:
         of = "the mean" if alone else "each participant's mean"
-        power = f" Global field power is the standard deviation over channels of {of}."
+        power = f" Global field power is the standard deviation over {channels} of {of}."
     scales = " Each panel has a scale of its own." if len(names) > 1 else ""
     return (
         f"{whose} of each class in {evoked.phase}, of the epochs as they were imported, {baseline}; bands "

@@ -121,7 +121,17 @@ def test_sensors_of_meg_have_places_in_the_helmet(tmp_path: Path, sensor: str) -
     np.testing.assert_allclose(epochs.positions, wanted, atol=1e-6)
 
 
-def test_sensors_of_several_types_have_none() -> None:
-    count = len(make_raw(3).ch_names)
-    kinds = ["mag", "grad"] * count
-    assert positions_of(meg(kinds[:count]), EEG) is None
+def test_sensors_of_several_types_each_have_theirs(tmp_path: Path) -> None:
+    names = make_raw(3).ch_names
+    raw = meg((["mag", "grad", "eeg"] * len(names))[: len(names)])
+    file = tmp_path / "x_meg.fif"
+    raw.save(file, verbose="ERROR")
+    epochs = read("fif", [file], picks=EEG)
+    assert epochs.unit == "a.u."
+    kinds = [raw.get_channel_types([name])[0] for name in EEG]
+    assert len({*kinds}) == 3
+    assert [account["types"] for account in epochs.accounts] == [kinds]
+    assert epochs.positions is not None
+    wanted = [[0.01 * names.index(name), 0.05, 0.1] for name in EEG]
+    there = [kind != "eeg" for kind in kinds]  # those of EEG are on a head
+    np.testing.assert_allclose(epochs.positions[there], np.array(wanted)[there], atol=1e-6)

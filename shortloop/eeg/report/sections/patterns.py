@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sections.selected_features import name_channels
 from shortloop.eeg.report.sentences import listed
 from shortloop.eeg.report.times import bin_edges, time_scale
-from shortloop.eeg.report.units import readable
+from shortloop.eeg.report.units import readable, scaled
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import DIVERGING, new_figure, styled
 from shortloop.report.tables import csv_text
@@ -108,25 +109,34 @@ def _peak(result: KindResult) -> int:
     return int(np.nanargmax(result.curve.mean))
 
 
-def _columns(result: KindResult) -> list[Column]:
+def _columns(result: KindResult) -> tuple[list[Column], str]:
+    """The columns, and the unit of what is in them."""
     known, scale = _known(result), time_scale(result)
     assert known.patterns is not None
-    factor, _ = readable(known.unit)
     if known.of_frequencies is None or known.frequencies is None:
         bins = shown_bins(result)
-        values = factor * known.patterns[bins, :CLASSES]
-        limits = colour_limits(values, 0.0)
+        values = known.patterns[bins, :CLASSES]
+        factor, unit = scaled(known.unit, _largest(values))
+        limits = colour_limits(factor * values, 0.0)
         titles = [scale.point(float(result.train_times[index])) for index in bins]
-        return [Column(title, each, limits) for title, each in zip(titles, values, strict=True)]
+        return [
+            Column(title, each, limits) for title, each in zip(titles, factor * values, strict=True)
+        ], unit
+    every = known.of_frequencies[_peak(result), :CLASSES]
+    factor, unit = scaled(known.unit, _largest(every))
     columns, low = [], 0.0
     for name, high in BANDS:
         inside = (known.frequencies >= low) & (known.frequencies < high)
         if inside.any():
-            values = factor * known.of_frequencies[_peak(result), :CLASSES][..., inside].mean(axis=-1)
+            values = factor * every[..., inside].mean(axis=-1)
             title = f"{name}\n{_span(known.frequencies[inside])}"
             columns.append(Column(title, values, colour_limits(values, 0.0)))
         low = high
-    return columns
+    return columns, unit
+
+
+def _largest(values: FloatArray) -> float:
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
 def _span(frequencies: FloatArray) -> str:
@@ -137,9 +147,9 @@ def _span(frequencies: FloatArray) -> str:
 def _topographies(result: KindResult, head: Place) -> Figure:
     import mne
 
-    known, columns = _known(result), _columns(result)
+    known, (columns, unit) = _known(result), _columns(result)
     placed = [name in head.channels for name in known.channels]
-    classes, (_, unit) = known.shown[:CLASSES], readable(known.unit)
+    classes = known.shown[:CLASSES]
     with styled():
         figure = new_figure()
         grid = figure.subplots(len(classes), len(columns), squeeze=False)
@@ -163,7 +173,7 @@ def _topographies(result: KindResult, head: Place) -> Figure:
         for axes, name in zip(grid[:, 0], classes, strict=True):
             text = short(name, 16)
             axes.text(-0.06, 0.5, text, transform=axes.transAxes, rotation=90, ha="right", va="center")
-        title = title_of(result, "activation patterns")
+        title = _title(result)
         area = arrange(figure, list(grid.flat), len(columns), title, height=1.3, shape=1.0, below=0.62)
         if known.of_frequencies is None:
             _bar(figure, columns[0].limits, area.y0, f"Pattern ({unit})")
@@ -176,9 +186,10 @@ def _topographies(result: KindResult, head: Place) -> Figure:
 def _images(result: KindResult) -> Figure:
     known, scale = _known(result), time_scale(result)
     assert known.patterns is not None
-    factor, unit = readable(known.unit)
     # Of each class: channels × times, or channels × frequencies.
-    values = factor * known.patterns[:, :CLASSES].transpose(1, 2, 0)
+    values = known.patterns[:, :CLASSES].transpose(1, 2, 0)
+    factor, unit = scaled(known.unit, _largest(values))
+    values = factor * values
     edges, label, said = edges_of(result.train_times, scale), scale.label(), f"Pattern ({unit})"
     if known.of_frequencies is not None and known.frequencies is not None:
         values = known.of_frequencies[_peak(result), :CLASSES]
@@ -196,11 +207,12 @@ def _images(result: KindResult) -> Figure:
             )
             axes.set_title(short(classes[row], 20))
             axes.set_xlabel(label)
-            axes.locator_params(axis="x", nbins=5, integer=label == "Bin")
+            if known.of_frequencies is None:
+                scale.ticks(axes.xaxis, result.train_times, 5)
             name_channels(axes, known.channels)
             if row % columns:
                 axes.tick_params(labelleft=False)
-        title = title_of(result, "activation patterns")
+        title = _title(result)
         area = arrange(figure, panels, columns, title, height=3.2, below=0.62)
         _bar(figure, limits, area.y0, said)
     return figure
@@ -225,6 +237,21 @@ def _bar(
 def _applies(result: KindResult) -> bool:
     known = result.patterns
     return known is not None and known.patterns is not None and bool(np.isfinite(known.patterns).any())
+
+
+def _parts(result: KindResult) -> list[tuple[str, str, KindResult]]:
+    """Of sensors of several types, which have scales and places of their own, each alone."""
+    parts = _known(result).parts
+    if not parts:
+        return [("", "", result)]
+    return [
+        (f"_{name}", f" of {each.sensors}", replace(result, patterns=each)) for name, each in parts.items()
+    ]
+
+
+def _title(result: KindResult) -> str:
+    of = _known(result).sensors
+    return title_of(result, f"activation patterns of {of}" if of else "activation patterns")
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
@@ -258,9 +285,10 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
         red = f"larger, in either direction, in trials that are taken for {taken}"
     more = "" if len(known.shown) <= CLASSES else f" The first {CLASSES} of {len(known.shown)} classes."
     whose = "" if len(result.participants) == 1 else " and participants"
+    of = f", of {known.sensors} alone" if known.sensors else ""
     return (
         f"Activation patterns of the {result.kind} classifiers (Haufe et al., 2014, NeuroImage 87:96-110), "
-        f"mean over folds{whose} and over the features of a channel. {shown}. Red: {red}; "
+        f"mean over folds{whose} and over the features of a channel{of}. {shown}. Red: {red}; "
         "a pattern is by how much the signal rises as the classifier's decision rises by one of its standard "
         "deviations. A pattern shows the signal that the "
         f"decision goes along with, which weights do not.{more}"
@@ -305,4 +333,5 @@ SECTION = Section(
     _applies,
     figure=SectionFigure(activation_patterns, _caption, _alt, _cost, _csv),
     stages=("patterns",),
+    parts=_parts,
 )

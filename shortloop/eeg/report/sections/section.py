@@ -22,6 +22,10 @@ def _all(result: KindResult) -> bool:
     return True
 
 
+def _whole(result: KindResult) -> list[tuple[str, str, KindResult]]:
+    return [("", "", result)]
+
+
 def _nothing(result: object) -> str:
     return ""
 
@@ -75,6 +79,9 @@ class Section:
         Gives a table, which is shown below all figures.
     stages : tuple of str, optional
         Stages that it shows something of, beside those that the group's statistics were made from.
+    parts : callable, optional
+        Gives what is shown in figures of their own: of each the end of its name, of its title, and what it
+        shows. Default: there is one figure, of all.
     """
 
     name: str
@@ -84,3 +91,4 @@ class Section:
     figure: SectionFigure[KindResult] | None = None
     table: Callable[[KindResult], PageTable] | None = None
     stages: tuple[str, ...] = ()
+    parts: Callable[[KindResult], list[tuple[str, str, KindResult]]] = _whole

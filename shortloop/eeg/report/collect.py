@@ -80,12 +80,21 @@ def collect(
         study=settings["name"],
         settings=settings,
         kinds=tuple(_kind_result(results, made, imported) for results in chains),
-        versions=dict(groups[0].record["versions"]),
+        versions=_versions(chains),
         thread_note=thread_note(result for results in chains for result in results),
         notes=tuple(notes_of(imported, made.check, names or {})),
         recordings=tuple(recordings_of(imported, made.check, names or {})),
         evoked=tuple(collect_evoked(made.evoked, imported)),
     )
+
+
+def _versions(chains: Sequence[Sequence[Result]]) -> dict[str, str]:
+    """Of each library, all versions that anything was made with."""
+    found: dict[str, set[str]] = {}
+    for result in (each for chain in chains for each in chain):
+        for name, version in result.record["versions"].items():
+            found.setdefault(name, set()).add(str(version))
+    return {name: ", ".join(sorted(every)) for name, every in found.items()}
 
 
 def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -> KindResult:
@@ -95,21 +104,27 @@ def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -
     made = every.of_kind(facts["kind"])
     curve, plane = load_statistics(group, "curve"), load_statistics(group, "plane")
     assert curve is not None  # every group job has one
+    phases = facts["train_phase"], facts["test_phase"] or facts["train_phase"]
+    if curve.mean.size == 1 and phases[0] == phases[1]:
+        plane = None  # there is no other time to generalize to: it is the curve again
     more = [*made.individual, *made.patterns]
+    alone = [_alone(each) for each in made.individual]
+    if plane is None:
+        alone = [replace(each, plane=None, plane_ends=None) for each in alone]
     return KindResult(
         kind=facts["kind"],
         participants=tuple(facts["participants"]),
         train_times=np.asarray(group.arrays["train_times"]),
-        test_times=np.asarray(group.arrays["test_times"]) if "test_times" in group.arrays else None,
+        test_times=None if plane is None else np.asarray(group.arrays["test_times"]),
         time_unit=facts["time_unit"],
         curve=curve,
         generalization=plane,
         sources=tuple(_source(result, facts["kind"]) for result in (*chain, *more)),
         left_out=facts["left_out"],
-        train_phase=facts["train_phase"],
-        test_phase=facts["test_phase"] or facts["train_phase"],
+        train_phase=phases[0],
+        test_phase=phases[1],
         classes=tuple(facts["classes"]),
-        alone=tuple(map(_alone, made.individual)),
+        alone=tuple(alone),
         confusions=tuple(_confusions(made, curve.mean, None if plane is None else plane.mean)),
         patterns=collect_patterns(made.patterns, imported),
         smoothed=bool(asked["smooth"]),

@@ -52,7 +52,8 @@ def limits(content: ReportContent) -> list[str]:
                 f"{kind.kind.capitalize()}: {folds_without([kind], content.settings)} kept no feature and "
                 f"gave no model; {'its' if kind.left_out == 1 else 'their'} held-out trials count as guessed."
             )
-        if kind.generalization is None:
+        only = len(kind.train_times) == 1 and kind.test_phase == kind.train_phase
+        if kind.generalization is None and not only:
             where = kind.test_phase if kind.test_phase != kind.train_phase else "other times"
             notes.append(
                 f"{kind.kind.capitalize()}: the classifiers were not applied to {where}, so nothing is said "

@@ -194,9 +194,7 @@ def _fresh(
     )
     fresh = np.setdiff1d(np.arange(len(part.labels)), list(copies))
     info = {key: values[fresh] for key, values in part.info.items()}
-    account = dict(part.account)
-    if account:
-        of = Counter(classes[part.labels[index]] for index in copies)
-        left = [{"class": name, "reason": "there twice", "trials": count} for name, count in of.items()]
-        account["dropped"] = [*account.get("dropped", ()), *left]
+    of = Counter(classes[part.labels[index]] for index in copies)
+    left = [{"class": name, "reason": "there twice", "trials": count} for name, count in of.items()]
+    account = {**part.account, "dropped": [*part.account.get("dropped", ()), *left]}
     return replace(part, data=part.data[fresh], labels=part.labels[fresh], info=info, account=account)

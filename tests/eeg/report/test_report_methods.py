@@ -77,7 +77,7 @@ def test_the_default_study() -> None:
         "applied to each bin of test, z-scored over its trials, and scores were averaged over the 10",
         "balanced accuracies, the mean over classes of recall (Brodersen et al., 2010)",
         "smoothed over bins with a Gaussian (σ = 1 bin, cut off at 2 σ)",
-        "over the 8 participants with chance (33.3 %) by a two-sided one-sample t test",
+        "scores of the 8 participants were compared with chance (33.3 %) by a two-sided one-sample t test",
         "499 permutations of the true labels of the classified trials",
         "p = (1 + b) / (1 + m) for b of m permutations",
         "neighbouring bins with two-sided p < 0.05",
@@ -101,7 +101,11 @@ def test_the_default_study() -> None:
 
 # What is changed in the study, what is then said, and what is no longer said.
 BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
-    "one C": ({"estimator": {"kind": "linear-svm", "C": [0.1]}}, ("with C = 0.1.",), ("chosen out of",)),
+    "one C": (
+        {"estimator": {"kind": "linear-svm", "C": [0.1]}},
+        ("with C = 0.1 and a stopping tolerance of 0.0001.",),
+        ("chosen out of",),
+    ),
     "matlab": (
         {"estimator": {"kind": "matlab-svm", "C": 2.0}},
         ("box constraint C = 2", "median distance", "Chang & Lin, 2011"),
@@ -109,7 +113,7 @@ BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
     ),
     "matlab, scaled": (
         {"estimator": {"kind": "matlab-svm", "kernel_scale": 3.0}},
-        ("features divided by 3.",),
+        ("features divided by 3 and a stopping tolerance of 0.001.",),
         ("median distance",),
     ),
     "lda": ({"estimator": {"kind": "lda", "shrinkage": 0.3}}, ("shrunk by 0.3", "Blankertz"), ("vector",)),
@@ -151,7 +155,7 @@ BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
         ("permutations of the training labels within folds, with all classifiers trained again",),
         ("true labels",),
     ),
-    "not smoothed": ({"group": {"smooth": 0.0}}, ("compared over",), ("smoothed",)),
+    "not smoothed": ({"group": {"smooth": 0.0}}, ("were compared with",), ("smoothed",)),
     "levels": (
         {"group": {"alpha": 0.01, "cluster_alpha": 0.001}},
         ("two-sided p < 0.001", "error rate is 0.01."),
@@ -168,7 +172,7 @@ BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
     ),
     "no baseline": (
         {"features": {"amplitude": {"baseline": False, "lowpass": False, "step": 3}}},
-        ("Amplitude features: 40 bins of 11 samples (132 ms, of which every third was kept)",),
+        ("Amplitude features: 40 bins of 11 samples (132 ms, every third one kept)",),
         ("subtracted", "Butterworth", "Power features", "Oostenveld et al., 2011"),
     ),
     "nothing prepared": (RECORDED, ("The EEG of 8",), ("Simulated", "Gramfort", "FIR")),
@@ -214,7 +218,7 @@ def test_preparation_is_told_in_its_order_with_what_was_left_out() -> None:
         "(Perrin et al., 1989), the EEG was referenced to the average of all EEG channels, the mean of −200 "
         "to 0 ms was subtracted from each epoch, epochs with a peak-to-peak amplitude above 150 µV (eeg) "
         "were rejected, epochs with a peak-to-peak amplitude below 1 µV (eeg) were rejected and epochs were "
-        "resampled to 200 Hz. Of 90 trials, 4 were left out (3 rejected by amplitude and 1 annotated as "
+        "resampled to 200 Hz. Of 160 trials, 4 were left out (3 rejected by amplitude and 1 annotated as "
         "BAD_x)."
     ) in said
     asked["input"]["preprocessing"] = {"reference": ["M1", "M2"]}
@@ -222,7 +226,48 @@ def test_preparation_is_told_in_its_order_with_what_was_left_out() -> None:
     said = text(recordings=known, **asked)
     assert "bad channels (2 in 1 of 1 recording) were left out and the EEG was referenced to M1" in said
     assert "Perrin" not in said
-    assert "of 50 trials" not in said.lower()
+    assert "were left out (" not in said
+
+
+def test_what_was_in_one_recording_or_in_several_is_said() -> None:
+    both = {"train": "study", "decode": "test"}
+    files = {**FILES, "files": {"study": ["{participant}.fif"], "test": ["{participant}.fif"]}}
+    parts = {"study": {"start": "study begins"}, "test": {"start": 190.5, "stop": "end"}}
+    known = recording(file="a.fif"), recording(phase="test", file="a.fif")
+    said = text(recordings=known, phases=both, input={**files, "sections": parts, "drop": ["VEOG", "M1"]})
+    assert (
+        "Phases were sections of the same recordings: study began with the event “study begins” and ended "
+        "where another section began, or the recording ended; test began at 190.5 s and ended before the "
+        "event “end”. VEOG and M1 were not used."
+    ) in said
+    assert "in several files" not in said
+    events: dict[str, Any] = {"phase_events": {"test": {"face": [11], "landmark": [12], "object": [13]}}}
+    said = text(recordings=known, phases=both, input={**files, **events})
+    assert "Phases were in the same recordings, and had events of their own." in said
+    other = recording(file="a.fif, b.fif"), recording(phase="test", file="c.fif")
+    said = text(recordings=other, phases=both, input={**files, **events})
+    assert "same recordings" not in said
+    assert "Trials of a participant and phase that were in several files were taken together." in said
+
+
+def test_a_bad_channel_of_a_recording_is_counted_once() -> None:
+    account = {"trials": 50, "dropped": [], "bads": ["Fz"]}
+    known = tuple(recording(phase=phase, accounts=[account]) for phase in ("study", "test"))
+    assert "bad channels (1 in 1 of 1 recording)" in text(recordings=known, **RECORDED)
+
+
+def test_sensors_of_each_type_are_counted() -> None:
+    account = {"trials": 50, "dropped": [], "types": ["mag", "eeg"]}
+    said = text(recordings=(recording(accounts=[account], tmin=-0.1015625),), **RECORDED)
+    assert "The MEG and EEG of 8 participants were analysed: 2 channels (1 MEG sensor" in said
+    assert "in epochs of −102 to 1898 ms around the event" in said
+
+
+def test_ready_made_features_are_not_called_eeg() -> None:
+    said = text(recordings=(recording(kind="amplitude"),), **RECORDED)
+    assert said.startswith(
+        "Ready-made features of 8 participants were analysed. They had been computed before"
+    )
 
 
 def test_results_change_the_text_too() -> None:
@@ -309,12 +354,12 @@ def test_what_is_not_known_is_not_told() -> None:
 
 
 def test_versions_are_those_of_the_jobs() -> None:
-    assert "NumPy 2.0.0." in text()
+    assert "NumPy 2.0.0; random numbers were drawn with the seed 2021." in text()
     assert "scikit-learn" not in text()
     content: ReportContent = report_content(kind_result(), settings=settings())
     source = dataclasses.replace(content.kinds[0].sources[0], versions={"numpy": "2.1", "python": "3.12"})
     other = dataclasses.replace(kind_result(), sources=(*kind_result().sources, source))
-    assert "on Python 3.12 and NumPy 2.0.0 and 2.1." in text(other)
+    assert "on Python 3.12 and NumPy 2.0.0 and 2.1; random" in text(other)
 
 
 def test_it_is_on_the_page_and_beside_it(tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ def _linear_svm(asked: Asked, classes: int) -> str:
         )
     return (
         f"a {_rest(classes)}linear support vector machine with hinge loss and L2 penalty, intercept included "
-        f"(the formulation of LIBLINEAR; Fan et al., 2008), with {chosen}"
+        f"(the formulation of LIBLINEAR; Fan et al., 2008), with {chosen} and a stopping tolerance of "
+        f"{asked['tol']:g}"
     )
 
 
@@ -109,7 +110,8 @@ def _matlab_svm(asked: Asked, classes: int) -> str:
     return (
         f"a {_rest(classes)}linear support vector machine with hinge loss, L2 penalty and unpenalised "
         f"intercept (LIBSVM by way of scikit-learn; Chang & Lin, 2011; Pedregosa et al., 2011), with box "
-        f"constraint C = {asked['C']:g} and features divided by {by}"
+        f"constraint C = {asked['C']:g}, features divided by {by} and a stopping tolerance of "
+        f"{asked['tol']:g}"
     )
 
 

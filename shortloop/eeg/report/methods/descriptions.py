@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from shortloop.eeg.report.content import ReportContent
 from shortloop.eeg.report.methods.words import window
+from shortloop.eeg.report.sensors import responses
+from shortloop.eeg.report.sentences import listed
 
 __all__ = ["descriptions"]
 
@@ -66,4 +68,5 @@ def _potentials(content: ReportContent) -> list[str]:
         return []
     baseline = content.evoked[0].baseline
     after = "" if baseline is None else f", after subtraction of the mean of {window(*baseline)}"
-    return [f"Event-related potentials are means over the trials of a class{after}."]
+    what = listed(sorted({responses(each.unit) for each in content.evoked})).capitalize()
+    return [f"{what} are means over the trials of a class{after}."]

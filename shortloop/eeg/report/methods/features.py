@@ -48,8 +48,10 @@ def _amplitude(asked: Mapping[str, Any], rate: float | None, channels: list[int]
         )
     before = f"{', and '.join(steps)}; " if steps else ""
     every, step = asked["bin_samples"], asked["step"]
-    kept = "" if step == 1 else f", of which every {_ordinal(step)} was kept"
-    width = "" if rate is None else f" ({_ms(every * step / rate)}{kept})"
+    kept = "" if step == 1 else f", every {_ordinal(step)} one kept"
+    width = f" ({kept[2:]})" if step > 1 else ""
+    if rate is not None:
+        width = f" ({_ms(every * step / rate)}{kept})"
     count = spread([every * number for number in channels])
     return (
         f"Amplitude features: {before}{counted(asked['bins'], 'bin')} of {counted(every, 'sample')}{width} "

@@ -35,4 +35,7 @@ def software(content: ReportContent) -> str:
             if name in versions:
                 found[name].add(str(versions[name]))
     said = [f"{called} {' and '.join(sorted(found[name]))}" for name, called in names.items() if found[name]]
-    return f"All was computed with Shortloop {__version__}" + (f" on {listed(said)}." if said else ".")
+    on = f" on {listed(said)}" if said else ""
+    seed = content.settings.get("seed")
+    drawn = "" if seed is None else f"; random numbers were drawn with the seed {seed}"
+    return f"All was computed with Shortloop {__version__}{on}{drawn}."

@@ -43,7 +43,8 @@ def _smoothed(group: Mapping[str, Any]) -> list[str]:
     if not group["smooth"]:
         return []
     reach = f"cut off at {group['truncate']:g} σ"
-    return [f"Scores were smoothed over bins with a Gaussian (σ = {group['smooth']:g} bin, {reach})."]
+    sigma = f"{group['smooth']:g} bin{'s' * (group['smooth'] != 1)}"
+    return [f"Scores were smoothed over bins with a Gaussian (σ = {sigma}, {reach})."]
 
 
 def _chance(first: KindResult) -> str:
@@ -57,7 +58,7 @@ def _chance(first: KindResult) -> str:
 
 def _tested(first: KindResult) -> str:
     return (
-        f"In each bin they were compared over the {counted(len(first.participants), 'participant')} with "
+        f"In each bin the scores of the {counted(len(first.participants), 'participant')} were compared with "
         f"{_chance(first)} by a two-sided one-sample t test."
     )
 
@@ -128,8 +129,8 @@ def _corrected(first: KindResult, group: Mapping[str, Any]) -> str:
     return (
         "p values were corrected for all bins by the distribution of the maximum statistic (Nichols & "
         "Holmes, 2002) and by that of the maximum cluster mass (Maris & Oostenveld, 2007), of clusters of "
-        f"neighbouring bins with two-sided p < {group['cluster_alpha']:g}; {p}. The family-wise error rate "
-        f"is {group['alpha']:g}."
+        f"neighbouring bins with two-sided p < {group['cluster_alpha']:g} that differ from chance the same "
+        f"way; {p}. The family-wise error rate is {group['alpha']:g}."
     )
 
 

@@ -33,6 +33,12 @@ __all__ = [
     "write",
 ]
 
+BOUND = re.compile(
+    r"(?<=\d) (?=ms\b|s\b|%)|(?<=\b[pα]) (?=[=<≤])|(?<=[=<≤]) (?=[\d(])"
+    r"|(?<=\(1) (?=\+)|(?<=\(1 \+) (?=[bm]\))"
+)
+"""Spaces at which no line may end."""
+
 
 @dataclass(frozen=True)
 class PageFigure:
@@ -198,13 +204,14 @@ class Page:
 
 
 class Image(NamedTuple):
-    """A picture in a page: its bytes in base64, its size in the units of CSS, and the least width at which
-    its letters can be read."""
+    """A picture in a page: its bytes in base64, its size in the units of CSS, the least width at which its
+    letters can be read on a screen, and the least height on paper."""
 
     data: str
     width: int
     height: int
     least: int
+    paper: int
 
 
 def write(page: Page, folder: Path) -> Path:
@@ -285,7 +292,8 @@ def _image(file: Path) -> Image:
     width, height = struct.unpack(">II", data[16:24])
     # A figure of 180 mm fills the column; letters of 9 points have 11 pixels at the least width.
     across, high = round(width * 118 / DPI), round(height * 118 / DPI)
-    return Image(base64.b64encode(data).decode(), across, high, ceil(width * 88 / DPI))
+    least, paper = ceil(width * 88 / DPI), ceil(height * 69 / DPI)  # of 6.5 points there
+    return Image(base64.b64encode(data).decode(), across, high, least, paper)
 
 
 def _visible(value: object) -> object:
@@ -294,8 +302,8 @@ def _visible(value: object) -> object:
 
 
 def _unbroken(text: str) -> str:
-    # No line may end between a number and its unit, or within "p = 0.01".
-    return re.sub(r"(?<=\d) (?=ms\b|s\b|%)|(?<=\b[pα]) (?=[=<≤])|(?<=[=<≤]) (?=\d)", "\u00a0", text)
+    # No line may end between a number and its unit, or within "p = 0.01" and "(1 + b)".
+    return BOUND.sub("\u00a0", text)
 
 
 def _marked(text: str) -> str:

@@ -68,7 +68,7 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   body { font-size: 10.5pt; }
   main { max-width: none; padding: 0; }
   nav, details, .where { display: none; }
-  figure img { min-width: 0; max-height: 88mm; width: auto; }
+  figure img { min-width: 0; max-height: max(88mm, var(--paper-high)); width: auto; }
   figure, tr { break-inside: avoid; }
   h2, h3, .caption { break-after: avoid; }
   .caption { break-inside: avoid; }
@@ -148,7 +148,7 @@ PAGE = (
 <figure>
 {% call wide("Figure " ~ figure.number) -%}
 <img src="data:image/png;base64,{{ image.data }}" width="{{ image.width }}" height="{{ image.height }}"
- style="--least: {{ image.least }}px" alt="{{ figure.alt }}">
+ style="--least: {{ image.least }}px; --paper-high: {{ image.paper }}px" alt="{{ figure.alt }}">
 {%- endcall %}
 <figcaption><strong>Figure {{ figure.number }}. {{ figure.title }}.</strong> {{
  figure.caption | unbroken }}</figcaption>

@@ -14,6 +14,7 @@ from browser import View, opened
 from report_pages import PAGES_OF
 
 from shortloop.report.files import REPORT
+from shortloop.report.style import DPI
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -26,6 +27,10 @@ WIDER = f"""() => [...document.querySelectorAll('table, img, p, li, h3')]
   .map(each => each.outerHTML.slice(0, 99))"""
 CELLS = """() => [...document.querySelectorAll('main > section th, main > section td')]
   .filter(each => each.checkVisibility()).map(each => each.textContent)"""
+
+SIZES = """() => [...document.images].map(each => [each.naturalWidth, each.naturalHeight,
+  each.getBoundingClientRect().width, each.getBoundingClientRect().height])"""
+SHEET = (297 - 2 * 18) / 25.4 * 96
 
 
 @pytest.fixture(scope="module", params=PAGES_OF)
@@ -67,6 +72,15 @@ def test_nothing_is_cut_off(view: View, sheets: list[PageObject]) -> None:
 
 def test_every_figure_is_printed(view: View, sheets: list[PageObject]) -> None:
     assert sum(len(sheet.images) for sheet in sheets) == view.ask("() => document.images.length")
+
+
+def test_letters_of_figures_can_be_read(view: View) -> None:
+    """Letters of 9 points are never less than 6.5, and no figure is higher than a sheet or distorted."""
+    for wide, high, shown, shown_high in view.ask(SIZES):
+        natural = wide / DPI * 96
+        assert 9 * shown / natural >= 6.4
+        assert shown_high < SHEET
+        assert abs(shown / wide - shown_high / high) < 1e-3 * shown / wide
 
 
 def test_no_heading_is_left_alone_at_the_end_of_a_sheet(view: View, sheets: list[PageObject]) -> None:

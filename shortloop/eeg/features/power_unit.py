@@ -19,8 +19,10 @@ def squared(unit: str) -> str:
     Returns
     -------
     str
-        E.g. ``"V²"``, ``"(T/m)²"``; T/m² would be another quantity.
+        E.g. ``"V²"``, ``"T²/m²"``; T/m² would be another quantity.
     """
     if unit in WITHOUT:
         return unit
-    return f"({unit})²" if "/" in unit else f"{unit}²"
+    above, _, below = unit.partition("/")
+    raised = f"{below.removesuffix('²')}⁴" if below.endswith("²") else f"{below}²"
+    return f"{above}²/{raised}" if below else f"{above}²"

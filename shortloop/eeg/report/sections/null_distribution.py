@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LONG = 1000.0  # numbers at an axis have more digits then than room is kept for
-FAR = 8.0  # times the largest of the null: beyond that an observed value stands at the edge
+FAR = 8.0  # times what is usual of the null: what is beyond that stands at the edge
 
 __all__ = ["SECTION", "critical_value", "null_distribution", "observed_mass"]
 
@@ -114,14 +114,21 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     exact = flips and bool(np.isclose(null[0], observed))
     critical = critical_value(null, stats.alpha, exact)
     finite = null[np.isfinite(null)]
-    span = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    end = _end(null, critical)
+    span = (float(finite.min()), min(end, float(finite.max()))) if finite.size else (0.0, 1.0)
     if span[1] - span[0] <= 1e-6 * span[1]:  # all the same but for rounding, which no histogram can cut up
         span = (0.95 * span[0], 1.05 * span[1] or 1.0)
     bins = min(40, max(8, int(1.5 * np.sqrt(finite.size))))
-    axes.hist(finite, bins=bins, range=span, histtype="stepfilled", color="#B5C7D6", label="null")
+    axes.hist(
+        np.minimum(finite, span[1]),
+        bins=bins,
+        range=span,
+        histtype="stepfilled",
+        color="#B5C7D6",
+        label="null",
+    )
     if critical is not None and np.isfinite(critical):
         axes.axvline(critical, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
-    end = FAR * max(span[1], critical if critical is not None and np.isfinite(critical) else 0.0)
     if observed > end:  # at its place, it would leave no room for the null
         text = f"{observed:,.0f} →" if np.isfinite(observed) else "∞ →"
         axes.text(0.9, 0.9, text, transform=axes.transAxes, ha="right", va="top", color=VERMILION)
@@ -147,16 +154,20 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     )
 
 
+def _end(null: FloatArray, critical: float | None) -> float:
+    """Beyond which a value is so far that it would leave no room for the others."""
+    finite = null[np.isfinite(null)]
+    most = float(np.quantile(finite, 0.95)) if finite.size else 1.0
+    return FAR * max(most, critical if critical is not None and np.isfinite(critical) else 0.0)
+
+
 def _beyond(parts: list[MapStatistics]) -> str:
-    far = any(
-        seen > FAR * float(null[np.isfinite(null)].max(initial=0.0))
-        for stats in parts
-        for seen, null in (
-            (np.abs(stats.t[np.isfinite(stats.t)]).max(initial=0.0), stats.null_max),
-            (observed_mass(stats), stats.null_mass),
-        )
-    )
-    return ", with their value where they lie far beyond the edge" if far else ""
+    for stats in parts:
+        largest = float(np.abs(stats.t[np.isfinite(stats.t)]).max(initial=0.0))
+        for seen, null in ((largest, stats.null_max), (observed_mass(stats), stats.null_mass)):
+            if max(seen, float(null[np.isfinite(null)].max(initial=0.0))) > _end(null, None):
+                return "; what lies far beyond the edge stands at it"
+    return ""
 
 
 def _csv(result: KindResult) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -50,6 +51,19 @@ def test_numbers_beside_the_figures_are_those_that_are_drawn(shown: Content) -> 
     for found in (times, memory):
         assert list(found["transformation"]) == list(table["transformation"])
         assert list(found["found"]) == list(table["status"])
+
+
+def test_no_number_of_a_table_is_in_powers_of_ten(shown: Content) -> None:
+    cells = [
+        cell
+        for section in page_of(shown).sections
+        for table in section.tables
+        for line in table.rows
+        for cell in line.cells
+    ]
+    assert "168" in cells
+    assert "0.500" in cells
+    assert [cell for cell in cells if re.search(r"\de[+-]\d", cell)] == []
 
 
 def test_nothing_measured_is_no_crash(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def _cells(row: Row, base: Row | None) -> tuple[str, ...]:
         cores,
         span(row.median),
         f"{span(min(row.seconds))} – {span(max(row.seconds))}",
-        "–" if base is None else f"{base.median / row.median:.2g}",
+        "–" if base is None else _times(base.median / row.median),
         "–" if row.processor is None else span(row.processor),
         "–" if row.start is None else span(row.start),
         "–" if row.peak is None else f"{row.peak / 1e6:,.0f} MB",
@@ -207,8 +207,8 @@ def _random(content: Content, trap: Row) -> PageTable:
                 row.title,
                 (
                     row.transformation,
-                    f"{row.ks_p:.2g}",
-                    f"{100 * (row.repeated or 0.0):.2g} %",
+                    "< 0.001" if (row.ks_p or 0.0) < 0.001 else f"{row.ks_p:.3f}",
+                    f"{100 * (row.repeated or 0.0):.3g} %",
                     row.why or row.status,
                 ),
             )
@@ -220,3 +220,7 @@ def _random(content: Content, trap: Row) -> PageTable:
 def _size(content: Content) -> str:
     size = content.rows * int(content.frames["table"]["columns"]) * BYTES
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.2g}"

@@ -85,12 +85,14 @@ def test_files_beside_the_page_are_linked_and_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
+        ("d > 100 or d < −100", "d\u00a0&gt;\u00a0100 or d\u00a0&lt;\u00a0−100"),
+        ("p = (1 + b) / (1 + m)", "p\u00a0=\u00a0(1\u00a0+\u00a0b) / (1\u00a0+\u00a0m)"),
         ("`run <x>` took 5 ms & more", "<code>run &lt;x&gt;</code> took 5\u00a0ms &amp; more"),
         ("a`b, <b>", "a`b, &lt;b&gt;"),
         ("`a` or `\x1b`", "<code>a</code> or <code>\\x1b</code>"),
     ],
 )
-def test_what_is_between_backticks_is_code(said: str, shown: str, tmp_path: Path) -> None:
+def test_backticks_are_code_and_formulas_stay_on_one_line(said: str, shown: str, tmp_path: Path) -> None:
     part = replace(section("first"), findings=(said,))
     html = written(replace(PAGE, sections=(part,), limits=(said,)), tmp_path)
     assert html.count(f"<li>{shown}</li>") == 2

@@ -66,10 +66,11 @@ class FieldtripInput(SignalInput, FilesInput):
         sfreq = float(f"{(len(times) - 1) / (times[-1] - times[0]):.12g}")
         info = mne.create_info(names, sfreq, _types(struct, names))
         _place(info, struct)
+        factors = self._factors(struct, names)
         scale = np.array(
             [
-                self._factor(struct) if each in ("eeg", "eog", "ecg", "emg") else 1.0
-                for each in info.get_channel_types()
+                factor if each in ("eeg", "eog", "ecg", "emg") else 1.0
+                for factor, each in zip(factors, info.get_channel_types(), strict=True)
             ]
         )
         data = np.stack(trials) * scale[:, np.newaxis]
@@ -100,15 +101,19 @@ class FieldtripInput(SignalInput, FilesInput):
             hint="name the variable: input.variable" if several else None,
         )
 
-    def _factor(self, struct: dict[str, Any]) -> float:
+    def _factors(self, struct: dict[str, Any], names: list[str]) -> list[float]:
+        """By what each channel is multiplied: as the header says of it, or else of all, or else as usual."""
         if self.unit is not None:
-            return VOLTS[self.unit]
+            return [VOLTS[self.unit]] * len(names)
         for holder in ("hdr", "elec"):
             held = struct.get(holder)
-            said = _listed(held.get("chanunit", ())) if isinstance(held, dict) else []
-            if len(known := voltages(map(str, said))) == 1:
-                return VOLTS[known.pop()]
-        return VOLTS["µV"]
+            held = held if isinstance(held, dict) else {}
+            said = [voltages([str(each)]) for each in _listed(held.get("chanunit", ()))]
+            if known := set().union(*said):
+                common = known if len(known) == 1 else {"µV"}
+                own = dict(zip(map(str, _listed(held.get("label", ()))), said, strict=False))
+                return [VOLTS[min(own.get(name) or common)] for name in names]
+        return [VOLTS["µV"]] * len(names)
 
 
 def _trials(struct: dict[str, Any], file: Path, participant: str) -> tuple[list[Any], Any]:

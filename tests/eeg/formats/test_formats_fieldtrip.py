@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,18 @@ def test_raw_data_and_positions_are_what_mne_reads(tmp_path: Path, version: str)
     steps = {"bads": {"S1": ["Cz"]}, "interpolate": True}
     expected = by_mne.interpolate_bads(verbose="ERROR").get_data(picks=EEG)
     np.testing.assert_allclose(ft(file, preprocessing=steps).data, expected, rtol=1e-9, atol=1e-15)
+
+
+def test_each_channel_has_its_own_unit(tmp_path: Path) -> None:
+    units = ["uV", "uV", "mV", "V", "unknown", "uV", "nV"]
+    header = {"hdr": {"label": cell(NAMES), "chanunit": cell(units), "chantype": cell(["eeg"] * 7)}}
+    scales = np.array([1e-6, 1e-6, 1e-3, 1.0, 1e-6, 1e-6, 1e-9])[:, np.newaxis]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = ft(save(tmp_path, {**raw_struct(), **header}))
+    np.testing.assert_allclose(
+        found.data, (np.stack(list(raw_struct()["trial"])) * scales)[:, :6], rtol=1e-12
+    )
 
 
 def test_units_and_columns_can_be_named(tmp_path: Path) -> None:

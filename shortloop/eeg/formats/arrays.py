@@ -12,6 +12,7 @@ from pydantic import Field
 from shortloop.eeg.formats.base import all_named, none_other
 from shortloop.eeg.formats.base_features import FeaturesInput
 from shortloop.eeg.formats.numpy_files import array_in, as_text, declared
+from shortloop.eeg.formats.plausible import FAR
 from shortloop.eeg.formats.units import Unit
 from shortloop.errors import InputError
 
@@ -135,6 +136,8 @@ def _check(
     names: np.ndarray | None = None,
     t: np.ndarray | None = None,
 ) -> None:
+    import numpy as np
+
     bins = X.shape[2] if X.ndim == 3 else 1
     fits = X.ndim in (2, 3) and y.shape == X.shape[:1]
     fits = fits and (names is None or names.shape == X.shape[1:2]) and (t is None or t.shape == (bins,))
@@ -157,4 +160,14 @@ def _check(
             field="X",
             found=f"X {X.dtype}" + ("" if t is None else f", t {t.dtype}"),
             hint="save the features and their times as floating-point numbers",
+        )
+    if t is not None and np.abs(t.astype(np.float64)).max(initial=0) >= FAR:
+        raise InputError(
+            "times of bins cannot be meant in seconds",
+            participant=participant,
+            file=file,
+            field="t",
+            found=f"from {t.min():g} to {t.max():g}",
+            expected=f"less than {FAR:g} s from the event",
+            hint="save them in seconds: t / 1000, if they are in milliseconds",
         )

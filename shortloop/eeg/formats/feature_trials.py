@@ -17,6 +17,7 @@ from shortloop.types import FloatArray
 
 __all__ = ["Found", "features_of", "refuse_labels_among_features"]
 
+MONOTONE = 16  # trials; that so many are in order by chance happens to one feature in ten million millions
 FEWEST = 10  # trials; in fewer, two numbers may go with two classes by chance
 
 
@@ -137,14 +138,20 @@ def refuse_labels_among_features(found: Found, *, participant: str, file: Path, 
 
 
 def _instead_of_a_feature(values: np.ndarray, labels: np.ndarray) -> str:
+    values = values.astype(np.float64, copy=False)  # differences of unsigned numbers are never below 0
     steps = np.diff(values)
     if steps[0] and (steps == steps[0]).all() and float(steps[0]).is_integer():
         return "counts the trials"
+    if len(values) >= MONOTONE and ((steps > 0).all() or (steps < 0).all()):
+        return "grows or falls from each trial to the next, as numbers and times of trials do"
     classes = labels.max() + 1
     if classes < 2 or len(np.unique(values[: 2 * FEWEST])) > classes:  # most end here
         return ""
     pairs = len(set(zip(values.tolist(), labels.tolist(), strict=True)))
-    return "is the class in other words" if pairs == classes == len(np.unique(values)) else ""
+    different = len(np.unique(values))
+    # Two values that stand for more classes, as of 'is_face': in few trials, they could by chance.
+    enough = different == classes or (different > 1 and len(values) >= classes + FEWEST + MONOTONE)
+    return "is the class in other words" if pairs == classes and enough else ""
 
 
 def _classes(

@@ -6,13 +6,15 @@ from typing import Any, TypeVar
 
 from shortloop.errors import InputError
 
-__all__ = ["SECONDS", "check_rate", "in_seconds"]
+__all__ = ["FAR", "SECONDS", "check_rate", "in_seconds"]
 
 T = TypeVar("T")
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 """By what times of each unit are multiplied."""
 
-FAR = 100.0  # s; no epoch reaches further from its event, and windows in ms mostly do
+FAR = 100.0
+"""No epoch reaches further from its event, s, and windows in ms mostly do."""
+
 # Hz. Nothing that follows an event shows in less than one sample a second; recordings of 250 to 1000 Hz with
 # times in ms, and all with numbers of samples as times, have that. Those of up to 5000 Hz have up to 5, and
 # epochs of minutes; what is that slow in truth, as near-infrared light and haemodynamics, has shorter ones.

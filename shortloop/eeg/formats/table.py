@@ -117,6 +117,7 @@ class TableInput(FeaturesInput):
             encoding="utf-8-sig",
             float_precision="round_trip",
         )
+        _check_names(table, file, participant)
         table.columns = table.columns.map(str)
         columns = ", ".join(table.columns[:SHOWN]) + (" …" if len(table.columns) > SHOWN else "")
         for field, name in [*named.items(), *(("drop", each) for each in self.drop)]:
@@ -163,6 +164,23 @@ class TableInput(FeaturesInput):
                 hint="fill them in, or leave these rows out of the file",
             )
         return table
+
+
+def _check_names(table: Any, file: Path, participant: str) -> None:
+    """pandas takes a value too many for the name of the row, as R writes it; all others move left then."""
+    import pandas as pd
+
+    row_names = table.index
+    if isinstance(row_names, pd.RangeIndex) or (row_names.is_unique and row_names.dtype.kind != "f"):
+        return
+    raise InputError(
+        "rows have more values than the table has names of columns",
+        participant=participant,
+        file=file,
+        found=f"{len(table.columns)} names, and {len(table.columns) + row_names.nlevels} values in a row",
+        expected="a name for each value",
+        hint="give each column a name, and take separators from the ends of rows",
+    )
 
 
 def _texts(column: Any) -> Any:

@@ -107,6 +107,7 @@ def test_python_objects_are_refused_without_being_loaded(
         ({"names": np.array(["a", "b"])}, "do not fit together"),
         ({"t": np.arange(5.0)}, "do not fit together"),
         ({"t": np.array([0.0, 0.0, 1.0])}, "do not increase"),
+        ({"t": np.array([-200.0, 0.0, 200.0])}, "cannot be meant in seconds"),
         ({"X": np.full((12, 4, 3), 1j)}, "real numbers"),
         ({"X": np.full((12, 4, 3), np.nan)}, "not finite"),
         ({"y": np.array(["Face", "house"] * 6)}, "no trials of face, but of Face"),
@@ -144,3 +145,11 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, X: np.ndarray, y: n
     with pytest.raises(InputError, match="the file cannot be read") as refused:
         read(tmp_path / "X.npy", tmp_path / "y.npy")
     assert refused.value.found == f"{X.nbytes - 9} bytes"
+
+
+@pytest.mark.parametrize("kind", ["u1", "i1", "u8"])
+def test_differences_of_small_numbers_do_not_overflow(tmp_path: Path, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.permuted(np.tile(np.arange(0, 120, 4), (4, 1)), axis=1).T.astype(kind)
+    np.savez(tmp_path / "S1.npz", X=X, y=np.tile(CLASSES, 15))
+    np.testing.assert_array_equal(read(tmp_path / "S1.npz").data[0], X)

@@ -113,3 +113,34 @@ def test_no_feature_is_left(tmp_path: Path, table: pd.DataFrame) -> None:
     table.to_csv(tmp_path / "features.csv", index=False)
     with pytest.raises(InputError, match="the table has no features"):
         read(tmp_path / "features.csv", drop=["run", *NAMES])
+
+
+def test_columns_of_a_table_that_tell_a_class_alone_are_refused(tmp_path: Path, table: pd.DataFrame) -> None:
+    file = tmp_path / "features.csv"
+    many = pd.concat([table] * 4).reset_index(drop=True)
+    for name in NAMES:
+        many[name] = np.random.default_rng(3).standard_normal(len(many))
+    many.assign(is_face=(many.label == "face").astype(int)).to_csv(file, index=False)
+    with pytest.raises(InputError, match="is the class in other words") as refused:
+        read(file, classes=("face", "house", "other"))
+    assert refused.value.field == "is_face"
+    onsets = np.cumsum(np.random.default_rng(0).uniform(1, 2, len(many)))
+    many.sort_values("label").assign(onset=onsets).to_csv(file, index=False)
+    with pytest.raises(InputError, match="grows or falls from each trial to the next") as refused:
+        read(file)
+    assert refused.value.field == "onset"
+
+
+def test_values_without_a_name_move_no_column(tmp_path: Path, table: pd.DataFrame) -> None:
+    file = tmp_path / "features.csv"
+    table.to_csv(file, index=False)
+    names, *rows = file.read_text(encoding="utf-8").splitlines()
+    expected = read(file)
+    file.write_text("\n".join([names, *(f"{row}," for row in rows)]), encoding="utf-8")
+    with pytest.raises(InputError, match="more values than the table has names"):
+        read(file)
+    of_r = [
+        f'"{number}",{row}' for number, row in enumerate(rows, start=1)
+    ]  # names of rows, as R writes them
+    file.write_text("\n".join([names, *of_r]), encoding="utf-8")
+    np.testing.assert_array_equal(read(file).data, expected.data)

@@ -12,9 +12,11 @@ import mne
 import numpy as np
 
 from shortloop.eeg.formats.events import Found, find_events, labels_of
+from shortloop.eeg.formats.pieces import as_one
 from shortloop.eeg.formats.plausible import check_rate
 from shortloop.eeg.formats.positions import positions_of
 from shortloop.eeg.formats.preprocessing import filtered, marked, referenced
+from shortloop.eeg.formats.quality import warn_of_codes
 from shortloop.eeg.formats.sections import events_within
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.eeg.formats.sessions import Part
@@ -26,10 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["part_of"]
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
+TWINS = 0.05  # s; nothing is shown twice so fast, but codes bounce, and several devices mark one picture
+SOME = 20  # trials that are looked at before all of them are
 REASONS = {
     "TOO_SHORT": "beyond the recording",
     "NO_DATA": "beyond the recording",
     "USER": "left out before it was saved",
+    "BAD boundary": "across a gap in the recording",
 }
 Log = Sequence[Sequence[str]]
 
@@ -74,6 +79,7 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
     channels = _channels(signal, settings, file, participant)
     bads = list(signal.info["bads"])
     if continuous:
+        as_one(signal)
         found = find_events(signal, settings, wanted, file, participant)
         if settings.sections:
             phase = next(iter(settings.sections))
@@ -93,6 +99,9 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         seen = Counter(names[number] for number in signal.events[:, 2])
         found = Found("epochs", signal.events, dict(signal.event_id), seen)
     labels = labels_of(found.ids, wanted, classes, file, participant)
+    warn_of_codes(
+        _as_recorded(signal, found.events[np.isin(found.events[:, 2], list(labels))], channels), channels
+    )
     _prepare(signal, settings, channels, file, participant)
     if continuous:
         epochs, log, of = _cut(signal, found, labels, settings, file, participant)
@@ -100,6 +109,8 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         epochs, log, of = _cropped(signal, labels, settings, file, participant)
     dropped, rejected_by = _dropped(epochs, log, of, settings)
     _tell(dropped, of, file, participant)
+    if continuous:
+        _tell_of_twins(epochs.events, [labels[number] for number in epochs.events[:, 2]], recorded["rate"])
     if settings.preprocessing.resample is not None:
         epochs.resample(settings.preprocessing.resample, n_jobs=1)
     numbers = epochs.events[:, 2]
@@ -177,6 +188,16 @@ def _unit(types: list[str]) -> str:
     return units.pop() if len(units) == 1 else "a.u."
 
 
+def _as_recorded(signal: Any, events: Any, channels: list[str]) -> Any:
+    """A second of some trials, before anything is done to them."""
+    if not isinstance(signal, mne.io.BaseRaw):
+        return signal[:SOME].get_data(picks=channels)
+    second = round(signal.info["sfreq"])
+    starts = [at for at in events[:, 0] - signal.first_samp if 0 <= at <= signal.n_times - second][:SOME]
+    found = [signal.get_data(picks=channels, start=int(at), stop=int(at) + second) for at in starts]
+    return np.array(found) if found else np.empty((0, len(channels), second))
+
+
 def _prepare(signal: Any, settings: SignalInput, channels: list[str], file: Path, participant: str) -> None:
     """All that comes before cutting, of all channels that are not dropped; then those that are needed."""
     steps = settings.preprocessing
@@ -199,6 +220,10 @@ def _prepare(signal: Any, settings: SignalInput, channels: list[str], file: Path
             found=", ".join(sorted(unknown)),
             expected=f"types among {_sorted(types)}",
         )
+    if signal.info["projs"]:
+        signal.load_data().apply_proj()  # here, where all channels are that it is of, and not again
+        with signal.info._unlock():
+            signal.info["projs"] = []
     signal.pick([name for name in signal.ch_names if name in channels or types[name] in others])
 
 
@@ -303,7 +328,7 @@ def _dropped(
 ) -> tuple[Counter[tuple[int, str]], Counter[str]]:
     """Reject trials by amplitude; how many of each class were left out and why, and by which channel."""
     by_index = {
-        index: ", ".join(REASONS.get(each, f"annotated as {each}") for each in reasons)
+        index: ", ".join(dict.fromkeys(REASONS.get(each, f"annotated as {each}") for each in reasons))
         for index, reasons in enumerate(log)
         if reasons
     }
@@ -331,6 +356,21 @@ def _tell(dropped: Counter[tuple[int, str]], of: list[int], file: Path, particip
         why = "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
         warnings.warn(
             f"{participant}, {file.name}: {dropped.total()} of {len(of)} trials were left out ({why})",
+            stacklevel=2,
+        )
+
+
+def _tell_of_twins(events: Any, of: Sequence[int], rate: float) -> None:
+    """Warn of trials that begin a moment after one of their class: held out, they were trained on."""
+    samples, labels = events[:, 0], np.asarray(of)
+    order = np.argsort(samples)
+    near = np.diff(samples[order]) < TWINS * rate
+    count = int((near & (np.diff(labels[order]) == 0)).sum())
+    if count:
+        warnings.warn(
+            f"{count} of {len(events)} trials begin less than {TWINS * 1000:g} ms after another of their "
+            "class, and share nearly all samples with it: one would be trained on, and the other held out; "
+            "name one event for each trial (input.events)",
             stacklevel=2,
         )
 

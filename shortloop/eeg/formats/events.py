@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -202,8 +203,13 @@ def _of_table(raw: Any, settings: SignalInput, file: Path, participant: str) -> 
     names = table[named[0]]
     kept = ~names.isin(NOTHING)
     descriptions = names[kept].map(_as_code).to_numpy(dtype=str)
-    bad = raw.annotations[[str(each).upper().startswith("BAD") for each in raw.annotations.description]]
-    raw.set_annotations(mne.Annotations(onsets[kept].to_numpy(), 0.0, descriptions))
+    # What marks stretches is no event, whether the table has it or the recording.
+    lasting = pd.to_numeric(table.get("duration", 0 * onsets), errors="coerce").fillna(0.0).clip(lower=0)
+    marks = np.array([NO_EVENTS.match(name) is not None for name in descriptions], dtype=bool)
+    bad = raw.annotations[[NO_EVENTS.match(str(each)) is not None for each in raw.annotations.description]]
+    raw.set_annotations(
+        mne.Annotations(onsets[kept].to_numpy(), lasting[kept].to_numpy() * marks, descriptions)
+    )
     found = _of_annotations(raw, settings, file, participant)
     raw.annotations.append(bad.onset, bad.duration, bad.description)
     return None if found is None else Found("tsv", found.events, found.ids, found.seen)
@@ -225,6 +231,14 @@ def _of_channel(raw: Any, settings: SignalInput, file: Path, participant: str) -
     if not channels:
         return None
     events = mne.find_events(raw, stim_channel=channels, shortest_event=1)
+    changes = mne.find_events(raw, stim_channel=channels, shortest_event=1, consecutive=True)
+    if len(changes) > len(events):
+        warnings.warn(
+            f"{participant}, {file.name}: {len(changes) - len(events)} changes of {', '.join(channels)} to a "
+            f"smaller code, with no 0 before it, are no events, beside {len(events)} that are: where "
+            "codes are held until the next one, put a table NAME_events.tsv beside it",
+            stacklevel=2,
+        )
     seen = Counter(str(code) for code in events[:, 2])
     return Found("stim", events, {name: int(name) for name in seen}, seen)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NpzInput"]
 
+SOME = 20  # trials that are looked at before all of them are
 KEYS = ("X", "y", "t", "ch")
 
 
@@ -46,6 +47,7 @@ class NpzInput(FilesInput):
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         import numpy as np
 
+        from shortloop.eeg.formats.quality import warn_of_codes
         from shortloop.eeg.formats.sessions import Part
 
         wanted = class_of_event(self, classes)
@@ -66,9 +68,11 @@ class NpzInput(FilesInput):
         events = [as_text(value) for value in y]
         kept = np.array([index for index, name in enumerate(names) if name in channels], dtype=np.intp)
         chosen = np.array([index for index, event in enumerate(events) if event in wanted], dtype=np.intp)
+        data = data[np.ix_(chosen, kept)]
+        warn_of_codes(data[:SOME].astype(np.float64), channels)
         return Part(
             file=file,
-            data=data[np.ix_(chosen, kept)],
+            data=data,
             labels=np.array([wanted[events[index]] for index in chosen], dtype=np.int64),
             times=times,
             sfreq=sfreq,

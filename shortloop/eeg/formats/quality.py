@@ -14,7 +14,7 @@ from shortloop.eeg.formats.participants import key_of
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 
-__all__ = ["typical_amplitude", "warn_of_quality"]
+__all__ = ["typical_amplitude", "warn_of_codes", "warn_of_quality"]
 
 # A channel is flat where it varies by no more than rounding: of what is usual, or of its own offset.
 ROUNDING = 1e-10
@@ -23,6 +23,8 @@ MOST = 0.5  # of the trials; a channel that is flat in fewer was loose for a whi
 # drifts some hundredths; the noise of amplifiers is some tenths of a microvolt.
 LARGEST, SMALLEST = 0.05, 1e-9
 NAMED = 8  # at most
+CODES = 6  # values that a channel of codes has in some trials, at most; an amplifier gives hundreds
+COUNTED = 0.9  # of its steps are the same where a channel counts
 
 
 def typical_amplitude(data: FloatArray) -> float:
@@ -84,6 +86,36 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str, file: str |
         _warn(
             f"samples that are given in V vary by {usual:.3g} V within a trial, {much}: they are probably in "
             "another unit; say which (input.unit), or scale them"
+        )
+
+
+def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
+    """Warn of channels that hold no signal: codes of events, from which the class can be read, or a counter.
+
+    Parameters
+    ----------
+    data : array of float, shape (trials, channels, samples)
+        Some trials as they were recorded, before they are filtered.
+    channels : sequence of str
+        Names of the channels.
+
+    Warns
+    -----
+    UserWarning
+        Of channels with a handful of values, and of those whose steps are nearly all the same.
+    """
+    if min(data.shape) == 0 or data.shape[2] <= 2 * CODES:
+        return
+    steps = np.diff(data, axis=2)
+    usual = np.median(steps, axis=(0, 2), keepdims=True)
+    same = np.isclose(steps, usual, rtol=1e-6, atol=0).mean(axis=(0, 2)) > COUNTED
+    counts = same & (usual[0, :, 0] != 0)
+    codes = [1 < len(np.unique(each)) <= CODES for each in np.moveaxis(data, 1, 0)]
+    named = [name for name, *odd in zip(channels, codes, counts, strict=True) if any(odd)]
+    if named:
+        _warn(
+            f"{_named(named)} no signal, but a few codes, or a counter: a classifier could read the class "
+            "from that; leave out (input.drop)"
         )
 
 

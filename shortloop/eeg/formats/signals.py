@@ -26,7 +26,7 @@ PACKED, BYTES = 10, 4  # in memory, for each byte of a packed file and of sample
 # It is no matter, or said in other words.
 NO_MATTER = (
     ".*(naming conventions|At least one epoch has multiple events|All epochs were dropped|Not setting posi"
-    "tion|channels without locations).*"
+    "tion|channels without locations|contains 'boundary' events).*"
 )
 
 

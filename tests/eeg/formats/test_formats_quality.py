@@ -139,3 +139,19 @@ def test_magnetic_fields_are_in_their_own_units(tmp_path: Path) -> None:
     assert not warned("fif", file)
     raw.set_channel_types({"Fz": "grad"}, verbose="ERROR", on_unit_change="ignore")
     assert read("fif", [exported(raw, file)], picks=("grad",)).unit == "T/m"
+
+
+def test_channels_of_codes_and_counters_are_told_of(tmp_path: Path) -> None:
+    raw = make_raw()
+    codes, counter = np.zeros(raw.n_times), np.arange(raw.n_times) % 256
+    for number, onset in enumerate(raw.annotations.onset[1:15]):
+        codes[round(onset * 128) :][:40] = number % 2 + 1
+    info = mne.create_info(["Marker copy", "Packet"], 128.0, "eeg")
+    raw.add_channels([mne.io.RawArray(np.array([codes, counter]) * 1e-6, info, verbose="ERROR")])
+    file = exported(raw, tmp_path / "S1_raw.fif")
+    for preprocessing in ({}, {"highpass": 1.0, "lowpass": 30.0, "reference": "average"}):
+        (text,) = warned("fif", file, preprocessing=preprocessing)
+        assert "channels Marker copy, Packet are no signal, but a few codes, or a counter" in text
+    assert warned("fif", file, drop=("Marker copy", "Packet")) == []
+    coarse = exported(make_raw(), tmp_path / "S1_raw.vhdr")  # by tenths of a microvolt
+    assert warned("brainvision", coarse) == []

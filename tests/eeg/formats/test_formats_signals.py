@@ -225,6 +225,21 @@ def test_events_are_codes_in_a_channel(tmp_path: Path) -> None:
         read("fif", [file], stim_channel="STI", event_source="stim")
 
 
+def test_codes_that_are_held_and_trials_that_are_there_twice_are_told_of(tmp_path: Path) -> None:
+    raw = make_raw()
+    raw.set_annotations(None)
+    codes = np.repeat([0, *[1, 2] * 7, 0], 192)[np.newaxis]
+    stim = mne.io.RawArray(codes.astype(float), mne.create_info(["STI"], 128.0, "stim"), verbose="ERROR")
+    raw.add_channels([stim], force_update_info=True)
+    with pytest.warns(UserWarning, match="6 changes of STI to a smaller code, .* beside 8 that are"):
+        read("fif", [saved(tmp_path, ".fif", "mne", raw)], events={"face": [1], "house": [2]})
+    raw = make_raw()
+    raw.annotations.append(raw.annotations.onset[1:8] + 0.02, 0.0, raw.annotations.description[1:8])
+    file = saved(tmp_path, ".fif", "mne", raw)
+    with pytest.warns(UserWarning, match="trials begin less than 50 ms after another of their class"):
+        read("fif", [file])
+
+
 @pytest.mark.filterwarnings("ignore:S1, ")
 @pytest.mark.parametrize("name", ["STI101", "STI 014", "Other"])
 def test_which_channel_has_the_codes_is_no_matter_of_the_environment(

@@ -44,7 +44,8 @@ def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_en
         Of all participants and phases; kinds are compared with their like.
     refuse : callable, optional
         Is told of each recording that differs from the majority in channels, sampling rate (by a
-        millionth), start (by half a sample), samples, bins or features. Default: the first is raised.
+        millionth), start (by half a sample), samples, bins or features, or from the majority of its phase in
+        times of bins (by a quarter of one). Default: the first is raised.
 
     Returns
     -------
@@ -57,6 +58,14 @@ def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_en
     same = []
     for alike in kinds.values():
         differ = {number for field in _FIELDS for number in _check_same(alike, field, refuse)}
+        for phase in dict.fromkeys(summary.phase for summary in alike):
+            own = [
+                number
+                for number, summary in enumerate(alike)
+                if summary.phase == phase and number not in differ
+            ]
+            later = _check_same([alike[number] for number in own], "times", refuse) if own else []
+            differ |= {own[number] for number in later}
         same += [summary for number, summary in enumerate(alike) if number not in differ]
     return same
 
@@ -188,7 +197,10 @@ _FIELDS = {
     "samples": "samples per epoch",
     "bins": "number of bins",
     "features": "features per bin",
+    "names": "names of features",
 }
+_SAID = {**_FIELDS, "times": "times of bins"}
+SHOWN = 8  # names in a message
 
 
 def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refuse) -> list[int]:
@@ -200,11 +212,15 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refus
         if _follows_from_the_rate(summary, model, field):
             continue
         found, expected = getattr(summary, field), getattr(model, field)
-        if field == "channels":
-            found, expected = _channels_apart(found, expected)
+        if field in ("channels", "names"):
+            if field == "names" and len(found) != len(expected):  # which is said
+                continue
+            found, expected = _names_apart(found, expected, "channels" if field == "channels" else "features")
+        if field == "times":
+            found, expected = (f"{each[0]:g} to {each[-1]:g}" for each in (found, expected))
         refuse(
             InputError(
-                f"{_FIELDS[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
+                f"{_SAID[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
                 participant=summary.participant,
                 file=summary.file or None,
                 field=field,
@@ -229,13 +245,24 @@ def _same(one: RecordingSummary, other: RecordingSummary, field: str) -> bool:
         return math.isclose(one.sfreq, other.sfreq, rel_tol=1e-6)
     if field == "tmin":
         return abs(one.tmin - other.tmin) * other.sfreq < 0.5
+    if field == "times":
+        step = min((b - a for a, b in itertools.pairwise(other.times)), default=1.0)
+        pairs = zip(one.times, other.times, strict=False)  # how many there are is compared, too
+        return all(abs(a - b) < 0.25 * step for a, b in pairs)
     return bool(getattr(one, field) == getattr(other, field))
 
 
-def _channels_apart(found: Sequence[str], expected: Sequence[str]) -> tuple[str, str]:
+def _names_apart(found: Sequence[str], expected: Sequence[str], what: str) -> tuple[str, str]:
     if set(found) == set(expected):
-        return f"another order: {', '.join(found)}", ", ".join(expected)
+        first = next(number for number, pair in enumerate(zip(found, expected)) if pair[0] != pair[1])
+        start = first if first >= SHOWN else 0
+        others = [_few(each[start:], "…, " * (start > 0)) for each in (found, expected)]
+        return f"another order: {others[0]}", others[1]
     lacking = [name for name in expected if name not in found]
     extra = [name for name in found if name not in expected]
-    parts = [f"without {', '.join(lacking)}"] * bool(lacking) + [f"with {', '.join(extra)}"] * bool(extra)
-    return f"{len(found)} channels, {' and '.join(parts)}", f"{len(expected)} channels"
+    parts = [f"without {_few(lacking)}"] * bool(lacking) + [f"with {_few(extra)}"] * bool(extra)
+    return f"{len(found)} {what}, {' and '.join(parts)}", f"{len(expected)} {what}"
+
+
+def _few(names: Sequence[str], before: str = "") -> str:
+    return before + ", ".join(names[:SHOWN]) + f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordingSummary", "summarize"]
 
-_LISTS = ("channels", "accounts", "warnings")
+_LISTS = ("channels", "accounts", "warnings", "names", "times")
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ class RecordingSummary:
         Median over trials and channels of the standard deviation over samples, in `unit`; 0 for features.
     unit : str
         Unit of the samples or features.
+    names : tuple of str
+        Names of features; empty for epochs.
+    times : tuple of float
+        Centres of the bins of features; empty for epochs.
     """
 
     participant: str
@@ -72,6 +76,8 @@ class RecordingSummary:
     warnings: tuple[str, ...] = ()
     amplitude: float = 0.0
     unit: str = ""
+    names: tuple[str, ...] = ()
+    times: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain values that JSON can hold."""
@@ -141,4 +147,6 @@ def summarize(
         features=int(recording.data.shape[2]),
         warnings=tuple(warnings),
         unit=recording.unit,
+        names=tuple(recording.names),
+        times=tuple(map(float, recording.times)),
     )

@@ -33,6 +33,7 @@ EPOCHS = RecordingSummary(
     features=0,
 )
 POWER = replace(EPOCHS, kind="power", channels=(), sfreq=0.0, tmin=0.0, samples=0, bins=20, features=651)
+POWER = replace(POWER, names=("a", "b"), times=(0.0, 0.1))
 
 
 def study_of(one: RecordingSummary, **odd: Any) -> list[RecordingSummary]:
@@ -56,6 +57,8 @@ def test_equal_recordings_pass() -> None:
         (EPOCHS, {"channels": ("Fz", "Pz", "Cz")}, "channels", "another order: Fz, Pz, Cz", "Fz, Cz, Pz"),
         (EPOCHS, {"channels": ("Fz", "Pz")}, "channels", "2 channels, without Cz", "3 channels"),
         (EPOCHS, {"channels": ("Fz", "Cz", "Oz")}, "channels", "without Pz and with Oz", "3 channels"),
+        (POWER, {"names": ("b", "a")}, "names", "another order: b, a", "a, b"),
+        (POWER, {"names": ("a", "c")}, "names", "without b and with c", "2 features"),
         (EPOCHS, {"sfreq": 500.0}, "sfreq", "500", "512"),
         (EPOCHS, {"tmin": -0.4}, "tmin", "-0.4", "-0.5"),
         (EPOCHS, {"samples": 1024}, "samples", "1024", "1025"),
@@ -175,3 +178,21 @@ def test_millivolts_beside_microvolts_are_told_of(apart: float, word: str) -> No
     assert list(odd) == [3]
     assert word in odd[3]
     assert "as in S1, study" in odd[3]
+
+
+def test_bins_of_each_phase_have_times_of_their_own() -> None:
+    later = [replace(each, times=(1.0, 1.1)) if each.phase == "test" else each for each in study_of(POWER)]
+    assert len(check_alike(later)) == len(later)
+    with pytest.raises(InputError, match="times of bins of the test phase") as refused:
+        check_alike(study_of(POWER, times=(0.05, 0.15)))
+    assert (refused.value.found, refused.value.where["participant"]) == ("0.05 to 0.15", "S2")
+    assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
+
+
+def test_names_of_many_features_are_shown_from_where_they_differ() -> None:
+    names = tuple(f"f{number}" for number in range(1000))
+    odd = (*names[:500], names[501], names[500], *names[502:])
+    with pytest.raises(InputError) as refused:
+        check_alike(study_of(replace(POWER, names=names), names=odd))
+    assert str(refused.value.found).startswith("another order: …, f501, f500, f502")
+    assert len(str(refused.value.found)) < 100

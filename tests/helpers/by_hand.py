@@ -11,7 +11,7 @@ from pathlib import Path
 import mne
 import numpy as np
 
-__all__ = ["WRITERS"]
+__all__ = ["WRITERS", "write_bci2000"]
 
 UNIT = 0.05  # µV of a step of whole numbers
 BEGUN = datetime(2020, 1, 1, 12, tzinfo=UTC)
@@ -117,6 +117,34 @@ def write_cnt(raw: mne.io.BaseRaw, file: Path) -> None:
     table = struct.pack("<Bll", 1, len(events), 0) + events
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(bytes(head) + _steps(raw).T.tobytes() + table)
+
+
+def write_bci2000(raw: mne.io.BaseRaw, file: Path) -> None:
+    """BCI2000, 16 bits (bci2000.org), whose states have a code for as long as something is shown."""
+    rate = int(raw.info["sfreq"])
+    state = np.zeros((raw.n_times, 3), np.uint8)
+    state[:, 0] = 1
+    for at, name in _samples(raw):
+        state[at : at + 20, 1] = CODES[name]
+    lines = [
+        "[ State Vector Definition ]",
+        "Running 1 0 0 0",
+        "StimulusCode 8 0 1 0",
+        "SourceTime 8 0 2 0",
+        "[ Parameter Definition ]",
+        f"Source int SourceCh= {len(raw.ch_names)} 16 1 % // number of channels",
+        f"Source int SamplingRate= {rate}Hz 256Hz 1 % // sample rate",
+        "",
+        "",
+    ]
+    body = "\r\n".join(lines)
+    layout = f"SourceCh= {len(raw.ch_names)} StatevectorLen= 3 DataFormat= int16"
+    first = f"BCI2000V= 1.1 HeaderLen= %05d {layout}\r\n"
+    head = (first % (len(first % 0) + len(body)) + body).encode()
+    steps = np.ascontiguousarray(_steps(raw).T)
+    samples = np.concatenate([steps.view(np.uint8).reshape(raw.n_times, -1), state], axis=1)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(head + samples.tobytes())
 
 
 def write_nihon(raw: mne.io.BaseRaw, file: Path) -> None:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput, Named
 from shortloop.eeg.formats.folders import ENDINGS, files_in, is_recording
+from shortloop.eeg.formats.recognised import recognised
 from shortloop.eeg.formats.signals import SignalInput, events_beside
 from shortloop.eeg.formats.sizes import declared
 from shortloop.errors import InputError
@@ -29,9 +30,9 @@ MISSING = re.compile(r"the module (\w+) is needed")
 
 
 class MneInput(SignalInput, FilesInput):
-    """Continuous recordings of any format that ``mne.io.read_raw`` knows by its ending, such as Neuroscan and
-    ANT (.cnt), Curry (.cdt, .dat), GDF, KIT, Nihon Kohden, Nicolet and Persyst, and the folders of EGI (.mff)
-    and CTF (.ds).
+    """Continuous recordings of any format that ``mne.io.read_raw`` knows by its ending, such as BCI2000
+    (.dat), Neuroscan and ANT (.cnt), Curry (.cdt, .dat), GDF, KIT, Nihon Kohden, Nicolet and Persyst, and the
+    folders of EGI (.mff) and CTF (.ds).
 
     All files in the same folder that have the same name but for the ending belong to a recording, unless its
     format has no others.
@@ -85,7 +86,11 @@ class MneInput(SignalInput, FilesInput):
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
-        options = {"ch_type": "eeg"} if file.suffix.lower() == ".data" else {}  # Nicolet does not say it
+        options: dict[str, Any] = {}
+        if file.suffix.lower() == ".data":  # Nicolet does not say it
+            options["ch_type"] = "eeg"
+        elif file.suffix.lower() == ".dat" and _is_of_bci2000(file):  # MNE reads it whole or not at all
+            options["preload"] = True
         try:
             raw = mne.io.read_raw(file, **options)
         except (ImportError, RuntimeError) as error:
@@ -110,6 +115,11 @@ class MneInput(SignalInput, FilesInput):
                 hint=OF_PERSYST,
             ) from None
         return raw
+
+
+def _is_of_bci2000(file: Path) -> bool:
+    kind = recognised(file)
+    return kind is not None and kind.name == "BCI2000"
 
 
 def _as_mne_expects(path: Path) -> str:

@@ -85,7 +85,7 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str, file: str |
         much = "more than any brain gives" if usual > LARGEST else "less than the noise of an amplifier"
         _warn(
             f"samples that are given in V vary by {usual:.3g} V within a trial, {much}: they are probably in "
-            "another unit; say which (input.unit), or scale them"
+            "another unit; scale them, or say which if the format has a field for it (input.unit)"
         )
 
 

@@ -58,6 +58,8 @@ STARTS = (
     (b"RIFF", Kind("ANT CNT", "mne")),
     (b"RF64", Kind("ANT CNT", "mne")),
     (b"[FileInfo]", Kind("Persyst", "mne")),
+    (b"BCI2000V=", Kind("BCI2000", "mne")),
+    (b"HeaderLen=", Kind("BCI2000", "mne")),
     (b"version https://git-lfs", Kind("a pointer of Git LFS", hint=POINTER)),
     (b"/annex/objects/", Kind("a pointer of git-annex", hint=POINTER)),
     (b"../.git/annex", Kind("a pointer of git-annex", hint=POINTER)),

@@ -9,7 +9,7 @@ from pathlib import Path
 import mne
 import numpy as np
 import pytest
-from by_hand import CODES, WRITERS, write_gdf, write_mff, write_nihon, write_persyst
+from by_hand import CODES, UNIT, WRITERS, write_bci2000, write_gdf, write_mff, write_nihon, write_persyst
 from eeg_folders import CHANNELS, recording
 from eeg_recordings import CLASSES, read
 
@@ -59,6 +59,26 @@ def test_a_recording_that_is_cut_short_is_refused(file: Path) -> None:
     samples.write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError):
         read("mne", [file], events={} if file.suffix in NAMED else CODED)
+
+
+def test_bci2000_is_told_from_curry_and_read(tmp_path: Path) -> None:
+    """Both end in .dat. MNE gives steps of the amplifier for V, which is told."""
+    file, raw = tmp_path / "S1R01.dat", recording("S1", trials=12)
+    write_bci2000(raw, file)
+    kind = recognised(file)
+    assert kind is not None
+    assert (kind.name, kind.format) == ("BCI2000", "mne")
+    epochs = read("mne", [file], events=CODED)
+    shown = [each for each in raw.annotations if each["description"] != "response"]
+    assert [CLASSES[label] for label in epochs.labels] == [each["description"] for each in shown]
+    own = mne.io.read_raw(file, preload=True, verbose="ERROR")
+    events = mne.find_events(own, "STI 014", verbose="ERROR")
+    alone = mne.Epochs(own, events, [1, 2], -0.25, 0.5, baseline=None, picks="eeg", verbose="ERROR")
+    np.testing.assert_array_equal(epochs.data, alone.get_data())
+    first = round(shown[0]["onset"] * 128)
+    np.testing.assert_allclose(
+        epochs.data[0], raw.get_data()[:, first - 32 : first + 65] * 1e6 / UNIT, rtol=0, atol=0.5 + 1e-9
+    )
 
 
 def test_files_of_nihon_kohden_in_any_case(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.formats.signals import SignalInput
 
-__all__ = ["Found", "find_events", "labels_of", "matching"]
+__all__ = ["COLUMNS", "NOTHING", "Found", "find_events", "labels_of", "matching"]
 
 COLUMNS = ("trial_type", "value")
 NOTHING = ("", "n/a")

@@ -48,6 +48,15 @@ class Classes:
     certain: bool
     others: dict[str, int]
 
+    def likely(self) -> list[str]:
+        """Candidates that are not as frequent as all rarer ones together, as a rest between these is."""
+        found = []
+        for name, count in self.counts.items():
+            rarer = [other for other in self.counts.values() if other < count]
+            if len(rarer) < 2 or count < sum(rarer):
+                found.append(name)
+        return found if len(found) > 1 else [*self.counts]
+
 
 def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     """Tell classes from other events.

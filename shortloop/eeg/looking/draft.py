@@ -21,7 +21,11 @@ CLASSES = "classes = []"
 TRAIN = '# train = ""'
 MOST_COMMENTED = 20
 SECTIONS = "# If each recording holds two phases, as its events say"
-WANTED = {"column": "column has the codes of events", "label": "column has the classes"}
+WANTED = {
+    "column": "column has the codes of events",
+    "event_column": "column of the tables has the events",
+    "label": "column has the classes",
+}
 """Of options that could as well be otherwise, what is asked."""
 UNBALANCED = 2.0  # from this ratio of trials on, a score that forgives it is chosen
 
@@ -91,7 +95,7 @@ def questions(looked: Looked, text: str) -> list[str]:
         )
     if not looked.classes.certain:
         counts = _counted(looked.classes.counts)
-        example = ", ".join(map(_quoted, list(looked.classes.events)[:2])) or '"face", "house"'
+        example = ", ".join(map(_quoted, looked.classes.likely()[:2])) or '"face", "house"'
         found.append(
             f"Which events are the classes? Found: {counts or 'none that are in all recordings'}.\n"
             f"  Line {_line(text, CLASSES)} of the study file, for example: classes = [{example}]"

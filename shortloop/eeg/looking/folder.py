@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ ARRAYS, TABLE = "arrays", "table"
 PACKED_FIF = ".fif.gz"
 TABLES = (".csv", ".tsv", ".txt")
 BIDS_SIGN = "dataset_description.json"
+EMPTY_ROOM = re.compile(r"(?i)(?<![a-z])empty[ _-]?room")
 
 
 @dataclass
@@ -89,7 +91,9 @@ def look_through(folder: Path, tell: Tell) -> Folder:
         )
     root = _root_of_bids(folder)
     if root is not None:
-        return _of_bids(root)
+        found = _of_bids(root)
+        _leave_empty_rooms(found)
+        return found
     found = Folder(folder)
     files = [path for path in _files_below(folder, found) if not path.name.startswith(".")]
     for done, path in enumerate(files):
@@ -99,6 +103,7 @@ def look_through(folder: Path, tell: Tell) -> Folder:
     _leave_what_is_beside_recordings(found)
     _without_those_beside(found)
     _refuse_misnamed(found)
+    _leave_empty_rooms(found)
     return found
 
 
@@ -249,6 +254,15 @@ def _refuse_misnamed(found: Folder) -> None:
                 "the file is not what its name says", file=path, found=found.named.pop(path, None)
             )
     found.others = [path for path in found.others if path not in found.problems]
+
+
+def _leave_empty_rooms(found: Folder) -> None:
+    """Laboratories of MEG record the noise of the room, too; nobody takes part in that."""
+    for files in found.recordings.values():
+        for path in [path for path in files if EMPTY_ROOM.search(str(path.relative_to(found.root)))]:
+            files.remove(path)
+            found.named[path] = "noise of an empty room, by its name"
+    found.recordings = {format: files for format, files in found.recordings.items() if files}
 
 
 def _root_of_bids(folder: Path) -> Path | None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.formats.base import Named, RecordedInput
+from shortloop.eeg.formats.events import COLUMNS
 from shortloop.eeg.formats.participants import NAME, alike, composed
 from shortloop.eeg.looking.at_once import Tell, at_once
 from shortloop.eeg.looking.classes import Classes, find_classes
 from shortloop.eeg.looking.folder import BIDS, FEATURES, Folder, settings_of
 from shortloop.eeg.looking.names import read_names
-from shortloop.eeg.looking.options import doubts_of, options_of
+from shortloop.eeg.looking.options import EVENT_COLUMN, doubts_of, options_of
 from shortloop.eeg.looking.phases import EventNames, by_phase, phases_in, sections_in
 from shortloop.eeg.looking.ready import Have, leave_out, read_ready
 from shortloop.eeg.looking.recorded import Recorded, look_at
@@ -27,8 +28,11 @@ from shortloop.errors import InputError
 
 __all__ = ["Looked", "look_into"]
 
-NO_SIGNAL = re.compile(r"(?i)[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux)")
-"""What names of channels begin with that are no EEG, whatever a file says."""
+NO_SIGNAL = re.compile(
+    r"(?i)((pol|eeg) )?[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux|dc ?\d|exg"
+    r"|erg\d|plet|bip\d|[se][ap]o2|(et)?co2|photic)"
+)
+"""What names of channels begin with that are no EEG, whatever a file says; some devices put a word before."""
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant who has not those of the others
 
@@ -160,6 +164,10 @@ def _choose(looked: Looked, have: Have) -> None:
     looked.patterns = {phase: looked.patterns[phase] for phase in sorted(looked.patterns, key=looked.order)}
     leave_out(looked, have)
     _choose_classes(looked)
+    options = looked.folder.options.get(looked.format, {})
+    if looked.classes.certain and options.get(EVENT_COLUMN) in COLUMNS:  # nobody doubts the usual one then
+        del options[EVENT_COLUMN]
+        looked.folder.doubts.pop(EVENT_COLUMN, None)
 
 
 def _two_in_one(looked: Looked) -> bool:
@@ -290,15 +298,10 @@ def _choose_classes(looked: Looked) -> None:
     looked.classes = find_classes([each for each in of_phase if each])
     if not (looked.train and looked.classes.certain):
         looked.trials = {who: {} for who in seen}
+        _choose_folds(looked, _trials(looked, seen, looked.classes.likely()))
         return
-    trials = {
-        who: {name: _count(events[looked.train], of) for name, of in looked.classes.events.items()}
-        for who, events in seen.items()
-    }
-    looked.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
-    if len(lacking) == len(trials):  # without inner folds, trials may do
-        looked.estimator = WITHOUT_INNER_FOLDS
-        looked.folds, lacking = folds_for(trials, None)
+    trials = _trials(looked, seen, looked.classes.events)
+    lacking = _choose_folds(looked, trials)
     for who, events in seen.items():
         for phase in filter(None, (looked.decode, looked.train)):
             none = [name for name, of in looked.classes.events.items() if not _count(events[phase], of)]
@@ -307,6 +310,32 @@ def _choose_classes(looked: Looked) -> None:
                 lacking[who] = f"none of {', '.join(none)} in {phase}, which has {has or 'no events'}"
     looked.trials = {who: counts for who, counts in trials.items() if who not in lacking}
     looked.out |= {who: f"too few trials: {said}" for who, said in lacking.items()}
+
+
+def _trials(
+    looked: Looked, seen: Mapping[str, Mapping[str, Counter[str]]], names: Iterable[str]
+) -> dict[str, dict[str, int]]:
+    """Of each participant those of each class, in the phase that trains; if that is open, the fewest."""
+    return {
+        who: {
+            name: min(
+                _count(counts, looked.classes.events[name])
+                for phase, counts in events.items()
+                if phase == looked.train or not looked.train
+            )
+            for name in names
+        }
+        for who, events in seen.items()
+    }
+
+
+def _choose_folds(looked: Looked, trials: dict[str, dict[str, int]]) -> dict[str, str]:
+    """As many as trials allow, with inner folds if they do; who has too few for any."""
+    looked.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
+    if len(lacking) == len(trials):  # without inner folds, trials may do
+        looked.estimator = WITHOUT_INNER_FOLDS
+        looked.folds, lacking = folds_for(trials, None)
+    return lacking
 
 
 def _events(phases: Mapping[str, list[Recorded]]) -> dict[str, Counter[str]]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from shortloop.eeg.formats.events import COLUMNS, NOTHING
 from shortloop.eeg.formats.mat73 import read_struct, variables
+from shortloop.eeg.formats.signals import events_beside
 from shortloop.eeg.formats.trialinfo import code_columns, in_words, table_of
 
-__all__ = ["doubts_of", "options_of"]
+__all__ = ["EVENT_COLUMN", "doubts_of", "options_of"]
 
 MOST = 12  # codes that a column of events has
 FEWEST = 4  # trials of each
 USUAL = "data"  # variable of FieldTrip's structs
 LARGEST = 0.01  # of a signal in V
+EVENT_COLUMN = "event_column"
+TIMES = ("onset", "duration", "sample", "response_time")
+SHOWN = 6  # values of a column that are listed
 
 
 def options_of(format: str, file: Path) -> dict[str, object]:
@@ -32,7 +37,7 @@ def options_of(format: str, file: Path) -> dict[str, object]:
     """
     if format == "fieldtrip":
         return _of_fieldtrip(file)
-    return _of_arrays(file) if format == "npz" else {}
+    return _of_arrays(file) if format == "npz" else _of_events(file)
 
 
 def doubts_of(format: str, file: Path, options: dict[str, object]) -> dict[str, str]:
@@ -50,13 +55,17 @@ def doubts_of(format: str, file: Path, options: dict[str, object]) -> dict[str, 
     dict of str to str
         What there is to choose from, by the name of the option.
     """
+    if EVENT_COLUMN in options:
+        columns = _columns_of_events(file)
+        said = "; ".join(f"{name}: {_few(values)}" for name, values in columns.items())
+        return {EVENT_COLUMN: said} if len(columns) > 1 else {}
     if format != "fieldtrip" or "column" not in options:
         return {}
     names = variables(file)
     struct = read_struct(file, str(options.get("variable", names[0] if len(names) == 1 else USUAL)))
-    columns = code_columns(table_of(struct))
-    likely = _likely(columns)
-    return {} if len(likely) == 1 else {"column": in_words(likely or columns)}
+    codes = code_columns(table_of(struct))
+    likely = _likely(codes)
+    return {} if len(likely) == 1 else {"column": in_words(likely or codes)}
 
 
 def _of_fieldtrip(file: Path) -> dict[str, object]:
@@ -74,6 +83,44 @@ def _column(struct: dict[str, object]) -> dict[str, object]:
     columns = code_columns(table_of(struct))
     likely = _likely(columns)
     return {"column": min(likely or columns)} if len(columns) > 1 else {}
+
+
+def _of_events(file: Path) -> dict[str, object]:
+    """Of a table of events beside a recording, without `trial_type`, the column that could be meant."""
+    columns = _columns_of_events(file)
+    usual, *more = COLUMNS
+    worded = any(not value.isdecimal() for values in columns.values() for value in values)
+    if usual in columns or not columns or ({*more} & {*columns} and not worded):
+        return {}
+    return {EVENT_COLUMN: next((name for name in more if name in columns), next(iter(columns)))}
+
+
+def _columns_of_events(file: Path) -> dict[str, Counter[str]]:
+    """Columns whose values come again and again, and how often each does."""
+    import pandas as pd
+
+    table = next(iter(events_beside(file)), None)
+    if table is None:
+        return {}
+    try:
+        content = pd.read_csv(table, sep="\t", dtype=str, keep_default_na=False)
+    except (OSError, ValueError):  # reading the recording says what is wrong
+        return {}
+    counts = {str(name): Counter(column[~column.isin(NOTHING)]) for name, column in content.items()}
+    return {
+        name: values
+        for name, values in counts.items()
+        if name not in TIMES and (name in COLUMNS or _is_of_events(values))
+    }
+
+
+def _is_of_events(values: Counter[str]) -> bool:
+    return len(values) <= MOST and sum(count >= FEWEST for count in values.values()) > 1
+
+
+def _few(values: Counter[str]) -> str:
+    shown = [f"{name} ({count} times)" for name, count in values.most_common(SHOWN)]
+    return ", ".join([*shown, "…"] if len(values) > SHOWN else shown)
 
 
 def _likely(columns: dict[int, Counter[int]]) -> dict[int, Counter[int]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,8 @@ OF_CTF = ".ds"  # recordings that are folders
 # Samples and markers of a recording, and all that is said of it.
 SIDECARS = ("events", "channels", "electrodes", "coordsystem", "eeg", "ieeg", "meg", "headshape", "markers")
 PART = re.compile(r"(_[a-z]+)-\d+$")
+AROUND = re.compile(r"^(eeg|pol) |-ref$")
+MOST_NAMED = 5  # channels that differ
 NO_PARTICIPANTS = ".*participants.tsv.*"
 
 
@@ -83,14 +86,17 @@ class BidsInput(SignalInput):
         return declared(file, participant) or super().declared(file, participant)
 
     def open(self, file: Path, participant: str) -> Any:
-        import warnings
-
         import mne_bids
 
         path = mne_bids.get_bids_path_from_fname(file, check=False)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=NO_PARTICIPANTS)
-            return mne_bids.read_raw_bids(path)
+            try:
+                return mne_bids.read_raw_bids(path)
+            except RuntimeError as error:
+                if not str(error).startswith("Channel mismatch"):
+                    raise
+        return _called_as_in_table(path, file, participant)
 
     def _is_of(self, path: Path, task: str, phase: str) -> bool:
         entities = _entities(path)
@@ -99,6 +105,39 @@ class BidsInput(SignalInput):
             names is None or entities.get(key) in [name.removeprefix(f"{key}-") for name in names]
             for key, names in wanted.items()
         )
+
+
+def _called_as_in_table(path: Any, file: Path, participant: str) -> Any:
+    """A recording whose channels channels.tsv has in another order, or writes in another way, as ``FC5`` for
+    ``Fc5.``: MNE-BIDS copies EDF as it is, and writes names into the table that were mended after reading."""
+    import mne_bids
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is so
+        own: list[str] = mne_bids.read_raw_bids(path, on_ch_mismatch="warn").ch_names
+    table = path.find_matching_sidecar(suffix="channels", extension=".tsv")
+    lines = [line.split("\t") for line in Path(table).read_text(encoding="utf-8-sig").splitlines() if line]
+    said = [line[lines[0].index("name")] for line in lines[1:]]
+    if {*own} == {*said}:
+        return mne_bids.read_raw_bids(path, on_ch_mismatch="reorder")
+    if [*map(_plain, own)] == [*map(_plain, said)]:
+        return mne_bids.read_raw_bids(path, on_ch_mismatch="rename")
+    differ = [pair for pair in zip(own, said, strict=False) if _plain(pair[0]) != _plain(pair[1])]
+    found = ", ".join(f"{mine} in the recording is {other} there" for mine, other in differ[:MOST_NAMED])
+    raise InputError(
+        "channels.tsv has other channels than the recording",
+        participant=participant,
+        file=file,
+        field=Path(table).name,
+        found=found or f"{len(said)} channels, and {len(own)} in the recording",
+        expected="the same channels",
+        hint="correct the names in the table",
+    )
+
+
+def _plain(name: str) -> str:
+    """A channel's name without what systems write around it."""
+    return re.sub(r"[^0-9a-z]", "", AROUND.sub("", name.casefold()))
 
 
 def recordings_of(folder: Path) -> list[Path]:

@@ -193,3 +193,40 @@ def test_events_of_the_folder_count(folder: Path) -> None:
     assert before.channels == NAMES[:6]
     assert after.labels.tolist().count(0) == 1 < before.labels.tolist().count(0)
     assert after.labels.tolist().count(1) == before.labels.tolist().count(1)
+
+
+def rewritten(root: Path, tmp_path: Path, change: Any) -> Path:
+    """A copy of the folder in which the rows of a table of channels are others; its recording."""
+    shutil.copytree(root, tmp_path / "data")
+    file = settings().find(tmp_path / "data", "02", "study")[0]
+    table = file.with_name(file.name.replace(f"_eeg{file.suffix}", "_channels.tsv"))
+    head, *rows = table.read_text(encoding="utf-8-sig").splitlines()
+    table.write_text("\n".join([head, *change(rows)]) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.mark.filterwarnings("ignore:S1, ", "ignore:02, ")
+def test_channels_that_the_table_writes_in_another_way(folder: Path, tmp_path: Path) -> None:
+    """MNE-BIDS copies EDF as it is: PhysioNet's Fc5. is FC5 in the table of who mended it after reading."""
+    expected = read("bids", settings().find(folder, "02", "study"), participant="02")
+    file = rewritten(folder, tmp_path, lambda rows: [f"EEG {row[:2].upper()}{row[2:]}" for row in rows])
+    found = read("bids", [file], participant="02")
+    np.testing.assert_array_equal(found.data, expected.data)
+    assert found.channels == tuple(f"EEG {name[:2].upper()}{name[2:]}" for name in expected.channels)
+
+
+@pytest.mark.filterwarnings("ignore:S1, ", "ignore:02, ")
+def test_channels_that_the_table_has_in_another_order(folder: Path, tmp_path: Path) -> None:
+    expected = read("bids", settings().find(folder, "02", "study"), participant="02")
+    found = read("bids", [rewritten(folder, tmp_path, lambda rows: rows[::-1])], participant="02")
+    assert found.channels == expected.channels[::-1]
+    np.testing.assert_array_equal(found.data, expected.data[:, ::-1])
+
+
+@pytest.mark.filterwarnings("ignore:S1, ", "ignore:02, ")
+def test_a_table_of_other_channels_is_refused(folder: Path, tmp_path: Path) -> None:
+    file = rewritten(folder, tmp_path, lambda rows: ["X9" + rows[0][rows[0].index("\t") :], *rows[1:]])
+    with pytest.raises(InputError, match="has other channels than the recording") as refused:
+        read("bids", [file], participant="02")
+    assert f"{NAMES[0]} in the recording is X9 there" in str(refused.value.found)
+    assert "participant:  02" in str(refused.value)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shortloop.errors import InputError
+from shortloop.jobs.letters import print_any_letter
 from shortloop.jobs.system_errors import need_files, system_error
 
 __all__ = ["app", "main"]
@@ -61,9 +61,7 @@ Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.
 
 def main() -> None:
     """Entry point: what is a user's to mend is one message and status 1; what is not keeps its traceback."""
-    for stream in (sys.stdout, sys.stderr):  # a letter that they have no code for is no reason to end
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    print_any_letter()
     interrupted = _note_interrupts()
     try:
         if not _own_commands() & set(sys.argv[1:2]):  # which work whatever state an analysis is in

@@ -27,6 +27,7 @@ from shortloop.jobs.explain.phrases import counted
 from shortloop.jobs.keys.code import at_one_moment
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import find_method
+from shortloop.jobs.letters import print_any_letter
 from shortloop.jobs.lookup import Lookup, reused
 from shortloop.jobs.namesakes import files_of, problem_of
 from shortloop.jobs.part import ASKED, Part, choose, lacking
@@ -261,6 +262,7 @@ def run_pipeline(
     started = time.time()
     if isinstance(urd, DryRun):
         return urd.plan(pipeline, name, settings)
+    print_any_letter()
     load_from_source()
     prepare_script()
     try:

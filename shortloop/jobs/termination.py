@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.errors import InputError
+from shortloop.jobs.letters import print_any_letter
 from shortloop.jobs.project import configuration
 from shortloop.jobs.system_errors import system_error
 
@@ -86,6 +87,7 @@ def say_why(error: InputError) -> None:
     if isinstance(error, _Unwritable):
         os.write(_ERRORS, f"{text}\n".encode())
     else:
+        print_any_letter()
         print(text, file=sys.stderr, flush=True)
 
 

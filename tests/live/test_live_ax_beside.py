@@ -77,6 +77,15 @@ def test_a_build_script_of_exax_runs_beside_ours(project: ExaxProject) -> None:
     assert "csvimport" in said(project, "urd", "list/2024-01-02")
 
 
+def test_a_terminal_may_know_ascii_alone(project: ExaxProject) -> None:
+    project.go()
+    project.edit("build_scripts/build_rows.py", '"factor": 2', '"factor": 7')
+    done = project.ax("run", "rows", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    project.edit("build_scripts/build_rows.py", '"factor": 7', '"factor": 2')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "option factor: 2 -> 7" in done.stdout
+
+
 def test_jobs_and_datasets_are_shown(project: ExaxProject) -> None:
     ours, _ = project.go()
     jobs = ours["jobs"]

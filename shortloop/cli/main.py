@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from shortloop.cli.version import options
 from shortloop.errors import InputError
 from shortloop.jobs.letters import print_any_letter
 from shortloop.jobs.system_errors import need_files, system_error
@@ -22,6 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.callback()(options)
 
 with_settings = typer.Typer()
 """What there is if an analysis has a settings file."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Results", "check_computed", "corrected", "merged", "with_others"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """One specification and outcome in all groups.
 
@@ -47,12 +47,19 @@ class Results:
     said: Sequence[str]
     terms: tuple[int, ...] = ()
 
-    def coefficients(self, correction: str) -> pd.DataFrame:
+    def __repr__(self) -> str:
+        fitted = int(np.count_nonzero(np.asarray(self.arrays["status"]) == status.FITTED))
+        return (
+            f"<{fitted:,} of {len(self.keys):,} groups fitted: {', '.join(self.names)}; "
+            "tables: coefficients(), fits()>"
+        )
+
+    def coefficients(self, correction: str = "none") -> pd.DataFrame:
         """A row for each coefficient of each group.
 
         Parameters
         ----------
-        correction : {"none", "holm", "fdr_bh"}
+        correction : {"none", "holm", "fdr_bh"}, optional
             For the many tests of one coefficient.
 
         Returns

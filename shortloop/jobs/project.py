@@ -84,7 +84,9 @@ def project_directory() -> Path:
         if (folder / CONFIGURATION).is_file():
             return folder.absolute()
     raise InputError(
-        f"no {CONFIGURATION} here or in a folder above", file=here, hint="change to the folder of the project"
+        f"no {CONFIGURATION} here or in a folder above",
+        file=here,
+        hint="change to the folder of the project, or write one with `shortloop init`",
     )
 
 

@@ -13,6 +13,8 @@ import pytest
 from installed import Environment, built, sources
 from live_project import ROOT
 
+import shortloop
+
 pytestmark = pytest.mark.live
 
 MOST_LINES = 60
@@ -78,6 +80,14 @@ def main(run):
 ''',
 }
 
+FIT = """
+import pandas as pd
+from shortloop.panel.frame import fit_frame
+frame = pd.DataFrame({"firm": [*"aaaabbbb"], "y": [1, 2, 3, 5, 1, 3, 5, 6], "x": [1, 2, 3, 4, 1, 2, 3, 4]})
+print(fit_frame(frame, ["firm"], model="ols", formula="y ~ x"))
+"""
+FITTED = "<2 of 2 groups fitted: Intercept, x; tables: coefficients(), fits()>\n"
+
 
 @pytest.fixture(scope="module")
 def above() -> Iterator[Path]:
@@ -99,6 +109,15 @@ def environment(above: Path, wheel: Path) -> Environment:
     made.install("--no-deps", "--no-index", str(wheel))
     assert "methods" not in {each.name for each in made.library.iterdir()}
     return made
+
+
+def test_functions_need_no_project(above: Path, environment: Environment) -> None:
+    (above / "none").mkdir()
+    for code in ("import shortloop, shortloop.eeg.mne_scores", FIT):
+        assert environment.works(above / "none", "python", "-c", code) == (FITTED if code == FIT else "")
+    said = environment.works(above / "none", "shortloop", "--version")
+    assert said == f"shortloop {shortloop.__version__}\n"
+    assert not [*(above / "none").iterdir()]
 
 
 def built_by(said: str) -> list[str]:

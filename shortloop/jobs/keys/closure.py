@@ -10,6 +10,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from shortloop import _PUBLIC
+from shortloop.errors import InputError
 from shortloop.jobs.keys.file_state import State, file_state, states_of_files
 from shortloop.jobs.keys.methods import module_of
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own, whole_package
@@ -79,7 +80,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
     _forget_what_changed()
     if parts[0] == PACKAGE:  # which may be installed: what lies beside it then is libraries
-        project = project_directory()
+        project = _project_or_here()
         above = [package for package in above if _files_of(ROOT, package)]
     elif parts[0] == CELLS:  # it is written elsewhere, and imports what the project has
         project, above = project_directory(), []
@@ -117,6 +118,14 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
             modules[module] = found[module]
             waiting += _names_of(found[module], module)
     return modules, libraries
+
+
+def _project_or_here() -> Path:
+    """Functions of this package are also called where there is no project."""
+    try:
+        return project_directory()
+    except InputError:
+        return Path.cwd()
 
 
 def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:

@@ -102,29 +102,32 @@ def test_a_run_on_ray_is_killed_and_the_next_goes_on(project: NodesProject) -> N
     """Again and again, and the cluster stays; what was done is not computed again."""
     pytest.importorskip("ray", reason="ray is not installed")
     project.ask(factors={"count": 20}, partitions=["killed"])
-    with ray_nodes_of(project) as (nodes, variables):
-        token = {name: value for name, value in variables.items() if name != "SHORTLOOP_ENGINE"}
-        for unit in (3, 11):
-            held = nodes.hold("factors", unit)
-            running = project.start(variables["SHORTLOOP_ENGINE"], "n", **token)
-            wait_for(lambda unit=unit: f"factors {unit} " in nodes.computed())  # type: ignore[misc]
-            time.sleep(1)
-            end(running, signal.SIGKILL)
-            wait_for(lambda: not project.processes())
-            held.unlink()
-        done = project.shortloop("run", "n", **variables)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert all(process.poll() is None for process in nodes.machines.started.values())
-        lines = nodes.computed().splitlines()
-    computed = [line.split()[1] for line in lines if line.startswith("factors ")]
-    assert {*computed} == {*map(str, range(20))}
-    assert len(computed) < 20 + 2 * 6
-    (job,) = re.findall(r"\] built factors +killed +(main-\d+)", done.stdout)
-    found = project.files(job)
-    forced = project.shortloop("run", "n", "--force", "factors")
-    assert "came out the same" in forced.stdout, forced.stdout + forced.stderr
-    (job,) = re.findall(r"\] built factors +killed +(main-\d+)", forced.stdout)
-    assert project.files(job) == found
+    try:
+        with ray_nodes_of(project) as (nodes, variables):
+            token = {name: value for name, value in variables.items() if name != "SHORTLOOP_ENGINE"}
+            for unit in (3, 11):
+                held = nodes.hold("factors", unit)
+                running = project.start(variables["SHORTLOOP_ENGINE"], "n", **token)
+                wait_for(lambda unit=unit: f"factors {unit} " in nodes.computed())  # type: ignore[misc]
+                time.sleep(1)
+                end(running, signal.SIGKILL)
+                wait_for(lambda: not project.processes())
+                held.unlink()
+            done = project.shortloop("run", "n", **variables)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert all(process.poll() is None for process in nodes.machines.started.values())
+            lines = nodes.computed().splitlines()
+        computed = [line.split()[1] for line in lines if line.startswith("factors ")]
+        assert {*computed} == {*map(str, range(20))}
+        assert len(computed) < 20 + 2 * 6
+        (job,) = re.findall(r"\] built factors +killed +(main-\d+)", done.stdout)
+        found = project.files(job)
+        forced = project.shortloop("run", "n", "--force", "factors")
+        assert "came out the same" in forced.stdout, forced.stdout + forced.stderr
+        (job,) = re.findall(r"\] built factors +killed +(main-\d+)", forced.stdout)
+        assert project.files(job) == found
+    finally:
+        project.ask()
 
 
 @pytest.mark.slow

@@ -22,5 +22,10 @@ def options(
         bool, typer.Option("--version", callback=_say, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
-    # No docstring: it would be the help of the command.
-    return
+    """Say which version this is, and end.
+
+    Parameters
+    ----------
+    version : bool, default False
+        Whether it is asked for.
+    """

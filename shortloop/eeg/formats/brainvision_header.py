@@ -87,7 +87,8 @@ def pointed_to(file: Path) -> dict[str, Path]:
     """
     said = _fields(file)
     names = {each: said[each].replace("$b", file.stem) for each in POINTERS if said.get(each)}
-    found = {each: file.with_name(Path(name).name) for each, name in names.items()}
+    # A damaged header may name a folder, as "/" does.
+    found = {each: file.with_name(Path(name).name) for each, name in names.items() if Path(name).name}
     renamed = file.with_suffix(".vmrk")  # which MNE takes, too, where the marker file has another name
     if "MarkerFile" in found and not found["MarkerFile"].is_file() and renamed.is_file():
         found["MarkerFile"] = renamed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import sys
 from io import TextIOWrapper
 
@@ -20,7 +21,9 @@ def print_any_letter() -> None:
     for stream in (sys.stdout, sys.stderr):
         text = getattr(stream, "fh", stream)
         if isinstance(text, TextIOWrapper):
-            text.reconfigure(errors=_NAME)
+            # A file has become exax's pipe on the way, which has no position to tell; that is asked last.
+            with contextlib.suppress(OSError):
+                text.reconfigure(errors=_NAME)
 
 
 def _alike(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -80,10 +80,17 @@ def test_a_build_script_of_exax_runs_beside_ours(project: ExaxProject) -> None:
 def test_a_terminal_may_know_ascii_alone(project: ExaxProject) -> None:
     project.go()
     project.edit("build_scripts/build_rows.py", '"factor": 2', '"factor": 7')
-    done = project.ax("run", "rows", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    project.edit("build_scripts/build_rows.py", '"factor": 7', '"factor": 2')
+    ascii_alone = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = project.ax("run", "rows", **ascii_alone)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "option factor: 2 -> 7" in done.stdout
+    # Also what is printed to a file, from which exax makes a pipe of its own.
+    project.edit("build_scripts/build_rows.py", '"factor": 7', '"factor": 8')
+    file = project.folder / "said.txt"
+    done = project.shell("sh", "-c", f'"{AX}" run rows > said.txt 2>&1', **ascii_alone)
+    project.edit("build_scripts/build_rows.py", '"factor": 8', '"factor": 2')
+    assert done.returncode == 0, file.read_text(encoding="utf-8")
+    assert "option factor: 7 -> 8" in file.read_text(encoding="ascii")
 
 
 def test_jobs_and_datasets_are_shown(project: ExaxProject) -> None:

@@ -120,5 +120,6 @@ def unseen_edit(file: Path, text: str) -> None:
     stat = file.stat()
     assert len(text.encode()) == stat.st_size
     time.sleep(0.02)  # a tick of the file system's clock, so that the change time is another one
-    file.write_text(text, encoding="utf-8")
+    with file.open("r+", encoding="utf-8") as edited:  # which is at no moment empty
+        edited.write(text)
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))

@@ -373,5 +373,6 @@ def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -
     successes, failures = outcomes
     with np.errstate(all="ignore"):
         share = successes / (successes + failures)  # NaN without trials, of which nothing can be said
+    share[np.isinf(share)] = -1.0  # as 1 and -1: none that the family can have
     share[np.isinf(outcomes).any(axis=0)] = np.inf
     return Design(names, regressors, share, {**roles, "successes": successes, "failures": failures}, terms)

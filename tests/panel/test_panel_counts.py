@@ -215,6 +215,14 @@ def test_fits_that_fail_are_told() -> None:
     assert "successes or failures are negative" in found.said[3]
 
 
+def test_one_success_and_minus_one_failure_are_no_trials() -> None:
+    frame = pd.DataFrame({"g": "A", "x": np.arange(30.0) % 7, "a": 1.0, "b": np.arange(30.0) % 3})
+    frame.loc[4, "b"] = -1.0
+    found = fit_frame(frame, ["g"], model="glm", family="binomial", formula="a + b ~ x")
+    assert status.STATUSES[found.arrays["status"][0]] == "failed"
+    assert "successes or failures are negative" in found.said[0]
+
+
 def test_what_is_left_of_it_may_be_computed() -> None:
     plain, computed = counted(), counted(formula="a + I(n - a) ~ x + k")
     np.testing.assert_array_equal(plain.arrays["params"], computed.arrays["params"])

@@ -73,7 +73,7 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
         "bin_points": int(rng.integers(1, 3)),
     }
     kinds = one(("amplitude",), ("power",), ("amplitude", "power"))
-    return {
+    study: dict[str, Any] = {
         "name": "judged",
         "seed": int(rng.integers(1000)),
         "participants": ["A", "B", "C", "D"][: int(rng.integers(3, 5))],
@@ -113,6 +113,9 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
             "null": one("permutations", "permutations", "sign-flips"),
         },
     }
+    if study["permutations"]["null"] == "training-labels":  # which trains all again already
+        study["permutations"]["retrained"] = 0
+    return study
 
 
 def record(folder: Path, study: dict[str, Any], rng: np.random.Generator) -> None:
@@ -193,6 +196,8 @@ def check(judge: Judge, jobs: dict[Any, Any]) -> None:
                 data[phase] = np.asarray(mine.arrays[f"data_{phase}"], float), labels  # rounded to four bytes
             found = judge.participant(who, data, applied)
             people.append(found)
+            if judge.undecided:
+                pytest.skip("nobody can say which class some trials are of")
             assert (found["folds"] == jobs["train", who, kind].arrays["folds"]).all()
             assert (found["predicted"] == jobs["train", who, kind].arrays["predicted"]).all()
             assert (found["kept"] == jobs["train", who, kind].arrays["kept"]).all()

@@ -25,6 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 __all__ = ["Judge"]
 
 TIGHT = 1e-9  # solvers are to stop where nothing changes any more
+CLOSE = 1e-7  # two classes that are so near are decided by where they stop
 SKLEARN = {
     "sklearn.linear_model.LogisticRegression": LogisticRegression,
     "sklearn.naive_bayes.GaussianNB": GaussianNB,
@@ -43,6 +44,8 @@ class Judge:
         self.decoding = {"scaling": "separate", "score": "balanced-accuracy"} | self.study["decoding"]
         self.estimator, self.group = self.study["estimator"], self.study.get("group", {})
         self.permutations = self.study["permutations"]
+        self.undecided = 0
+        """How often two classes were as likely: e.g. if nothing tells each of them from all others."""
 
     def epochs(self, who: str, phase: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Trials × channels × samples, the class of each trial, times, sampling rate."""
@@ -152,6 +155,8 @@ class Judge:
             ranks = machine.predict_proba(z)
         else:
             ranks = machine.decision_function(z)
+        best = np.sort(ranks, axis=1)[:, -2:] if ranks.ndim == 2 else np.column_stack([-ranks, ranks])
+        self.undecided += int((np.abs(np.diff(best, axis=1)) < CLOSE).sum())
         return machine.predict(z), ranks[:, -1:] if ranks.ndim == 2 and len(
             self.classes
         ) == 2 else ranks.reshape(len(z), -1)

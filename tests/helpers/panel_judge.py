@@ -56,6 +56,11 @@ def read_rows(file: Path, texts: tuple[str, ...]) -> pd.DataFrame:
     )
 
 
+def seen(values: pd.Series) -> pd.Series:
+    """Truth values as texts: of patsy, both have a column in each group, also one that is not there."""
+    return values.map(str)
+
+
 @dataclass
 class Judge:
     """One specification as the panel file has it, and one group's rows.
@@ -77,15 +82,21 @@ class Judge:
     def made(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
         """Rows that lack nothing, also after transformations; their outcome and regressors."""
         roles = [self.settings[name] for name in ("weights", "clusters") if name in self.settings]
-        rows = self.rows.dropna(subset=roles).reset_index(drop=True)
+        # A mean is that of all values, as with formulas of statsmodels, and not of rows that lack nothing.
+        rows = self.rows.assign(centred=self.rows["x"] - self.rows["x"].mean())
+        rows = rows.dropna(subset=roles)
+        if "f" in self.used:
+            rows = rows[(rows["s"] != 0) | (rows["f"] != 0)]  # nothing was tried
+        rows = rows.reset_index(drop=True)
         while True:
             if rows[list(self.used)].isna().any(axis=1).all():  # patsy has no categories then
-                return rows, pd.DataFrame(), pd.DataFrame()
+                return rows.iloc[:0], pd.DataFrame(), pd.DataFrame()
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 y, x = dmatrices(self.formula, rows, EvalEnvironment.capture(), return_type="dataframe")
             if len(x) == len(rows):
-                x.columns = x.columns.str.replace(" ", "")
+                x.columns = x.columns.str.replace(" ", "").str.replace("seen(", "C(")
+                x = x.rename(columns={"centred": "center(x)"})
                 if set(self.order) == set(x.columns):
                     x = x[list(self.order)]
                 x = x.iloc[:, ::-1] if self.backwards else x

@@ -143,7 +143,7 @@ _DEFECTS = (
     _clusters, _zeros, _impossible, _exact,
 )  # fmt: skip
 
-# As formulaic has it, as patsy has it, and which columns are read.
+# As formulaic has it, as patsy has it (`seen` and `centred` are the judge's), and which columns are read.
 RIGHT = (
     ("x + z", "x + z", ("x", "z")),
     ("x", "x", ("x",)),
@@ -156,9 +156,9 @@ RIGHT = (
     ("np.log(z) + x", "np.log(z) + x", ("x", "z")),
     ("I(x**2) + x + z", "I(x**2) + x + z", ("x", "z")),
     ("(x + z + k)**2", "(x + z + k)**2", ("x", "z", "k")),
-    ("center(x) + np.exp(-z)", "center(x) + np.exp(-z)", ("x", "z")),
+    ("center(x) + np.exp(-z)", "centred + np.exp(-z)", ("x", "z")),
     ("np.sqrt(z) + C(k):z", "np.sqrt(z) + C(k):z", ("z", "k")),
-    ("x + C(n > 1)", "x + C(n > 1)", ("x", "n")),
+    ("x + C(n > 1)", "x + seen(n > 1)", ("x", "n")),
     ("1", "1", ()),
 )
 LINKS = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,15 +30,15 @@ class Arrays(Mapping[str, "np.ndarray"]):
         self._files = files
 
     def __getitem__(self, name: str) -> np.ndarray:
-        import numpy as np
-
         if name not in self._described:
             raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
         outside = self._described[name].get("outside")
         if outside is not None:
             return _map_outside(outside, f"{self._folder.name}, {name}", self._files)
-        array: np.ndarray = np.load(self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        return array
+        file = f"{self._folder}/{name}.npy"
+        state = os.stat(file)
+        # A view: its shape and type may be set without a change to what others are given.
+        return _mapped(file, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns).view()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._described)
@@ -68,6 +70,15 @@ class Tables(Mapping[str, "Table"]):
 
     def __repr__(self) -> str:
         return one_line(f"Tables({', '.join(self._described)})")
+
+
+@lru_cache(maxsize=64)  # each holds a file descriptor
+def _mapped(file: str, *state: int) -> np.ndarray:
+    """The memory map of a file in some state, opened once per process."""
+    import numpy as np
+
+    array: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
+    return array
 
 
 def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]) -> np.ndarray:

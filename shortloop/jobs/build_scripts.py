@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys.methods import packages
 from shortloop.jobs.project import project_directory
 
-__all__ = ["chosen_script", "find_script", "import_from_project"]
+__all__ = ["chosen_script", "find_script"]
 
 USUAL, BEGIN = "build_pipeline", "build"
-
-
-def import_from_project() -> None:
-    """Have packages of the project found by their names, as exax does."""
-    folder = str(project_directory())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
 
 
 def find_script(script: str) -> Path | None:
@@ -60,7 +52,6 @@ def chosen_script(script: str | None) -> str:
     InputError
         If there is none of that name, or several, and none was asked for.
     """
-    import_from_project()
     if script is not None and find_script(script) is not None:
         return script
     if script is None and find_script(USUAL) is not None:

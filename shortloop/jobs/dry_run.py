@@ -7,14 +7,14 @@ from types import SimpleNamespace
 from typing import NoReturn
 
 from shortloop.errors import InputError, place_of
-from shortloop.jobs.build_scripts import chosen_script, import_from_project
+from shortloop.jobs.build_scripts import chosen_script
 from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.part import choose
 from shortloop.jobs.pipeline import Pipeline
 from shortloop.jobs.planner import Planner
-from shortloop.jobs.project import configuration
+from shortloop.jobs.project import configuration, import_from_project
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.store import Store

@@ -22,6 +22,7 @@ __all__ = [
     "cache_directory",
     "configuration",
     "configuration_file",
+    "import_from_project",
     "job_directory",
     "job_folders",
     "keep",
@@ -103,6 +104,13 @@ def configuration_file() -> Path:
         If there is none.
     """
     return project_directory() / CONFIGURATION
+
+
+def import_from_project() -> None:
+    """Have packages of the project found by their names, as exax does."""
+    folder = str(project_directory())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
 
 
 @cache

@@ -6,12 +6,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from live_project import AX, PATIENCE, EmptyProject
+from live_project import AX, PATIENCE, SHORTLOOP, EmptyProject
 
 ENGINES = [
     "joblib",
@@ -267,7 +266,7 @@ class EngineProject(EmptyProject):
         return self.ax("run", script, SHORTLOOP_ENGINE=engine, **environment)
 
     def start(self, engine: str, script: str = "x", *words: str, **environment: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "shortloop"] if words else [str(AX)]
+        command = [str(SHORTLOOP)] if words else [str(AX)]
         return subprocess.Popen(
             [*command, "run", script, *words],
             cwd=self.folder,

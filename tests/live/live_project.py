@@ -25,6 +25,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0  # s until what hangs is ended: nothing is measured by it, as machines may be busy
 AX = Path(sys.executable).with_name("ax")
+SHORTLOOP = AX.with_name("shortloop")
 
 STUDY = """\
 name = "live"
@@ -153,7 +154,7 @@ class LiveProject:
         return self.shell(str(AX), *arguments, **environment)
 
     def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.shell(sys.executable, "-m", "shortloop", *arguments, **environment)
+        return self.shell(str(SHORTLOOP), *arguments, **environment)
 
     def start_server(self, **environment: str) -> None:
         log = (self.folder / "server.log").open("wb")
@@ -214,6 +215,10 @@ class EditedProject(LiveProject):
     """The same, with a copy of the package."""
 
     edits_package = True
+
+    def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        # As a module, the command is that of the copy.
+        return self.shell(sys.executable, "-m", "shortloop", *arguments, **environment)
 
 
 class EmptyProject(LiveProject):

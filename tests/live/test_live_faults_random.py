@@ -11,13 +11,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from live_project import SHORTLOOP
 from toy_project import AX, DagProject, Node, Ran, before_the_cut, chains, expected, setup_of
 
 from shortloop.jobs.store.integrity import damage
@@ -33,7 +33,7 @@ VICTIMS = ("slice", "slice", "method", "method", "runner", "server", "client", "
 COMMANDS = {
     "ax run": (str(AX), "run", "dag"),
     "ax run -q": (str(AX), "run", "-q", "dag"),
-    "shortloop run": (sys.executable, "-m", "shortloop", "run", "dag"),
+    "shortloop run": (str(SHORTLOOP), "run", "dag"),
 }
 
 

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from live_project import AX
+from live_project import AX, SHORTLOOP
 from toy_project import DagProject, chains, expected
 
 pytestmark = pytest.mark.live
 
-COMMAND = f"{sys.executable} -m shortloop"
+COMMAND = str(SHORTLOOP)
 
 
 def limited(toy: DagProject, limit: str, command: str) -> subprocess.CompletedProcess[str]:
@@ -90,7 +90,7 @@ def test_a_job_that_leaves_no_file(toy: DagProject) -> None:
     step.write_text(text.replace("\n", left, 1), encoding="utf-8")
     try:
         for _ in range(2):
-            failed = toy.shell(sys.executable, "-m", "shortloop", "run", "dag")
+            failed = toy.shell(str(SHORTLOOP), "run", "dag")
             assert_one_message(failed, "a job left what cannot be kept", "a pipe", "/left")
     finally:
         step.write_text(text, encoding="utf-8")

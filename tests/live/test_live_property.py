@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from live_one import unseen_edit
+from live_project import SHORTLOOP
 from toy_project import AX, DagProject, Node, chains, expected
 from toy_sources import CONSTANTS, STEPS
 
@@ -34,7 +34,7 @@ VARIANTS = {
     "join": ("sum(every) + number", "number + sum(every)", "sum(every) - number"),
 }
 FILES = ("one.txt", "two.txt", "three.txt")
-COMMAND = (sys.executable, "-m", "shortloop", "run", "dag")
+COMMAND = (str(SHORTLOOP), "run", "dag")
 OF_A_JOB = ("x.npy", "record.json", "setup.json", "post.json", "method.tar.gz", "manifest.json")
 
 

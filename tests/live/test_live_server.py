@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, wait_for
+from live_project import PATIENCE, SHORTLOOP, wait_for
 from toy_project import DagProject, chains
 
 pytestmark = pytest.mark.live
@@ -75,7 +74,7 @@ def test_run_uses_the_server_that_answers_and_leaves_it(stopped: DagProject) -> 
 
 def test_a_killed_run_takes_its_server_with_it(stopped: DagProject) -> None:
     run = subprocess.Popen(
-        [sys.executable, "-m", "shortloop", "run", "dag"],
+        [str(SHORTLOOP), "run", "dag"],
         cwd=stopped.folder,
         env=stopped.environment(),
         stdout=subprocess.DEVNULL,
@@ -95,7 +94,7 @@ def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(stopped: DagProject
     if wanted is not None:
         environment["SHORTLOOP_SLICES"] = str(wanted)
     done = subprocess.run(
-        [sys.executable, "-m", "shortloop", "run", "dag"],
+        [str(SHORTLOOP), "run", "dag"],
         cwd=stopped.folder,
         env=environment,
         capture_output=True,
@@ -123,7 +122,7 @@ def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> Non
     for name in ("methods", "build_scripts", "dev", "accelerator.conf"):
         (deep / name).symlink_to(stopped.folder / name)
     done = subprocess.run(
-        [sys.executable, "-m", "shortloop", "run", "dag"],
+        [str(SHORTLOOP), "run", "dag"],
         cwd=deep,
         env=stopped.environment(),
         capture_output=True,

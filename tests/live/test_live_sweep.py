@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -235,7 +235,7 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
     hold = project.folder / "hold-7"
     hold.touch()
     running = subprocess.Popen(
-        [sys.executable, "-m", "shortloop", "sweep", *asked],
+        [str(SHORTLOOP), "sweep", *asked],
         cwd=project.folder,
         env=project.environment(),
         stdout=subprocess.PIPE,
@@ -268,7 +268,7 @@ def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str, 
     assert old in before
     hold.touch()
     with subprocess.Popen(
-        [sys.executable, "-m", "shortloop", "sweep", "--script", "powers", "--set", powers, *more],
+        [str(SHORTLOOP), "sweep", "--script", "powers", "--set", powers, *more],
         cwd=project.folder,
         env=project.environment(),
         stdout=subprocess.PIPE,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import AX, PATIENCE, wait_for
+from live_project import AX, PATIENCE, SHORTLOOP, wait_for
 from live_toy import ToyProject
 from toy_jobs import is_deleted
 
@@ -35,7 +34,7 @@ class OnWorkdir(ToyProject):
     def command(self, *arguments: str) -> subprocess.Popen[str]:
         """Begin a command of shortloop."""
         return subprocess.Popen(
-            [sys.executable, "-m", "shortloop", *arguments],
+            [str(SHORTLOOP), *arguments],
             cwd=self.folder,
             env=self.environment(),
             stdout=subprocess.PIPE,

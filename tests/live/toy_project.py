@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from live_project import AX, PATIENCE, EmptyProject, wait_for
+from live_project import AX, PATIENCE, SHORTLOOP, EmptyProject, wait_for
 from toy_sources import FAULTS, FIRST, JOIN, MORE, SCALE, SCRIPT, STEPS, UNITS
 
 
@@ -137,7 +136,7 @@ class DagProject(EmptyProject):
 
     def start_command(self) -> subprocess.Popen[str]:
         """Begin `shortloop run`, which starts a server of its own if none answers."""
-        return self.start(sys.executable, "-m", "shortloop", "run", "dag")
+        return self.start(str(SHORTLOOP), "run", "dag")
 
     def break_at(self, where: str, number: int, what: str) -> None:
         """From now on, a job fails: it raises, exits, or hangs (`hold`) until it is mended."""

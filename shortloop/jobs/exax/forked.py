@@ -127,8 +127,6 @@ def fork_ax(
     def work() -> None:
         setproctitle(" ".join(["ax", *arguments]))
         os.environ.update(environ or {})
-        if not sys.flags.safe_path:  # where this was started from
-            del sys.path[0]
         sys.path.insert(0, project)
         _forget_this_package()
         before()

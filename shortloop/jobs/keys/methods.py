@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -85,9 +86,13 @@ def packages() -> list[tuple[str, Path]]:
     list of (str, Path)
         Name and folder of each package.
     """
-    found = []
-    for name in configuration().method_directories:
-        spec = importlib.util.find_spec(name)
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
-            found.append((str(name), Path(folder)))
+    found, path = [], sys.path
+    sys.path = [configuration().project_directory, *path]  # as in exax's processes
+    try:
+        for name in configuration().method_directories:
+            spec = importlib.util.find_spec(name)
+            for folder in (spec.submodule_search_locations or ()) if spec else ():
+                found.append((str(name), Path(folder)))
+    finally:
+        sys.path = path
     return found

@@ -1,0 +1,146 @@
+"""Commands do the same however they are started: installed, as a module, from a subfolder, with `ax run`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import SHORTLOOP, EmptyProject, served
+
+pytestmark = pytest.mark.live
+
+HELPER = """\
+def doubled(number):
+    return 2 * number
+"""
+FIRST = """\
+from helper import doubled
+from shortloop import stage
+
+
+@stage
+def first(seed: int):
+    return {"number": doubled(seed)}
+"""
+SECOND = """\
+from shortloop import Job, stage
+
+
+@stage
+def second(of: Job, power: int):
+    return {"value": of["number"] ** power}
+"""
+SCRIPT = """\
+from shortloop import Settings, pipeline
+
+
+class Powers(Settings):
+    seed: int = 2
+    power: int = 1
+
+
+@pipeline(settings="powers.toml")
+def main(run, settings: Powers):
+    return run.build("second", of=run.build("first", seed=settings.seed), power=settings.power)
+"""
+MODULE = [sys.executable, "-m", "shortloop"]
+WAYS = {
+    "installed": (".", [str(SHORTLOOP)]),
+    "installed, below": ("notes", [str(SHORTLOOP)]),
+    "a module, below": ("notes", MODULE),
+}
+"""From which folder, and as what."""
+ASK = (
+    "plan powers",
+    "why second",
+    "why main-1",
+    "show main-2",
+    "jobs",
+    "runs",
+    "runs 1",
+    "verify",
+    "gc",
+    "compare main-2 main-5",
+)
+
+
+class Powers(EmptyProject):
+    """Two stages, of which one has a helper beside the packages; and a folder with a module of that name."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        (folder / "notes").mkdir()
+        for name, text in (
+            ("helper.py", HELPER),
+            ("notes/helper.py", "raise SystemExit('of another folder')\n"),
+            ("methods/a_first.py", FIRST),
+            ("methods/a_second.py", SECOND),
+            ("build_scripts/build_powers.py", SCRIPT),
+            ("powers.toml", "seed = 2\n"),
+        ):
+            (folder / name).write_text(text, encoding="utf-8")
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {name: value for name, value in super().environment(**more).items() if name != "STUDY"}
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        text = (self.folder / file).read_text(encoding="utf-8")
+        assert old in text
+        (self.folder / file).write_text(text.replace(old, new), encoding="utf-8")
+
+    def said(self, way: str, command: str, status: int = 0) -> str:
+        folder, start = WAYS[way]
+        done = subprocess.run(
+            [*start, *command.split()],
+            cwd=self.folder / folder,
+            env=self.environment(COLUMNS="300"),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == status, said
+        assert "of another folder" not in said
+        return said
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[Powers]:
+    with served(Powers) as made:
+        assert made.ax("run", "powers").returncode == 0
+        made.edit("powers.toml", "2", "3")
+        made.said("installed", "run powers")
+        yield made
+
+
+@pytest.mark.parametrize("command", ASK)
+def test_a_question_has_one_answer(project: Powers, command: str) -> None:
+    answers = {way: _without_times(project.said(way, command)) for way in WAYS}
+    assert len({*answers.values()}) == 1, answers
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_edited_in_a_sweep(project: Powers, way: str) -> None:
+    """Each combination runs once, and rows are of the code as it is."""
+    said = project.said(way, f"sweep --script powers --set power=1,{2 + [*WAYS].index(way)}")
+    assert "edited" not in said
+    assert re.findall(r"^(\d) of 2: ", said, re.M) == ["1", "2"], said
+
+
+def test_a_run_takes_what_another_way_has_built(project: Powers) -> None:
+    """Also after an edit of the helper, which is in the key in all of them."""
+    for number, way in enumerate([*WAYS, "ax"], 3):
+        project.edit("helper.py", f"{number - 1} *", f"{number} *")
+        said = project.ax("run", "powers").stdout if way == "ax" else project.said(way, "run powers")
+        assert "2 jobs built, 0 reused" in said, f"{way}: {said}"
+        for other in WAYS:
+            assert "0 jobs built, 2 reused" in project.said(other, "run powers"), f"{way}, {other}"
+
+
+def _without_times(said: str) -> str:
+    return re.sub(r"\d[\d.]* (s|min|minutes?|seconds?)\b( ago)?", "TIME", said)

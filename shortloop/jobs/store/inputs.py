@@ -244,7 +244,11 @@ def changed_unseen() -> list[tuple[Path, str]]:
         Files that changed and do not look like it, or that cannot be read, and what is wrong with each.
     """
     store = cache_directory("inputs") / "hashes.json"
-    known = {Path(name): entry for name, entry in _read(store).items() if isinstance(entry, list) and entry}
+    known = {
+        Path(name): entry
+        for name, entry in _read(store).items()
+        if isinstance(entry, list) and entry and entry[-1] != YOUNG  # its content was not kept
+    }
 
     def problem(file: Path) -> str:
         try:

@@ -66,6 +66,17 @@ def test_files_as_they_were(files: list[Path]) -> None:
     assert known_content(files) == contents
 
 
+def test_files_that_changed_a_moment_ago(project: Path) -> None:
+    """They may change again and look the same, so that nothing is kept to compare them with."""
+    young = [project / "a.csv", project / "b.csv"]
+    for text in ("one", "two"):
+        for file in young:
+            file.write_text(text, encoding="utf-8")
+        before = register(young)
+        assert changed_unseen() == []
+        assert known_content(young) == before
+
+
 def test_files_that_look_changed_or_are_gone_are_no_news(files: list[Path]) -> None:
     """The next run notices by itself."""
     register(files)

@@ -12,12 +12,12 @@ import pickle
 import shutil
 import threading
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from shortloop.engines.batches import Batches, costliest
+from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Engine
 from shortloop.engines.listing import list_needs
 from shortloop.engines.messages import BEGIN, Coming, Later, Reply, Work
@@ -74,7 +74,7 @@ class Ahead:
         self._sent, self._say = sent, say
         self._changed = threading.Condition()
         self._jobs: dict[str, _Job] = {}  # by what they compute, in the order in which they come
-        self._in_work: list[Batches] = []
+        self._in_work: list[Batches[bytes]] = []
         self._awaits = True  # a job, which has not asked yet: its units come first
         folder.mkdir(parents=True, exist_ok=True)
         clear_old(folder)
@@ -101,7 +101,7 @@ class Ahead:
             self._changed.notify_all()
 
     @contextmanager
-    def after(self, batches: Batches) -> Iterator[None]:
+    def after(self, batches: Batches[bytes]) -> Iterator[None]:
         """Within the block, no other job is computed before all batches of this one are handed out.
 
         Parameters
@@ -207,7 +207,13 @@ class Ahead:
         begun = sum(job.state in (BEGINS, BEGUN) for job in jobs)
         for job in jobs:
             if job.state == NOT_BEGUN and begun < workers and out < FULL * workers:
-                self._start(BEGINS, self._begin, engine, job, Batches([1.0], BEGIN, 1, engine.message))
+                self._start(
+                    BEGINS,
+                    self._begin,
+                    engine,
+                    job,
+                    Batches(dict.fromkeys(BEGIN, 1.0), BEGIN, 1, engine.message),
+                )
                 begun, out = begun + 1, out + 1
 
     def _free(self) -> int:
@@ -217,10 +223,10 @@ class Ahead:
     def _start(
         self,
         state: int,
-        step: Callable[[Engine, _Job, Batches], None],
+        step: Callable[[Engine, _Job, Batches[bytes]], None],
         engine: Engine,
         job: _Job,
-        batches: Batches,
+        batches: Batches[bytes],
     ) -> None:
         def whole() -> None:
             try:
@@ -239,19 +245,21 @@ class Ahead:
         self._in_work.append(batches)
         job.state, job.batches = state, batches
 
-    def _begin(self, engine: Engine, job: _Job, batches: Batches) -> None:
+    def _begin(self, engine: Engine, job: _Job, batches: Batches[bytes]) -> None:
         for _, reply in self._computed(engine, job, batches):
             if reply.costs:
-                self._keep(job, [costliest(reply.costs)], reply)
+                self._keep(job, [_costliest(reply.costs)], reply)
                 job.costs, job.seconds = reply.costs, reply.seconds
         self._now(job, BEGUN if job.costs else ENDED)
 
-    def _compute(self, engine: Engine, job: _Job, batches: Batches) -> None:
+    def _compute(self, engine: Engine, job: _Job, batches: Batches[bytes]) -> None:
         for units, reply in self._computed(engine, job, batches):
             self._keep(job, units, reply)
         self._now(job, ENDED)
 
-    def _computed(self, engine: Engine, job: _Job, batches: Batches) -> Iterator[tuple[list[int], Reply]]:
+    def _computed(
+        self, engine: Engine, job: _Job, batches: Batches[bytes]
+    ) -> Iterator[tuple[list[bytes], Reply]]:
         """What comes of batches. After one that fails no more are handed out: the job is to compute it again,
         and to say why."""
         supplies = Supplies(job.work, self._sent, job.needs, self._say)
@@ -270,7 +278,7 @@ class Ahead:
                 else:
                     yield units, reply
 
-    def _keep(self, job: _Job, units: list[int], reply: Reply) -> None:
+    def _keep(self, job: _Job, units: list[bytes], reply: Reply) -> None:
         job.spool.add(units, reply.data)
         with self._changed:
             self._changed.notify_all()
@@ -289,17 +297,18 @@ class _Job:
         self.asked = asked
         self.spool = spool
         self.state = NOT_BEGUN
-        self.batches: Batches | None = None  # which are computed, or were last
+        self.batches: Batches[bytes] | None = None  # which are computed, or were last
         self.is_over = False
-        self.costs: Sequence[float] = ()
+        self.costs: Mapping[bytes, float] = {}
         self.seconds = 0.0
         self._later = later
 
-    def left(self, share: int, message: float) -> Batches:
+    def left(self, share: int, message: float) -> Batches[bytes]:
         """Its units but those that are there, for a share of the workers."""
-        left = {*range(len(self.costs))} - self.spool.units()
-        batches = Batches(self.costs, sorted(left), share, message, 1, OPENING)
-        batches.measured([costliest(self.costs)], self.seconds)
+        there = self.spool.units()
+        left = [unit for unit in self.costs if unit not in there]
+        batches = Batches(self.costs, left, share, message, 1, OPENING)
+        batches.measured([_costliest(self.costs)], self.seconds)
         return batches
 
     def needs(self) -> Needs:
@@ -308,3 +317,7 @@ class _Job:
         listing, sources = list_needs(pickle.loads(self.work.data), code)
         name, seconds = self._later.name, self._later.seconds
         return {"what": name, "listing": listing, "sources": sources, "seconds": seconds}
+
+
+def _costliest(costs: Mapping[bytes, float]) -> bytes:
+    return max(costs, key=costs.__getitem__)

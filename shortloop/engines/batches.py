@@ -5,26 +5,29 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Generic, TypeVar
 
-__all__ = ["Batches", "costliest"]
+__all__ = ["Batches"]
 
 MOMENT = 0.5  # s that a batch is to take: a worker is told what comes next, and says how far it is
 LOSSES = 3  # of workers that had a unit
 TAIL = 2
 
+Unit = TypeVar("Unit", bound=Hashable)
 
-class Batches:
+
+class Batches(Generic[Unit]):
     """Hands out batches of units, largest units first; each unit once, unless it is put back.
 
     It may be asked by several threads.
 
     Parameters
     ----------
-    costs : sequence of float
+    costs : mapping of unit to float
         What each unit costs, in any measure.
-    units : sequence of int
-        Units that are to be computed.
+    units : sequence
+        Units that are to be computed; of those that cost the same, the first ones come first.
     workers : int
         How many compute at a time.
     message : float, default 0
@@ -38,15 +41,15 @@ class Batches:
 
     def __init__(
         self,
-        costs: Sequence[float],
-        units: Sequence[int],
+        costs: Mapping[Unit, float],
+        units: Sequence[Unit],
         workers: int,
         message: float = 0.0,
         tail: int = TAIL,
         opening: float = 0.0,
     ) -> None:
         self._costs = costs
-        self._waiting = sorted(units, key=lambda unit: (costs[unit], -unit))  # the next one is the last
+        self._waiting = sorted(units, key=costs.__getitem__, reverse=True)[::-1]  # the next one is the last
         self._cost_waiting = float(sum(costs[unit] for unit in units))
         self._workers = max(workers, 1)
         self._least = max(self._workers * message, opening)
@@ -55,18 +58,18 @@ class Batches:
         self._out = 0
         self._seconds = self._cost_done = 0.0
         self._units_done = 0
-        self._lost: Counter[int] = Counter()
+        self._lost: Counter[Unit] = Counter()
 
-    def next(self) -> list[int]:
+    def next(self) -> list[Unit]:
         """The next batch.
 
         Returns
         -------
-        list of int
+        list
             Its units; none, if all are handed out.
         """
         with self._lock:
-            batch: list[int] = []
+            batch: list[Unit] = []
             most = self._most()
             taken = 0.0
             while self._waiting and (not batch or taken + self._expected(self._waiting[-1]) <= most):
@@ -79,12 +82,12 @@ class Batches:
             self._out += bool(batch)
             return batch
 
-    def done(self, units: Sequence[int], seconds: float) -> None:
+    def done(self, units: Sequence[Unit], seconds: float) -> None:
         """A batch was computed.
 
         Parameters
         ----------
-        units : sequence of int
+        units : sequence
             Its units.
         seconds : float
             How long that took, in its worker.
@@ -93,7 +96,7 @@ class Batches:
             self._out -= 1
         self.measured(units, seconds)
 
-    def measured(self, units: Sequence[int], seconds: float) -> None:
+    def measured(self, units: Sequence[Unit], seconds: float) -> None:
         """How long units took that were not handed out here.
 
         Parameters
@@ -106,22 +109,22 @@ class Batches:
             self._cost_done += sum(self._costs[unit] for unit in units)
             self._units_done += len(units)
 
-    def put_back(self, units: Sequence[int]) -> list[int]:
+    def put_back(self, units: Sequence[Unit]) -> list[Unit]:
         """The worker that had a batch is lost; others compute it, each of its units alone.
 
         Parameters
         ----------
-        units : sequence of int
+        units : sequence
             Its units.
 
         Returns
         -------
-        list of int
+        list
             Those whose workers were lost too often for that to be chance.
         """
         with self._lock:
             self._out -= 1
-            self._waiting += sorted(units, key=lambda unit: (self._costs[unit], -unit))
+            self._waiting += sorted(units, key=self._costs.__getitem__, reverse=True)[::-1]
             self._cost_waiting += sum(self._costs[unit] for unit in units)
             self._lost.update(units)
             return [unit for unit in units if self._lost[unit] >= LOSSES]
@@ -154,7 +157,7 @@ class Batches:
         most = max(min(max(MOMENT, 2 * self._least), rest / (self._tail * self._workers)), self._least)
         return most * (1 + 1e-9)  # a sum of what is left may be rounded up
 
-    def _expected(self, unit: int) -> float:
+    def _expected(self, unit: Unit) -> float:
         """Seconds that a unit takes, as far as is known: nothing is, before one was computed."""
         if not self._units_done:
             return float("inf")
@@ -167,19 +170,3 @@ class Batches:
     def _each(self) -> float:
         """Seconds of a unit, if all of them cost nothing."""
         return self._seconds / self._units_done if self._units_done and not self._cost_done else 0.0
-
-
-def costliest(costs: Sequence[float]) -> int:
-    """The unit that is handed out first.
-
-    Parameters
-    ----------
-    costs : sequence of float
-        What each unit costs.
-
-    Returns
-    -------
-    int
-        Its number.
-    """
-    return max(range(len(costs)), key=lambda unit: (costs[unit], -unit))

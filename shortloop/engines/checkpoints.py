@@ -48,8 +48,9 @@ class Checkpoint:
         A hash of what code it runs beside that which exax knows.
     trusted : callable
         Whether what a job that was cut off has left, in this folder, may be used. Default: it may.
-    collects : bool, default False
-        Whether a unit is done when a row of it is kept, and fills no arrays.
+    units : bytes, optional
+        What its units are, as of `shortloop.worker.identity.digest_of_units`: of others, nothing is used.
+        None: a unit is done when a row of it is kept, and fills no arrays. Rows are known by their keys.
     """
 
     def __init__(
@@ -57,19 +58,19 @@ class Checkpoint:
         costs: int | Sequence[float],
         code: str = "",
         trusted: Callable[[Path], bool] = lambda job: True,
-        collects: bool = False,
+        units: bytes | None = b"",
     ) -> None:
         self._costs = [1.0] * costs if isinstance(costs, int) else list(costs)
-        self._folder, self._lock = _open_folder(code, trusted)
+        self._folder, self._lock = _open_folder(code, trusted, units)
         self._arrays: dict[str, np.memmap] = {}
         with (self._folder / "done").open("ab") as stream:
             stream.truncate(max(len(self._costs), 1))
         with (self._folder / "done").open("r+b") as stream:
             self._done = mmap.mmap(stream.fileno(), max(len(self._costs), 1))
         self._row_files = RowFiles(self._folder)
-        if collects:
-            rows = self._row_files.read()
-            self._done[: len(self._costs)] = bytes(unit in rows for unit in range(len(self._costs)))
+        self._taken: dict[int, bytes] = {}
+        if units is None:
+            self._done[:] = bytes(len(self._done))
         self._started: tuple[Units, list[int]] | None = None
         self._numbers: dict[int, int] | None = None  # of those that are left, among them
 
@@ -144,6 +145,28 @@ class Checkpoint:
         self._row_files.keep(unit, row)
         self._done[unit] = 1
 
+    def rows_before(self) -> dict[bytes, bytes]:
+        """What units gave before the job was cut off, by their keys.
+
+        Returns
+        -------
+        dict of bytes to bytes
+        """
+        return self._row_files.read_others()
+
+    def take_row(self, unit: int, row: bytes) -> None:
+        """Take over what a unit gave that is kept elsewhere; the unit is done.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+        row : bytes
+            What it gave.
+        """
+        self._taken[unit] = row
+        self._done[unit] = 1
+
     def rows(self) -> list[bytes]:
         """What all units gave, in their order; all must be done.
 
@@ -151,7 +174,7 @@ class Checkpoint:
         -------
         list of bytes
         """
-        rows = self._row_files.read()
+        rows = {**self._taken, **self._row_files.read()}
         return [rows[unit] for unit in range(len(self._costs))]
 
     def left(self) -> list[int]:
@@ -252,7 +275,7 @@ def clear_checkpoint(job: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _open_folder(code: str, trusted: Callable[[Path], bool]) -> tuple[Path, TextIO]:
+def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None) -> tuple[Path, TextIO]:
     """Where the job in the current folder keeps its units, for this process and its forks alone."""
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
@@ -270,12 +293,17 @@ def _open_folder(code: str, trusted: Callable[[Path], bool]) -> tuple[Path, Text
         lock = (folder / "lock").open("w")
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-    before = _text(folder / "job")
-    if _text(folder / "boot") != boot or (before and not trusted(job.parent / before)):
+    before, known = _text(folder / "job"), "" if units is None else units.hex()
+    if (
+        _text(folder / "boot") != boot
+        or _text(folder / "units") != known
+        or (before and not trusted(job.parent / before))
+    ):
         shutil.rmtree(folder / FILES, ignore_errors=True)
         for file in folder.iterdir():
             if file.name != "lock":
                 file.unlink()
+        (folder / "units").write_text(known, encoding="ascii")
         (folder / "boot").write_text(boot, encoding="ascii")
     (folder / "job").write_text(job.name, encoding="utf-8")
     return folder, lock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from typing import Any, cast
 
@@ -39,6 +39,8 @@ class Computing:
         What messages call the job: its stage and partition.
     unit_name : callable
         What messages call a unit.
+    is_of : callable
+        ``is_of(unit, given)``: whether what a worker gave was computed from what the unit reads here.
     code : Code, optional
         The code of its method, for nodes that have not the project. Default: all nodes must have it.
     """
@@ -47,13 +49,14 @@ class Computing:
         self,
         engine: EngineNote | None,
         what: str,
-        unit_name: Callable[[int], str],
+        unit_name: Callable[[bytes], str],
+        is_of: Callable[[bytes, object], bool],
         code: Code | None = None,
     ) -> None:
         self._engine = engine
         self._code = code
         self._what = what
-        self._unit_name = unit_name
+        self._unit_name, self._is_of = unit_name, is_of
         self._said: dict[str, Plain] = {}
         self._hosts: dict[str, int] = {}
         self._kernels: dict[str, list[str]] = {}
@@ -80,24 +83,20 @@ class Computing:
             found["early"] = self._early
         return {**found, "cpu_seconds": round(self._cpu_seconds, 2)}
 
-    def units(
-        self, costs: Sequence[float], units: Sequence[int], work: JobWork
-    ) -> Iterator[tuple[int, object]]:
+    def units(self, costs: Mapping[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
         """Have units computed.
 
         Parameters
         ----------
-        costs : sequence of float
-            Of all units of the job.
-        units : sequence of int
-            Those to be computed.
+        costs : mapping of bytes to float
+            As of `shortloop.engines.messages.Asked`.
         work : JobWork
             What workers must know of the job.
 
         Yields
         ------
-        unit : int
-            Its number.
+        unit : bytes
+            A unit.
         given : object
             What it gave.
 
@@ -106,25 +105,25 @@ class Computing:
         UnitFailed
             If a unit raised.
         TransientError
-            If the engine cannot be had, or is gone, or a worker is not like this machine.
+            If the engine cannot be had, or is gone, or a worker is not like this machine, or has other units.
         """
-        engine, left = self._engine, {*units}
+        engine, left = self._engine, dict(costs)
         assert engine is not None
         vain = 0
         while left:
             before = len(left)
-            yield from self._asked(engine, costs, left, work)
+            yield from self._asked(engine, left, work)
             vain = vain + 1 if len(left) == before else 0  # once, if all that was there was of no use
             if vain == 2:
                 raise TransientError("the engine has left out units", hint=hint_of(engine))
 
-    def early(self, units: Sequence[int], work: JobWork) -> Iterator[tuple[int, object]]:
+    def early(self, costs: Mapping[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
         """Units that an engine has computed for a run that was cut off before the job began; none, if its
         workers were not like this machine.
 
         Parameters
         ----------
-        units, work
+        costs, work
             As of `units`.
 
         Yields
@@ -139,7 +138,7 @@ class Computing:
         """
         file = early_results() / packed(work).what
         if file.is_file():
-            left, spool = {*units}, Spool(file)
+            left, spool = dict(costs), Spool(file)
             with contextlib.closing(spool):
                 for number in range(len(spool)):
                     try:
@@ -149,12 +148,12 @@ class Computing:
                     yield from self._taken(batch.data, left, True, work)
 
     def _asked(
-        self, engine: EngineNote, costs: Sequence[float], left: set[int], work: JobWork
-    ) -> Iterator[tuple[int, object]]:
+        self, engine: EngineNote, left: dict[bytes, float], work: JobWork
+    ) -> Iterator[tuple[bytes, object]]:
         """The engine is asked once for all units that are left; those that it gives are taken out of them."""
         with called(engine) as host:
             sent = packed(work, engine["here"])
-            asked: Asked = {"work": sent, "costs": costs, "units": sorted(left), "asked": engine["asked"]}
+            asked: Asked = {"work": sent, "costs": left, "asked": engine["asked"]}
             host.send_bytes(pickle.dumps(asked))
             while (said := self._heard(host, engine)) is not None:
                 if "needs" in said:
@@ -162,14 +161,20 @@ class Computing:
                 if "computed" in said:
                     yield from self._taken(_bytes(host, engine), left, said["early"], work)
 
-    def _taken(self, data: bytes, left: set[int], early: bool, work: JobWork) -> Iterator[tuple[int, object]]:
+    def _taken(
+        self, data: bytes, left: dict[bytes, float], early: bool, work: JobWork
+    ) -> Iterator[tuple[bytes, object]]:
         """Those units of a batch that are left: the job may have others from elsewhere."""
         self._versions = cast("dict[str, str]", work["task"]["versions"])
         for done in self._received.add(pickle.loads(data), early):
             self._check(done)
             for unit, given in zip(done["units"], done["values"], strict=True):
                 if unit in left:
-                    left.remove(unit)
+                    if not self._is_of(unit, given):
+                        if early:
+                            continue
+                        raise self._differs(unit, "reads something else")
+                    del left[unit]
                     self._early += early
                     yield unit, given
             self._see_failure(done)
@@ -237,8 +242,20 @@ class Computing:
         failure = done["failure"]
         if failure is not None:
             unit = failure["unit"]
+            if unit is not None and not failure["traceback"]:
+                raise self._differs(unit, "is not there")
             name = "to open the stage" if unit is None else self._unit_name(unit)
             raise UnitFailed(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
+
+    def _differs(self, unit: bytes, how: str) -> TransientError:
+        """What to say of a unit that is another one in a worker."""
+        return TransientError(
+            "the units of a stage are not the same in each process that looks for them",
+            found=f"{self._unit_name(unit)} ({self._what}) {how} in a worker",
+            expected="the same units, and the same data for each, whenever the job's inputs are the same",
+            hint="sort what has no order of its own, such as a set or a folder, and seed what is random; "
+            "with `SHORTLOOP_ENGINE=slices`, only one process looks for units",
+        )
 
 
 def _bytes(host: Connection, engine: EngineNote) -> bytes:

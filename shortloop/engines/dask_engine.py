@@ -80,12 +80,14 @@ class DaskEngine(Engine):
             self._until = time.monotonic() + LOOK_EVERY
         return sum(self._threads.values())
 
-    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(
+        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
+    ) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`."""
         self._wait_for_workers()
-        out: dict[Any, tuple[list[int], float]] = {}  # and since when
+        out: dict[Any, tuple[list[bytes], float]] = {}  # and since when
         sending: dict[Any, str] = {}  # to which cache
-        again: list[list[int]] = []  # what came to a node that lacked something
+        again: list[list[bytes]] = []  # what came to a node that lacked something
         patience: dict[Any, float] = {}
         done = distributed.as_completed(with_results=False)
         try:
@@ -222,7 +224,7 @@ class DaskEngine(Engine):
             time.sleep(0.1)
 
 
-def _compute(work: Work, units: list[int]) -> Reply:
+def _compute(work: Work, units: list[bytes]) -> Reply:
     reply = compute_batch(work, units)
     return reply if reply.missing is None else reply._replace(worker=distributed.get_worker().address)
 

@@ -19,13 +19,13 @@ class Computed(NamedTuple):
 
     Parameters
     ----------
-    units : list of int
+    units : list of bytes
         Its units.
     reply : Reply
         What came of it.
     """
 
-    units: list[int]
+    units: list[bytes]
     reply: Reply
 
 
@@ -64,7 +64,9 @@ class Engine(ABC):
         return True
 
     @abstractmethod
-    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(
+        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
+    ) -> Iterator[Computed]:
         """Compute batches until there are no more; in the order in which they are done.
 
         Parameters

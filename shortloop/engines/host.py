@@ -72,14 +72,16 @@ class _Host:
         engine = self.engine()
         workers = engine.workers(said["asked"])
         _say(job, engine=engine.described(), workers=workers)
-        left = {*said["units"]}
+        left = {*said["costs"]}
         early = self._ahead.of(said["work"])
         with contextlib.closing(early.batches) as there:
             for batch in there:
                 left.difference_update(batch.units)
                 _say(job, computed=batch.units, early=True)
                 job.send_bytes(batch.data)
-        batches = Batches(said["costs"], sorted(left), workers, engine.message)
+        batches = Batches(
+            said["costs"], [unit for unit in said["costs"] if unit in left], workers, engine.message
+        )
 
         def needs() -> Needs:
             _say(job, needs=True)

@@ -21,7 +21,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
 
-from shortloop.engines.batches import costliest
 from shortloop.engines.facts import facts_here
 from shortloop.engines.messages import BEGIN, Failure, JobWork, UnitsDone
 from shortloop.engines.mirrored import explained, translated, where_of
@@ -29,6 +28,7 @@ from shortloop.engines.refusing import check_refused
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.elsewhere import be_of_job
 from shortloop.jobs.store.notes import NOTED
+from shortloop.worker.identity import ids_of_units
 from shortloop.worker.output import computed
 from shortloop.worker.stage import Stage
 from shortloop.worker.task import Task, costs_of, open_stage
@@ -43,7 +43,7 @@ def serve(connection: Connection, work: JobWork) -> None:
     Parameters
     ----------
     connection : Connection
-        Numbers of units come from it, or `BEGIN`; the seconds they took, whether one raised, what all units
+        Units come from it, or `BEGIN`; the seconds they took, whether one raised, what all units
         cost if that was asked for, and an encoded `UnitsDone` go into it.
     work : JobWork
         The job.
@@ -56,9 +56,9 @@ def serve(connection: Connection, work: JobWork) -> None:
                 units = pickle.loads(connection.recv_bytes())
             except EOFError:
                 return
-            costs = process.costs() if units == BEGIN else ()
+            costs = process.costs() if units == BEGIN else {}
             if units == BEGIN:
-                units = [costliest(costs)] if costs else []
+                units = [max(costs, key=costs.__getitem__)] if costs else []
             done, seconds = process.compute(units)
             try:
                 data = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
@@ -84,20 +84,21 @@ class _JobProcess:
         self._name = secrets.token_hex(8)
         self._said_before = 0
         self._stage: Stage | None = None
+        self._numbers: dict[bytes, int] = {}  # which units have here
         be_of_job(work, folder)
 
-    def costs(self) -> Sequence[float]:
+    def costs(self) -> dict[bytes, float]:
         """What units cost, if they are to be shared out. What is wrong, is said when one is computed."""
         with contextlib.suppress(Exception):
             stage = self._opened()
             costs = costs_of(stage)
             if len(costs) > 1 and not stage.is_small():
-                return costs
-        return ()
+                return dict(zip(self._numbers, costs, strict=True))
+        return {}
 
-    def compute(self, units: Sequence[int]) -> tuple[UnitsDone, float]:
+    def compute(self, units: Sequence[bytes]) -> tuple[UnitsDone, float]:
         """Compute units; what came of them, and the seconds they took."""
-        done: list[int] = []
+        done: list[bytes] = []
         values: list[Mapping[str, object] | bytes] = []
         failure: Failure | None = None
         unit = None
@@ -107,7 +108,11 @@ class _JobProcess:
             check_refused()
             started = time.perf_counter()
             for unit in units:
-                value = computed(stage, unit)
+                number = self._numbers.get(unit)
+                if number is None:
+                    failure = {"unit": unit, "traceback": ""}
+                    break
+                value = computed(stage, number)
                 check_refused()  # it may have gone on without
                 values.append(value)
                 done.append(unit)
@@ -136,11 +141,14 @@ class _JobProcess:
         if self._stage is None:
             where = where_of(self._work)
             task = Task(**cast("Any", self._work["task"]), where=where, open_dataset=open_dataset)
-            self._stage = open_stage(task)
+            stage = open_stage(task)
+            ids = ids_of_units(stage, costs_of(stage))
+            self._numbers = {unit: number for number, unit in enumerate(ids)}
+            self._stage = stage
         return self._stage
 
     def _said(
-        self, units: list[int], values: list[Mapping[str, object] | bytes], failure: Failure | None
+        self, units: list[bytes], values: list[Mapping[str, object] | bytes], failure: Failure | None
     ) -> UnitsDone:
         cpu = _cpu_seconds()
         cpu, self._cpu = cpu - self._cpu, cpu

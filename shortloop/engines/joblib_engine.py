@@ -52,7 +52,9 @@ class JoblibEngine(Engine):
         """See `Engine.shares`."""
         return self._backend_of(asked) == "loky"
 
-    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(
+        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
+    ) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`. What `joblib.parallel_config` said comes as `asked`."""
         backend = self._backend_of(asked)
         if backend not in NAMES:
@@ -81,7 +83,7 @@ class JoblibEngine(Engine):
         get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
-def _computed(work: Work, batches: Batches, backend: str, workers: int) -> Iterator[Computed]:
+def _computed(work: Work, batches: Batches[bytes], backend: str, workers: int) -> Iterator[Computed]:
     out = _HandedOut(batches)
 
     def tasks() -> Iterator[Any]:  # joblib asks for them in several threads
@@ -111,14 +113,14 @@ def _computed(work: Work, batches: Batches, backend: str, workers: int) -> Itera
 class _HandedOut:
     """Batches that joblib has; it may ask for one more when it has failed already."""
 
-    def __init__(self, batches: Batches) -> None:
+    def __init__(self, batches: Batches[bytes]) -> None:
         self._batches = batches
         self._lock = threading.Lock()
-        self._out: dict[int, list[int]] = {}
+        self._out: dict[int, list[bytes]] = {}
         self._number = 0
         self._has_ended = False
 
-    def next(self) -> tuple[int, list[int]] | None:
+    def next(self) -> tuple[int, list[bytes]] | None:
         with self._lock:
             units = [] if self._has_ended else self._batches.next()
             if not units:
@@ -127,15 +129,15 @@ class _HandedOut:
             self._out[self._number] = units
             return self._number, units
 
-    def done(self, number: int) -> list[int]:
+    def done(self, number: int) -> list[bytes]:
         with self._lock:
             return self._out.pop(number)
 
-    def end(self) -> list[list[int]]:
+    def end(self) -> list[list[bytes]]:
         with self._lock:
             self._has_ended = True
             return [*self._out.values()]
 
 
-def _compute(work: Work, number: int, units: Sequence[int]) -> tuple[int, Reply]:
+def _compute(work: Work, number: int, units: Sequence[bytes]) -> tuple[int, Reply]:
     return number, compute_batch(work, units)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
@@ -34,7 +34,7 @@ __all__ = [
 FORKED, STALE = b"forked", b"stale"
 """What a forkserver answers: there is a process for the job, or another forkserver is needed, as code that
 this one has loaded is another by now."""
-BEGIN = [-1]
+BEGIN = [b""]
 """In place of units: the stage is opened, says what its units cost, and computes the one that costs most."""
 SLICES = "slices"
 """Name of the engine that is exax itself."""
@@ -180,17 +180,14 @@ class Asked(TypedDict):
     ----------
     work : Work
         What workers must know of it.
-    costs : list of float
-        Of all its units.
-    units : list of int
-        Those to be computed.
+    costs : dict of bytes to float
+        Units to be computed, by their identity as of `shortloop.worker.identity`, and what each costs.
     asked : dict
         What the pipeline asks of the engine for this job.
     """
 
     work: Work
-    costs: Sequence[float]
-    units: Sequence[int]
+    costs: Mapping[bytes, float]
     asked: Mapping[str, Plain]
 
 
@@ -241,13 +238,13 @@ class Failure(TypedDict):
 
     Parameters
     ----------
-    unit : int or None
-        Its number; None: the stage could not be opened.
+    unit : bytes or None
+        It; None: the stage could not be opened.
     traceback : str
-        Where and why.
+        Where and why; empty: the stage as it was opened there has no such unit.
     """
 
-    unit: int | None
+    unit: bytes | None
     traceback: str
 
 
@@ -260,7 +257,7 @@ class UnitsDone(TypedDict):
         The process that computed it, told from all others.
     number : int
         How many batches it computed before; what it said with these holds for this one, too.
-    units : list of int
+    units : list of bytes
         Those that were computed, in their order.
     values : list
         What each gave: outputs and files by name, or a row.
@@ -280,7 +277,7 @@ class UnitsDone(TypedDict):
 
     process: str
     number: int
-    units: list[int]
+    units: list[bytes]
     values: list[Mapping[str, object] | bytes]
     cpu_seconds: float
     facts: Facts | None
@@ -303,7 +300,7 @@ class Reply(NamedTuple):
         How that process ended, then.
     failed : bool, default False
         Whether a unit raised.
-    costs : list of float, default []
+    costs : dict of bytes to float, default {}
         Of all units, in reply to `BEGIN`; none, if it is not worth to share them out.
     missing : Missing, optional
         What its node must have first; then nothing was computed.
@@ -315,6 +312,6 @@ class Reply(NamedTuple):
     data: bytes
     lost: str = ""
     failed: bool = False
-    costs: Sequence[float] = ()
+    costs: Mapping[bytes, float] = {}
     missing: Missing | None = None
     worker: str = ""

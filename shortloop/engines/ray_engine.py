@@ -42,7 +42,7 @@ MOMENT = 0.02  # s
 class _Out(NamedTuple):
     """A batch that is handed out: since when, and to which node, if that was said."""
 
-    units: list[int]
+    units: list[bytes]
     since: float
     node: str
 
@@ -80,13 +80,15 @@ class RayEngine(Engine):
         """See `Engine.workers`."""
         return int(ray.cluster_resources().get("CPU", 0))
 
-    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(
+        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
+    ) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`."""
         most = AHEAD * max(self.workers(asked), 1)
         work, put = supplies.work, ray.put(supplies.work)
         out: dict[Any, _Out] = {}
         sending: dict[Any, str] = {}  # to which cache
-        again: list[list[int]] = []  # what came to a node that lacked something
+        again: list[list[bytes]] = []  # what came to a node that lacked something
         try:
             while True:
                 for cache, nodes, parcel in supplies.parcels():
@@ -174,7 +176,7 @@ class RayEngine(Engine):
         return reply
 
 
-def _compute(work: Work, units: list[int]) -> Reply:
+def _compute(work: Work, units: list[bytes]) -> Reply:
     reply = compute_batch(work, units)
     return reply if reply.missing is None else reply._replace(worker=ray.get_runtime_context().get_node_id())
 

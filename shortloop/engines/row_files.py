@@ -8,6 +8,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from shortloop.worker.content import SIZE
+
 __all__ = ["RowFiles"]
 
 HEAD = struct.Struct("<qq16s")  # unit, length, and a hash of these and of the bytes
@@ -15,6 +17,9 @@ HEAD = struct.Struct("<qq16s")  # unit, length, and a hash of these and of the b
 
 class RowFiles:
     """Files with a row for each unit, one file for each process.
+
+    The number of a unit holds for the process that opened the stage and made this, and for its forks. Others
+    know a row by its first bytes, the unit's key.
 
     Parameters
     ----------
@@ -24,6 +29,7 @@ class RowFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._mine = f"rows.{os.urandom(8).hex()}"
         self._process = 0
         self._file = -1
 
@@ -44,21 +50,38 @@ class RowFiles:
         """
         if self._process != os.getpid():  # a fork has a file of its own
             self._process = os.getpid()
-            name = f"rows.{self._process}.{os.urandom(8).hex()}"
+            name = f"{self._mine}.{self._process}.{os.urandom(8).hex()}"
             self._file = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         data = memoryview(HEAD.pack(unit, len(row), _hash(unit, len(row), row)) + row)
         while data:
             data = data[os.write(self._file, data) :]
 
     def read(self) -> dict[int, bytes]:
-        """All that was kept.
+        """What this process and its forks have kept.
 
         Returns
         -------
         dict of int to bytes
             By the number of the unit.
         """
-        return dict(pair for file in sorted(self._folder.glob("rows.*")) for pair in _rows_of(file))
+        return dict(pair for file in self._files() if self._is_mine(file) for pair in _rows_of(file))
+
+    def read_others(self) -> dict[bytes, bytes]:
+        """What was kept before, by processes that may have had other numbers for the units.
+
+        Returns
+        -------
+        dict of bytes to bytes
+            By the key of the unit.
+        """
+        others = (file for file in self._files() if not self._is_mine(file))
+        return {row[:SIZE]: row for file in others for _, row in _rows_of(file)}
+
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob("rows.*"))
+
+    def _is_mine(self, file: Path) -> bool:
+        return file.name.startswith(f"{self._mine}.")
 
 
 def _rows_of(file: Path) -> Iterator[tuple[int, bytes]]:

@@ -23,13 +23,13 @@ class Batch(NamedTuple):
 
     Parameters
     ----------
-    units : list of int
+    units : list of bytes
         Its units.
     data : bytes
         As of `shortloop.engines.messages.Reply`.
     """
 
-    units: list[int]
+    units: list[bytes]
     data: bytes
 
 
@@ -57,16 +57,16 @@ class Spool:
         """Bytes that it takes."""
         return self._places[-1].end if self._places else 0
 
-    def units(self) -> set[int]:
-        """Numbers of the units that are there.
+    def units(self) -> set[bytes]:
+        """Units that are there.
 
         Returns
         -------
-        set of int
+        set of bytes
         """
         return {unit for place in [*self._places] for unit in place.units}
 
-    def add(self, units: Sequence[int], data: bytes) -> None:
+    def add(self, units: Sequence[bytes], data: bytes) -> None:
         """Keep a batch.
 
         Parameters
@@ -128,7 +128,7 @@ def clear_old(folder: Path, all_of_them: bool = False) -> None:
 class _Place(NamedTuple):
     """Where the data of a batch are."""
 
-    units: list[int]
+    units: list[bytes]
     start: int
     end: int
 

@@ -36,15 +36,15 @@ STARTS = 5  # of a forkserver, as code may be edited again and again
 SAID = 2000  # characters of what it said
 
 
-def compute_batch(work: Work, units: Sequence[int]) -> Reply:
+def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
     """Compute units of a job.
 
     Parameters
     ----------
     work : Work
         The job.
-    units : sequence of int
-        Numbers of the units, or `BEGIN`.
+    units : sequence of bytes
+        The units, or `BEGIN`.
 
     Returns
     -------

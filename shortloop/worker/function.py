@@ -91,6 +91,9 @@ class UnitsStage(CollectingStage, FunctionStage):
     def unit_name(self, unit: int) -> str:
         return f"{self._names[unit]} of {type(self).__name__}"
 
+    def unit_names(self) -> list[Plain]:
+        return self._names
+
     def finish(self, out: Outputs) -> Finished:
         """Put together what the units gave: arrays, their first axis the units, whose names are a fact."""
         arrays, tables = stacked(self._names, [unpack(row) for row in out.rows], type(self).__name__)

@@ -15,7 +15,7 @@ from shortloop.worker.figures import figure_files
 from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.records import ROWS, Array, Outside, check_no_mask, save_array, write_record
 from shortloop.worker.results import open_result
-from shortloop.worker.rows import pack, read_rows, write_rows
+from shortloop.worker.rows import pack, write_rows
 from shortloop.worker.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
 from shortloop.worker.tables import save_table
 from shortloop.worker.task import Task, costs_of
@@ -220,33 +220,34 @@ def computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes
 
 
 def take_rows(
-    stage: CollectingStage, task: Task, left: Iterable[int], keep: Callable[[int, bytes], None]
+    stage: CollectingStage,
+    known: Mapping[bytes, bytes],
+    left: Iterable[int],
+    take: Callable[[int, bytes], None],
 ) -> int:
-    """Take over what units of an earlier job gave, where they read the same.
+    """Take over what units gave before, where they read the same.
 
     Parameters
     ----------
     stage : CollectingStage
         The stage, opened.
-    task : Task
-        The job's work, which says which job that is.
+    known : mapping of bytes to bytes
+        Rows, as of `compute_row`, by their keys.
     left : iterable of int
         Units that are still to be computed.
-    keep : callable
-        ``keep(unit, row)`` keeps a row, as of `compute_row`.
+    take : callable
+        ``take(unit, row)`` takes over a row.
 
     Returns
     -------
     int
         How many were taken over.
     """
-    if task.before is None:
-        return 0
-    known, taken = read_rows(Path(task.before, ROWS)), 0
-    for unit in left:
+    taken = 0
+    for unit in left if known else ():
         row = known.get(stage.unit_key(unit))
         if row is not None:
-            keep(unit, row)
+            take(unit, row)
             taken += 1
     return taken
 

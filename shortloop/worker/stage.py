@@ -303,6 +303,17 @@ class Stage:
         """
         return f"unit {unit} of the stage {type(self).__name__}"
 
+    def unit_names(self) -> Sequence[Plain] | None:
+        """Names of the units, by which processes know them whatever numbers they have there.
+
+        Returns
+        -------
+        sequence of plain data, or None
+            One for each unit, all different. None: every process that opens the stage must find the units in
+            the same order.
+        """
+        return None
+
     def finish(self, out: Outputs) -> Finished:
         """What is left to do when all units are done.
 

@@ -14,11 +14,20 @@ import pytest
 from shortloop.engines.ahead import Ahead
 from shortloop.engines.batches import Batches
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import BEGIN, Later, Reply, Work
+from shortloop.engines.messages import Later, Reply, Work
 from shortloop.engines.supply import Sent, Supplies
 from shortloop.plain import Plain
 
 Compute = Callable[[str, list[int]], Reply]
+BEGIN = [-1]
+
+
+def numbers(units: list[bytes]) -> list[int]:
+    return [int(unit) if unit else -1 for unit in units]
+
+
+def costs(count: int) -> dict[bytes, float]:
+    return {b"%d" % unit: 1.0 for unit in range(count)}
 
 
 class Threads(Engine):
@@ -38,13 +47,15 @@ class Threads(Engine):
     def shares(self, asked: Mapping[str, Plain]) -> bool:
         return not asked.get("alone")
 
-    def compute(self, supplies: Supplies, batches: Batches, asked: Mapping[str, Plain]) -> Iterator[Computed]:
+    def compute(
+        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
+    ) -> Iterator[Computed]:
         what = supplies.work.what
-        out: dict[Future[Reply], list[int]] = {}
+        out: dict[Future[Reply], list[bytes]] = {}
         while True:
             while len(out) < 2 * self.number and (units := batches.next()):
-                self.seen.append((what, units))
-                out[self.pool.submit(self._compute, what, units)] = units
+                self.seen.append((what, numbers(units)))
+                out[self.pool.submit(self._compute, what, numbers(units))] = units
             if not out:
                 return
             for done in wait(out, return_when=FIRST_COMPLETED).done:
@@ -63,7 +74,7 @@ def job(name: str) -> Work:
 
 def answers(units: list[int], seconds: float = 0.001, count: int = 20) -> Reply:
     if units == BEGIN:
-        return Reply(seconds, b"0", costs=[1.0] * count)
+        return Reply(seconds, b"0", costs=costs(count))
     return Reply(seconds * len(units), ",".join(map(str, units)).encode())
 
 
@@ -110,8 +121,8 @@ def taken(ahead: Ahead, name: str) -> list[int]:
     """Units that were computed early."""
     batches = [*ahead.of(job(name)).batches]
     for batch in batches:
-        assert batch.data.decode() == ",".join(map(str, batch.units))
-    return sorted(unit for batch in batches for unit in batch.units)
+        assert batch.data.decode() == ",".join(map(str, numbers(batch.units)))
+    return sorted(unit for batch in batches for unit in numbers(batch.units))
 
 
 def test_all_of_it_is_there_when_the_job_begins(begin: Begin) -> None:
@@ -131,7 +142,7 @@ def test_a_job_that_nobody_told_of_has_nothing(begin: Begin) -> None:
 
 def test_jobs_before_come_first(begin: Begin) -> None:
     ahead, engine = begin(lambda what, units: answers(units))
-    first = Batches([1.0] * 9, range(9), 2)
+    first = Batches(costs(9), [*costs(9)], 2)
     with ahead.after(first):
         tell(ahead, "a")
         time.sleep(0.2)
@@ -148,7 +159,7 @@ def test_the_job_that_begins_now_is_waited_for(begin: Begin) -> None:
     time.sleep(0.2)
     assert not engine.seen
     assert taken(ahead, "a") == []
-    with ahead.after(Batches([], [], 2)):
+    with ahead.after(Batches(costs(0), [], 2)):
         until(lambda: engine.seen)
     tell(ahead, "c", is_next=True)
     seen = len([each for each in engine.seen if each[0] == "c"])
@@ -187,7 +198,7 @@ def test_a_job_whose_turn_is_over_is_computed_no_further(begin: Begin, tmp_path:
 def test_many_jobs_need_no_open_files(begin: Begin) -> None:
     ahead, _ = begin(lambda what, units: answers(units))
     before = len(os.listdir("/proc/self/fd"))
-    with ahead.after(Batches([1.0] * 9, range(9), 2)):  # so that none is begun
+    with ahead.after(Batches(costs(9), [*costs(9)], 2)):  # so that none is begun
         tell(ahead, *map(str, range(300)))
         assert len(os.listdir("/proc/self/fd")) < before + 20
         tell(ahead, over="")

@@ -10,7 +10,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from engine_node import Node, node_without_project, notes, values
+from engine_node import Node, named, node_without_project, notes, values
 from house import ROOT
 
 from shortloop.engines import mirror, worker
@@ -138,7 +138,7 @@ def test_no_list_leads_out(node: Node, part: str, tmp_path: Path) -> None:
         data = source if isinstance(source, bytes) else source.read_bytes()
         assert node.cache.put([Piece(each, size, 0, data)], "aa") == ""
     with pytest.raises(ValueError, match="no path in a mirror"):
-        compute_batch(work._replace(listed=listed), [1])
+        compute_batch(work._replace(listed=listed), named(1))
     assert not [*tmp_path.rglob("escaped")]
 
 

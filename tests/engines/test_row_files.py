@@ -1,4 +1,4 @@
-"""Rows that processes append are found whole or not at all."""
+"""Rows that processes append are found whole or not at all; by number only where the number was given."""
 
 from __future__ import annotations
 
@@ -8,15 +8,34 @@ from pathlib import Path
 import pytest
 
 from shortloop.engines.row_files import HEAD, RowFiles
+from shortloop.worker.content import SIZE
+
+
+def key(name: str) -> bytes:
+    return name.encode().ljust(SIZE)
+
+
+FIRST = key("first") + b"1"
 
 
 def test_what_is_kept_is_read(tmp_path: Path) -> None:
-    rows = {3: b"three", 0: b"", 7: os.urandom(100_000)}
+    rows = {3: key("three"), 0: key("none"), 7: key("seven") + os.urandom(100_000)}
     files = RowFiles(tmp_path)
     for unit, row in rows.items():
         files.keep(unit, row)
-    assert RowFiles(tmp_path).read() == rows
+    assert files.read() == rows
+    assert files.read_others() == {}
     assert RowFiles(tmp_path / "none").read() == {}
+
+
+def test_numbers_hold_for_nobody_else(tmp_path: Path) -> None:
+    """Whoever opens the stage again may find its units in another order."""
+    RowFiles(tmp_path).keep(3, key("three") + b"3")
+    again = RowFiles(tmp_path)
+    again.keep(0, key("three") + b"3")
+    again.keep(3, key("none") + b"0")
+    assert again.read() == {0: key("three") + b"3", 3: key("none") + b"0"}
+    assert again.read_others() == {key("three"): key("three") + b"3"}
 
 
 def test_each_process_has_a_file_of_its_own(tmp_path: Path) -> None:
@@ -38,19 +57,19 @@ def test_each_process_has_a_file_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [1, 4, HEAD.size, HEAD.size + 2])
 def test_a_row_that_was_cut_off_is_none(tmp_path: Path, cut: int) -> None:
     files = RowFiles(tmp_path)
-    files.keep(1, b"first")
-    files.keep(2, b"second")
+    files.keep(1, FIRST)
+    files.keep(2, key("second"))
     (file,) = tmp_path.iterdir()
     os.truncate(file, file.stat().st_size - cut)
-    assert RowFiles(tmp_path).read() == {1: b"first"}
+    assert RowFiles(tmp_path).read_others() == {key("first"): FIRST}
 
 
 def test_a_row_that_was_altered_is_none(tmp_path: Path) -> None:
     files = RowFiles(tmp_path)
-    files.keep(1, b"first")
-    files.keep(2, b"second")
+    files.keep(1, FIRST)
+    files.keep(2, key("second"))
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
-    for at in range(HEAD.size + len(b"first"), len(whole)):
+    for at in range(HEAD.size + len(FIRST), len(whole)):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert RowFiles(tmp_path).read() == {1: b"first"}, at
+        assert RowFiles(tmp_path).read_others() == {key("first"): FIRST}, at

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from shortloop.engines.spool import Spool, clear_old
 
-Given = list[tuple[list[int], bytes]]
-batches = st.lists(st.tuples(st.lists(st.integers(0, 1000), max_size=5), st.binary(max_size=200)), max_size=6)
+Given = list[tuple[list[bytes], bytes]]
+units = st.lists(st.binary(max_size=16), max_size=5)
+batches = st.lists(st.tuples(units, st.binary(max_size=200)), max_size=6)
 
 
 def filled(file: Path, given: Given) -> Spool:
@@ -30,8 +31,8 @@ def read(spool: Spool) -> Given:
 @given(batches, batches)
 def test_what_is_added_is_read_also_by_the_next_run(
     tmp_path_factory: pytest.TempPathFactory,
-    first: list[tuple[list[int], bytes]],
-    then: list[tuple[list[int], bytes]],
+    first: Given,
+    then: Given,
 ) -> None:
     file = tmp_path_factory.mktemp("spool") / "job"
     assert read(filled(file, first)) == first
@@ -61,14 +62,14 @@ def test_nothing_damaged_is_read(
     found = read(spool)
     assert len(found) < len(given)
     assert found == given[: len(found)]
-    spool.add([7], b"more")
-    assert read(Spool(file)) == [*found, ([7], b"more")]
+    spool.add([b"7"], b"more")
+    assert read(Spool(file)) == [*found, ([b"7"], b"more")]
 
 
 @pytest.mark.parametrize("byte", range(16))
 def test_sizes_that_no_memory_has_room_for(tmp_path: Path, byte: int) -> None:
     file = tmp_path / "job"
-    filled(file, [([1], b"x")])
+    filled(file, [([b"1"], b"x")])
     whole = bytearray(file.read_bytes())
     whole[byte] ^= 0x7F
     file.write_bytes(whole)
@@ -77,7 +78,7 @@ def test_sizes_that_no_memory_has_room_for(tmp_path: Path, byte: int) -> None:
 
 def test_old_ones_are_deleted(tmp_path: Path) -> None:
     for name, days in {"new": 0, "old": 8}.items():
-        filled(tmp_path / name, [([1], b"x")])
+        filled(tmp_path / name, [([b"1"], b"x")])
         os.utime(tmp_path / name, (time.time() - 86400 * days,) * 2)
     clear_old(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["new"]

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from engine_node import work_of_toy
+from engine_node import named, work_of_toy
 from house import ROOT
 from jobs_project import CONFIGURATION
 
@@ -38,6 +38,9 @@ class Toy(Stage):
 
     def units(self):
         return 100
+
+    def unit_names(self):
+        return [*range(100)]
 
     def outputs(self):
         return {"x": Out((100,), "f8", "units", "numbers")}
@@ -100,15 +103,15 @@ def values(reply: Reply) -> list[dict[str, float]]:
 @pytest.mark.parametrize("units", [[1, 55], [44]])
 def test_a_process_whose_batch_fails_is_not_asked_again(project: Path, units: list[int]) -> None:
     """Whoever throws away what it says has not seen what it has loaded."""
-    (one,) = values(compute_batch(work(project), [1]))
-    assert done(compute_batch(work(project), units))["failure"] is not None
-    (other,) = values(compute_batch(work(project), [2]))
+    (one,) = values(compute_batch(work(project), named(1)))
+    assert done(compute_batch(work(project), named(*units)))["failure"] is not None
+    (other,) = values(compute_batch(work(project), named(2)))
     assert other["process"] != one["process"]
-    assert done(compute_batch(work(project), [3]))["number"] == 1
+    assert done(compute_batch(work(project), named(3)))["number"] == 1
 
 
 def test_units_are_computed_in_one_process_which_is_kept(project: Path) -> None:
-    first, second = (values(compute_batch(work(project), units)) for units in ([1, 2], [3]))
+    first, second = (values(compute_batch(work(project), named(*units))) for units in ([1, 2], [3]))
     assert [each["x"] for each in (*first, *second)] == [2.0, 4.0, 6.0]
     assert [each["seen"] for each in (*first, *second)] == [1, 2, 3]
     assert len({each["process"] for each in (*first, *second)}) == 1
@@ -117,15 +120,15 @@ def test_units_are_computed_in_one_process_which_is_kept(project: Path) -> None:
 
 
 def test_jobs_do_not_see_each_other(project: Path) -> None:
-    values(compute_batch(work(project), [1, 2]))
-    (other,) = values(compute_batch(work(project, "main-2"), [7]))
+    values(compute_batch(work(project), named(1, 2)))
+    (other,) = values(compute_batch(work(project, "main-2"), named(7)))
     assert other["seen"] == 1
-    (again,) = values(compute_batch(work(project), [3]))
+    (again,) = values(compute_batch(work(project), named(3)))
     assert again["seen"] == 3
 
 
 def test_what_is_noted_and_printed_comes_with_the_batch(project: Path) -> None:
-    first, second = (done(compute_batch(work(project), [unit])) for unit in (1, 2))
+    first, second = (done(compute_batch(work(project), named(unit))) for unit in (1, 2))
     assert str(project / "toys.py").encode() in first["notes"]
     assert b"toys" not in second["notes"]
     assert (first["printed"], second["printed"]) == ("unit 1\n", "unit 2\n")
@@ -148,20 +151,20 @@ def test_time_zone_and_locale_are_those_of_the_job(project: Path, monkeypatch: p
             given = work(project, f"main-{len(found)}")
         for name, each in worker_has.items():
             monkeypatch.setenv(name, each)
-        found += values(compute_batch(given, [1]))
+        found += values(compute_batch(given, named(1)))
     assert [(each["hour"], each["read"]) for each in found] == [(0, 1), (3, 1), (0, 1)]
     assert found[0]["parent"] == found[2]["parent"]
 
 
 def test_an_edit_counts(project: Path) -> None:
-    (before,) = values(compute_batch(work(project), [1]))
+    (before,) = values(compute_batch(work(project), named(1)))
     file = project / "toys.py"
     time_before = file.stat()
     file.write_text(STAGE.replace("* 1.0", "* 3.0"), encoding="utf-8")
     os.utime(file, ns=(time_before.st_atime_ns, time_before.st_mtime_ns))
-    (after,) = values(compute_batch(work(project, "main-2"), [1]))
+    (after,) = values(compute_batch(work(project, "main-2"), named(1)))
     assert (before["x"], after["x"]) == (2.0, 6.0)
-    (next_one,) = values(compute_batch(work(project, "main-3"), [1]))
+    (next_one,) = values(compute_batch(work(project, "main-3"), named(1)))
     assert next_one["parent"] == after["parent"]  # the forkserver is new, and stays
     assert after["parent"] != before["parent"]
 
@@ -172,10 +175,10 @@ def test_a_library_that_is_installed_anew_counts(project: Path) -> None:
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toylib\nVersion: 1.0\n")
     time.sleep(0.05)
-    first = done(compute_batch(work(project, versions=("toylib",)), [1]))
-    second = done(compute_batch(work(project, "main-2", versions=("toylib",)), [1]))
+    first = done(compute_batch(work(project, versions=("toylib",)), named(1)))
+    second = done(compute_batch(work(project, "main-2", versions=("toylib",)), named(1)))
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toylib\nVersion: 2.0\n")
-    third = done(compute_batch(work(project, "main-3", versions=("toylib",)), [1]))
+    third = done(compute_batch(work(project, "main-3", versions=("toylib",)), named(1)))
     parents = [dict(each["values"][0])["parent"] for each in (first, second, third)]  # type: ignore[arg-type]
     assert parents[0] == parents[1] != parents[2]
     assert first["facts"] is not None
@@ -185,54 +188,54 @@ def test_a_library_that_is_installed_anew_counts(project: Path) -> None:
 
 
 def test_a_unit_that_raises_comes_with_those_before_it(project: Path) -> None:
-    found = done(compute_batch(work(project), [1, 55, 2]))
-    assert found["units"] == [1]
+    found = done(compute_batch(work(project), named(1, 55, 2)))
+    assert found["units"] == named(1)
     assert found["failure"] is not None
-    assert found["failure"]["unit"] == 55
+    assert found["failure"]["unit"] == named(55)[0]
     assert "toys.py" in found["failure"]["traceback"]
     assert "KeyError: 'a fault'" in found["failure"]["traceback"]
-    assert [each["x"] for each in values(compute_batch(work(project), [2]))] == [4.0]
+    assert [each["x"] for each in values(compute_batch(work(project), named(2)))] == [4.0]
 
 
 def test_a_unit_whose_values_cannot_be_sent_is_named(project: Path) -> None:
-    found = done(compute_batch(work(project), [1, 44, 2]))
-    assert found["units"] == [1]
+    found = done(compute_batch(work(project), named(1, 44, 2)))
+    assert found["units"] == named(1)
     assert found["failure"] is not None
-    assert found["failure"]["unit"] == 44
+    assert found["failure"]["unit"] == named(44)[0]
 
 
 def test_a_process_that_ends_is_lost_and_another_one_is_there(project: Path) -> None:
-    (before,) = values(compute_batch(work(project), [1]))
-    assert compute_batch(work(project), [66]).lost
-    (after,) = values(compute_batch(work(project), [1]))
+    (before,) = values(compute_batch(work(project), named(1)))
+    assert compute_batch(work(project), named(66)).lost
+    (after,) = values(compute_batch(work(project), named(1)))
     assert after["process"] != before["process"]
     assert after["parent"] == before["parent"]
 
 
 def test_a_forkserver_that_is_killed_is_started_again(project: Path) -> None:
-    (before,) = values(compute_batch(work(project), [1]))
+    (before,) = values(compute_batch(work(project), named(1)))
     os.kill(int(before["parent"]), signal.SIGKILL)
-    (after,) = values(compute_batch(work(project, "main-2"), [1]))
+    (after,) = values(compute_batch(work(project, "main-2"), named(1)))
     assert after["parent"] != before["parent"]
 
 
 def test_each_thread_has_a_process_of_its_own(project: Path) -> None:
     sent = work(project)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda unit: values(compute_batch(sent, [unit]))[0], range(40)))
+        found = list(pool.map(lambda unit: values(compute_batch(sent, named(unit)))[0], range(40)))
     assert [each["x"] for each in found] == [2.0 * unit for unit in range(40)]
     assert len({each["process"] for each in found}) <= 4
 
 
 def test_processes_of_other_jobs_and_idle_ones_end(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [f"main-{number}" for number in range(4)]
-    found = [int(values(compute_batch(work(project, job), [1]))[0]["process"]) for job in jobs]
+    found = [int(values(compute_batch(work(project, job), named(1)))[0]["process"]) for job in jobs]
     _until_ended(found[:2])
     assert all(map(_runs, found[2:]))
     monkeypatch.setattr(worker, "KEPT", 0.5)  # from here on, so that a slow machine ends none before
     worker._processes._end_idle()
     _until_ended(found)
-    (again,) = values(compute_batch(work(project, jobs[-1]), [1]))
+    (again,) = values(compute_batch(work(project, jobs[-1]), named(1)))
     assert again["seen"] == 1
 
 
@@ -241,12 +244,12 @@ def test_all_ends_with_the_worker(project: Path) -> None:
         "import pickle, sys, os\n"
         "from shortloop.engines.worker import compute_batch\n"
         "work = pickle.load(sys.stdin.buffer)\n"
-        "found = pickle.loads(compute_batch(work, [1]).data)['values'][0]\n"
+        "found = pickle.loads(compute_batch(work, [bytes.fromhex(sys.argv[1])]).data)['values'][0]\n"
         "print(found['process'], found['parent'], flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, named(1)[0].hex()],
         input=pickle.dumps(work(project)),
         capture_output=True,
         check=False,
@@ -278,18 +281,18 @@ def _runs(process: int) -> bool:
 
 def test_a_process_that_has_ended_while_it_waited_costs_no_unit(project: Path) -> None:
     asked = work(project)
-    first = done(compute_batch(asked, [1]))["values"][0]
+    first = done(compute_batch(asked, named(1)))["values"][0]
     assert isinstance(first, dict)
     os.kill(first["process"], signal.SIGKILL)
     _until_ended([first["process"]])
-    again = done(compute_batch(asked, [2]))["values"][0]
+    again = done(compute_batch(asked, named(2)))["values"][0]
     assert isinstance(again, dict)
     assert again["process"] != first["process"]
 
 
 def test_jobs_that_look_for_modules_elsewhere_have_forkservers_of_their_own(project: Path) -> None:
     parents = [
-        values(compute_batch(work(project, f"main-{number}", more=more), [1]))[0]["parent"]
+        values(compute_batch(work(project, f"main-{number}", more=more), named(1)))[0]["parent"]
         for number, more in enumerate([(), ("/elsewhere",), (), ("/elsewhere",)])
     ]
     assert parents[0] == parents[2] != parents[1] == parents[3]
@@ -301,19 +304,19 @@ def test_no_forkserver_is_ended_while_its_fork_computes(
     monkeypatch.setattr(worker, "PROJECTS", 1)
     monkeypatch.setattr(worker, "KEPT", 0.5)
     with ThreadPoolExecutor(1) as pool:
-        (first,) = values(compute_batch(work(project), [1]))
-        held = pool.submit(compute_batch, work(project), [77])
+        (first,) = values(compute_batch(work(project), named(1)))
+        held = pool.submit(compute_batch, work(project), named(77))
         waits = Path(f"/proc/{first['process']}/cwd/waits")
         _until(waits.exists)
         others = []
         for number in range(3):
             sent = work(project, f"main-{number + 2}", more=(f"/elsewhere/{number}",))
-            others.append(int(values(compute_batch(sent, [1]))[0]["parent"]))
+            others.append(int(values(compute_batch(sent, named(1)))[0]["parent"]))
             worker._processes._idle.clear()
         _until_ended(others)  # as nobody asks them for anything
         waits.write_text("done")
         assert values(held.result())[0]["x"] == 154.0
-    assert values(compute_batch(work(project), [1]))[0]["parent"] == first["parent"]
+    assert values(compute_batch(work(project), named(1)))[0]["parent"] == first["parent"]
 
 
 def test_forkservers_without_forks_are_few(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,6 +324,6 @@ def test_forkservers_without_forks_are_few(project: Path, monkeypatch: pytest.Mo
     parents = []
     for number in range(4):
         sent = work(project, f"main-{number}", more=(f"/elsewhere/{number}",))
-        parents.append(int(values(compute_batch(sent, [1]))[0]["parent"]))
+        parents.append(int(values(compute_batch(sent, named(1)))[0]["parent"]))
         worker._processes._idle.clear()
     assert [*map(_runs, parents)] == [False, True, True, True]

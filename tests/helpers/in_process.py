@@ -24,10 +24,12 @@ from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.pipeline import Built, Run
 from shortloop.jobs.request import plain
 from shortloop.worker.fields import REQUIRED, fields_of
+from shortloop.worker.identity import digest_of_units
 from shortloop.worker.inputs import File
 from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, take_rows, write_output
-from shortloop.worker.records import create_array
+from shortloop.worker.records import ROWS, create_array
 from shortloop.worker.results import Result, Where, open_result
+from shortloop.worker.rows import read_rows
 from shortloop.worker.stage import CollectingStage, Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 
@@ -111,7 +113,8 @@ def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
         rows: dict[int, bytes] = {}
         units, taken = range(len(costs_of(stage))), 0
         if isinstance(stage, CollectingStage):
-            taken = take_rows(stage, task, units, rows.__setitem__)
+            known = {} if task.before is None else read_rows(Path(task.before, ROWS))
+            taken = take_rows(stage, known, units, rows.__setitem__)
             rows |= {unit: compute_row(stage, unit) for unit in units if unit not in rows}
         else:
             for unit in units:
@@ -137,10 +140,11 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
         with contextlib.chdir(folder):
             stage = open_stage(task)
             costs = costs_of(stage)
-            units = Checkpoint(
-                costs if number == 2 else list(range(len(costs))), collects=isinstance(stage, CollectingStage)
-            )
+            found = None if isinstance(stage, CollectingStage) else digest_of_units(stage, costs)
+            units = Checkpoint(costs if number == 2 else list(range(len(costs))), units=found)
             arrays = lay_out(stage, task, units.create_array)
+            if isinstance(stage, CollectingStage):
+                take_rows(stage, units.rows_before(), units.left(), units.take_row)
             units.start()
             if number == 1:
                 _work(stage, units, arrays, done)

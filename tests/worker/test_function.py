@@ -17,7 +17,9 @@ from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.function import UnitsStage, stage_of_function
 from shortloop.worker.inputs import File
 from shortloop.worker.output import compute_row, take_rows, write_output
+from shortloop.worker.records import ROWS
 from shortloop.worker.results import open_result
+from shortloop.worker.rows import read_rows
 from shortloop.worker.stage import Job, Values
 from shortloop.worker.task import Task
 from shortloop.worker.values import sorted_out
@@ -74,7 +76,8 @@ def done(stage: UnitsStage, folder: Path, before: Path | None = None) -> tuple[A
     rows: dict[int, bytes] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        taken = take_rows(stage, task, range(len(stage.units())), rows.__setitem__)
+        known = {} if before is None else read_rows(before / ROWS)
+        taken = take_rows(stage, known, range(len(stage.units())), rows.__setitem__)
         for unit in range(len(stage.units())):
             if unit not in rows:
                 rows[unit] = compute_row(stage, unit)

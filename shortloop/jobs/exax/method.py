@@ -11,7 +11,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +23,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, states_of_jobs, work_of_job
-from shortloop.jobs.keys.code import code_of, code_state
+from shortloop.jobs.keys.code import Code, code_of, code_state
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.key import Parts
@@ -32,9 +32,12 @@ from shortloop.jobs.keys.own_code import PACKAGE
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
+from shortloop.worker.content import SIZE
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
+from shortloop.worker.identity import digest_of_units, ids_of_units
 from shortloop.worker.output import computed, keep_unit, lay_out, take_rows, write_output
-from shortloop.worker.records import create_array, reject
+from shortloop.worker.records import ROWS, create_array, reject
+from shortloop.worker.rows import read_rows
 from shortloop.worker.stage import CollectingStage, Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import Pool, check_single_thread
@@ -131,16 +134,25 @@ class _Work:
         if _has_units(type(self.stage)):
             above = [*self.task.jobs.values(), self.task.before, *self.task.datasets.values()]
             code = digest([code_digest(self.code), states_of_jobs(above)])
+            costs = costs_of(self.stage)
             collects = isinstance(self.stage, CollectingStage)
-            self.units = Checkpoint(costs_of(self.stage), code, self._trusted, collects)
+            found = None if collects else digest_of_units(self.stage, costs)
+            self.units = Checkpoint(costs, code, self._trusted, found)
             self.arrays = lay_out(self.stage, self.task, self.units.create_array)
             if isinstance(self.stage, CollectingStage):
-                self.taken = take_rows(self.stage, self.task, self.units.left(), self.units.keep_row)
+                self._take_rows(self.stage, self.units)
             self.at_once = len(self.units.left()) <= 1 or self.stage.is_small()
             self.units.start()
         else:
             self.arrays = lay_out(self.stage, self.task, create_array)
         self.refused = False
+
+    def _take_rows(self, stage: CollectingStage, units: Checkpoint) -> None:
+        """Take over what units gave to this job before it was cut off, and to an earlier one."""
+        take_rows(stage, units.rows_before(), units.left(), units.take_row)
+        if self.task.before is not None:
+            known = read_rows(Path(self.task.before, ROWS))
+            self.taken = take_rows(stage, known, units.left(), units.take_row)
 
     def _trusted(self, job: Path) -> bool:
         """Whether a job that was cut off had loaded the code, and read the files, that this one would."""
@@ -174,10 +186,10 @@ class _Work:
         """Have an engine compute all units that are left; the thread pools of its workers."""
         assert self.units is not None
         what = " ".join(filter(None, (self.task.name, self.task.partition)))
-        computing = _client().Computing(engine, what, self.stage.unit_name, self.code)
-        for unit, given in computing.units(self.units.costs, self.units.left(), self._for_workers()):
-            self._keep(unit, given)
-            self.units.mark(unit)
+        computing, numbers = self._computing(engine, what, self.code)
+        for each, given in computing.units(self._left(numbers), self._for_workers()):
+            self._keep(numbers[each], given)
+            self.units.mark(numbers[each])
         self.engine = computing.described()
         threads: Pools = computing.threads
         return threads
@@ -186,14 +198,37 @@ class _Work:
         """Take over what an engine has computed of this job for a run that was cut off before it began."""
         if self.units is None or self.refused or not os.path.isdir(early_results()):
             return
-        computing = _client().Computing(None, self.task.name, self.stage.unit_name)
-        for unit, given in computing.early(self.units.left(), self._for_workers()):
-            self._keep(unit, given)
-            self.units.mark(unit)
+        computing, numbers = self._computing(None, self.task.name)
+        for each, given in computing.early(self._left(numbers), self._for_workers()):
+            self._keep(numbers[each], given)
+            self.units.mark(numbers[each])
         described = computing.described()
         if "early" in described:
             self.early = {name: each for name, each in described.items() if name != "name"}, computing.threads
             self.units.start()
+
+    def _computing(
+        self, engine: EngineNote | None, what: str, code: Code | None = None
+    ) -> tuple[Any, dict[bytes, int]]:
+        """What has units computed, and the number that each unit has in this process."""
+        assert self.units is not None
+        stage, ids = self.stage, ids_of_units(self.stage, self.units.costs)
+        numbers = {each: number for number, each in enumerate(ids)}
+
+        def is_of(unit: bytes, given: Any) -> bool:
+            if not isinstance(stage, CollectingStage):
+                return True
+            return bool(given[:SIZE] == stage.unit_key(numbers[unit]))
+
+        def name(unit: bytes) -> str:
+            return stage.unit_name(numbers[unit])
+
+        return _client().Computing(engine, what, name, is_of, code), numbers
+
+    def _left(self, numbers: Mapping[bytes, int]) -> dict[bytes, float]:
+        assert self.units is not None
+        left, costs = {*self.units.left()}, self.units.costs
+        return {each: costs[number] for each, number in numbers.items() if number in left}
 
     def _keep(self, unit: int, given: Any) -> None:
         assert self.units is not None

@@ -1,0 +1,93 @@
+"""Units whose order differs from process to process have their own values: on every engine, after a kill, and
+when units of an earlier job are taken over."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from live_project import served
+from order_project import OrderProject
+
+pytestmark = pytest.mark.live
+
+SOURCES = ("from_set", "shuffled", "from_threads", "frames")
+STAGES = ("each", "named")
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[OrderProject]:
+    with served(OrderProject) as made:
+        yield made
+
+
+def asked(
+    *sources: str, stages: tuple[str, ...] = STAGES, **options: Any
+) -> list[tuple[str, dict[str, Any]]]:
+    return [(stage, {"source": source, **options}) for stage in stages for source in sources or SOURCES]
+
+
+def test_workers_compute_the_units_that_they_are_asked_for(project: OrderProject) -> None:
+    """Polars gives groups in another order in each process, as a set of texts does; also for the jobs whose
+    units are computed before they begin."""
+    jobs = asked(*SOURCES, "polars", count=12)
+    project.ask(*jobs)
+    project.go("joblib")
+    project.check(len(jobs), 12)
+    assert project.computed() == 12 * len(jobs)
+
+
+def test_units_of_an_earlier_job_keep_their_values(project: OrderProject) -> None:
+    project.ask(*asked(count=12))
+    project.go()
+    project.computed()
+    project.ask(*asked(count=15))
+    project.go()
+    project.check(len(asked()), 15)
+    assert project.computed() == 3 * len(asked())
+
+
+@pytest.mark.parametrize(
+    ("engine", "then", "number"),
+    [
+        ("slices", "slices", signal.SIGINT),
+        ("joblib", "slices", signal.SIGKILL),
+        pytest.param("joblib", "joblib", signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param("slices", "joblib", signal.SIGKILL, marks=pytest.mark.slow),
+        pytest.param("dask", "slices", signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param("slices", "dask", signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param("ray", "ray", signal.SIGINT, marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_that_was_cut_off_goes_on_with_the_right_units(
+    project: OrderProject, engine: str, then: str, number: int
+) -> None:
+    """The stage is opened again, and finds its units in another order."""
+    first = 100 + sum(map(ord, engine + then)) + number
+    jobs = asked("shuffled", "frames", count=40, first=first)
+    project.ask(*jobs)
+    project.cut_off(engine, 12, number)
+    before = project.computed()
+    project.go(then)
+    project.check(len(jobs), 40, first=first)
+    assert project.computed() <= 40 * len(jobs) - before + 8  # those in work were lost, and batches with them
+
+
+def test_units_of_a_class_are_computed_anew_if_it_finds_others(project: OrderProject) -> None:
+    """They have no names, so nobody knows which of them were done."""
+    project.ask(*asked("shuffled", "from_set", stages=("own",), count=20))
+    project.cut_off("slices", 10, signal.SIGINT)
+    project.go()
+    project.check(2, 20)
+
+
+def test_a_class_that_finds_other_units_in_a_worker_is_refused(project: OrderProject) -> None:
+    project.ask(*asked("shuffled", stages=("own",), count=9, factor=2.0))
+    said = " ".join(project.go("joblib", status=1).split())
+    assert "the units of a stage are not the same in each process that looks for them" in said
+    assert "of the stage Own" in said
+    assert "SHORTLOOP_ENGINE=slices" in said
+    project.go("slices")  # as it says
+    project.check(1, 9, factor=2.0)

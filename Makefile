@@ -1,5 +1,5 @@
 # make run    set up, start the exax server if none answers, run the main pipeline
-# make test   set up, run all tests but the slow ones
+# make test   set up, run all tests but the slow ones, or those that TESTS names
 # make docs   set up, build the pages of docs/ in docs/_build; warnings are errors
 # make soak   kill processes, edit pipelines and panels, damage recordings at random, for long,
 #              and compute random studies and panels in another way (KILLS, EDITS, MUTANTS, STUDIES, PANELS, SEED)
@@ -20,6 +20,9 @@ PANELS ?= 13
 # They come first, as they have most kernels compiled, which the others use too; of these, those first that take
 # longest, and that compile other kernels than the one beside them.
 FIRST := tests/test_stages.py tests/panel/test_panel_iterated.py tests/panel/test_panel_quantile.py tests/eeg
+ifdef TESTS
+FIRST :=
+endif
 # Tests wait for processes and disks for much of their time: two more than processors left these idle for a quarter.
 TESTERS ?= $(shell expr $$(nproc) + 4)
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -48,9 +51,10 @@ check: $(READY)
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy & types=$$!; \
-	unset PYTHONDONTWRITEBYTECODE; \
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder $(FIRST); first=$$?; \
-	$(BIN)/python -m pytest --numprocesses=$(TESTERS) --dist=loadfile --no-loadscope-reorder $(FIRST:%=--ignore=%); \
+	unset PYTHONDONTWRITEBYTECODE; first=0; \
+	$(if $(FIRST),$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder $(FIRST); first=$$?;) \
+	$(BIN)/python -m pytest --numprocesses=$(TESTERS) --dist=loadfile --no-loadscope-reorder \
+		$(TESTS) $(FIRST:%=--ignore=%); \
 	others=$$?; wait $$types || { echo "mypy: see above"; exit 1; }; [ $$first = 0 ] && [ $$others = 0 ]
 
 test-slow: $(READY)

@@ -160,9 +160,9 @@ class Reader:
                     continue
                 words = command.split()
                 if words[0] == "cd":
-                    here = self.above / words[1]
+                    here = self.above / Path(words[1]).name
                 elif words[:2] == ["shortloop", "init"]:
-                    here = self.folder(words[2]).parent
+                    here = self.folder(Path(words[2]).name).parent
                 elif words[:2] == ["ax", "server"]:
                     assert self.projects[project].answers()  # it was started so
                 else:

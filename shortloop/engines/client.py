@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, cast
 
@@ -116,6 +116,19 @@ class Computing:
             vain = vain + 1 if len(left) == before else 0  # once, if all that was there was of no use
             if vain == 2:
                 raise TransientError("the engine has left out units", hint=hint_of(engine))
+
+    def done(
+        self, batches: Iterable[bytes], costs: Mapping[bytes, float], work: JobWork
+    ) -> Iterator[tuple[bytes, object]]:
+        """Units that other processes of this job have computed; as `units`."""
+        left = dict(costs)
+        for data in batches:
+            yield from self._taken(data, left, False, work)
+
+    def lost(self, units: Sequence[bytes]) -> UnitFailed:
+        """What to say of units whose process ended."""
+        names = ", ".join(map(self._unit_name, units))
+        return UnitFailed(f"{names} ({self._what}): the process that computed it ended")
 
     def early(self, costs: Mapping[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
         """Units that an engine has computed for a run that was cut off before the job began; none, if its
@@ -249,12 +262,13 @@ class Computing:
 
     def _differs(self, unit: bytes, how: str) -> TransientError:
         """What to say of a unit that is another one in a worker."""
+        only_one = "; with `SHORTLOOP_ENGINE=slices`, only one process looks for units"
         return TransientError(
             "the units of a stage are not the same in each process that looks for them",
             found=f"{self._unit_name(unit)} ({self._what}) {how} in a worker",
             expected="the same units, and the same data for each, whenever the job's inputs are the same",
-            hint="sort what has no order of its own, such as a set or a folder, and seed what is random; "
-            "with `SHORTLOOP_ENGINE=slices`, only one process looks for units",
+            hint="sort what has no order of its own, such as a set or a folder, and seed what is random"
+            + ("" if self._engine is None else only_one),
         )
 
 

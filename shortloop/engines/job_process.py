@@ -27,6 +27,7 @@ from shortloop.engines.mirrored import explained, translated, where_of
 from shortloop.engines.refusing import check_refused
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.elsewhere import be_of_job
+from shortloop.jobs.exax.silence import note_units
 from shortloop.jobs.store.notes import NOTED
 from shortloop.worker.identity import ids_of_units
 from shortloop.worker.output import computed
@@ -107,6 +108,7 @@ class _JobProcess:
             stage = self._opened()
             check_refused()
             started = time.perf_counter()
+            note_units([self._numbers[each] for each in units if each in self._numbers], stage.unit_name)
             for unit in units:
                 number = self._numbers.get(unit)
                 if number is None:

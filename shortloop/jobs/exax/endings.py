@@ -18,6 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from shortloop.jobs.exax.unit_processes import UnitForks
+
 __all__ = ["leave_pipe_of_job", "look_often_for_end", "see_ends"]
 
 PIPE = 65536  # bytes that are read at once
@@ -30,13 +32,16 @@ def see_ends() -> None:
     if not hasattr(runner, "recvall"):  # another version of exax
         return
     awaited: list[_Awaited] = []
+    forks = UnitForks()
     original: Callable[..., bytes | None] = runner.recvall
 
     @functools.wraps(original)
     def receive(sock: Any, size: int, fatal: bool = False) -> bytes | None:
-        while awaited and (ended := _first_to_speak(sock, awaited)) is not None:
-            if ended.has_ended():
-                awaited.remove(ended)
+        while awaited and (speaks := _first_to_speak(sock, awaited, forks)) is not None:
+            if isinstance(speaks, UnitForks):
+                speaks.fork()
+            elif speaks.has_ended():
+                awaited.remove(speaks)
         return original(sock, size, fatal)
 
     def wait_for_end(target: object, args: tuple[Any, Any], name: str) -> _Awaited:
@@ -111,13 +116,13 @@ class _Awaited:
         return True
 
 
-def _first_to_speak(sock: Any, awaited: list[_Awaited]) -> _Awaited | None:
-    """Wait for the server or a job; None if it is the server."""
+def _first_to_speak(sock: Any, awaited: list[_Awaited], forks: UnitForks) -> _Awaited | UnitForks | None:
+    """Wait for the server, a job, or one that asks for a process; None if it is the server."""
     for job in awaited:
         if job.is_lost:
             return job
     poll = select.poll()
-    for descriptor in (sock.fileno(), *(job.pipe for job in awaited)):
+    for descriptor in (sock.fileno(), forks.pipe, *(job.pipe for job in awaited)):
         poll.register(descriptor, select.POLLIN)
     ready = {descriptor for descriptor, _ in poll.poll()}
-    return next((job for job in awaited if job.pipe in ready), None)
+    return forks if forks.pipe in ready else next((job for job in awaited if job.pipe in ready), None)

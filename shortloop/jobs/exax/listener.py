@@ -16,8 +16,10 @@ from textwrap import shorten
 from typing import TextIO
 
 from shortloop.errors import InputError
+from shortloop.jobs.exax.silence import Process, Silence
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.store.slices import slices_configured
+from shortloop.text import one_line
 
 __all__ = ["PATIENCE", "answers", "ask", "peer", "server_process", "slices_now", "socket_file", "watched"]
 
@@ -158,7 +160,7 @@ def _received(probe: socket.socket, process: int) -> bytes:
     started = time.monotonic()
     told = False
     while True:
-        if _state(process)[1] == "T":
+        if _process(process).state == "T":
             raise InputError("the exax server is stopped", found=_named(process), hint=_way_out(process))
         try:
             part = probe.recv(65536)
@@ -179,8 +181,10 @@ def _received(probe: socket.socket, process: int) -> bytes:
 def _watch(done: threading.Event, stream: TextIO) -> None:
     server = server_process()
     said: set[int] = set()
+    silence = Silence()
     while server and not done.wait(2 * WORTH_A_WORD):
-        stopped = _stopped(server)
+        processes = _below(server)
+        stopped = {number for number, each in processes.items() if each.state == "T"}
         for process in sorted(stopped - said):
             what = "the exax server" if process == server else "a process of the exax server"
             print(f"{what} is stopped, and this run waits: {_named(process)}", file=stream, flush=True)
@@ -188,28 +192,30 @@ def _watch(done: threading.Event, stream: TextIO) -> None:
         for process in sorted(said - stopped):
             print(f"process {process} goes on, or has ended", file=stream, flush=True)
         said = stopped
+        for line in silence.lines({} if stopped else processes):
+            print(one_line(line), file=stream, flush=True)
 
 
-def _stopped(server: int) -> set[int]:
-    """The server and the processes below it that are stopped."""
-    states = {int(name): _state(int(name)) for name in os.listdir("/proc") if name.isdecimal()}
-    found = set()
-    for process, (_, state) in states.items():
+def _below(server: int) -> dict[int, Process]:
+    """The server and the processes below it."""
+    states = {int(name): _process(int(name)) for name in os.listdir("/proc") if name.isdecimal()}
+    found = {}
+    for process, each in states.items():
         above = process
         while above in states and above != server:
-            above = states[above][0]
-        if above == server and state == "T":
-            found.add(process)
+            above = states[above].parent
+        if above == server:
+            found[process] = each
     return found
 
 
-def _state(process: int) -> tuple[int, str]:
-    """Parent and state of a process, from /proc/PID/stat, after the name, which may have brackets."""
+def _process(process: int) -> Process:
+    """What /proc/PID/stat says after the name, which may have brackets."""
     try:
         fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:  # it ended
-        return 0, ""
-    return int(fields[1]), fields[0].decode()
+        return Process(0, "", 0, 0)
+    return Process(int(fields[1]), fields[0].decode(), int(fields[11]) + int(fields[12]), int(fields[17]))
 
 
 def _named(process: int) -> str:

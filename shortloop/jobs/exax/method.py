@@ -23,6 +23,9 @@ from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, states_of_jobs, work_of_job
+from shortloop.jobs.exax.fork_safety import threads_lost_by_fork
+from shortloop.jobs.exax.silence import note_units
+from shortloop.jobs.exax.unit_processes import computed_in_processes
 from shortloop.jobs.keys.code import Code, code_of, code_state
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import State, states_of_files
@@ -174,6 +177,7 @@ class _Work:
         any_drawn = False
         for units in self.units.batches():
             any_drawn = True
+            note_units(units, self.stage.unit_name)
             given: list[Any] = []
             try:
                 given.extend(computed(self.stage, unit) for unit in units)
@@ -193,6 +197,22 @@ class _Work:
         self.engine = computing.described()
         threads: Pools = computing.threads
         return threads
+
+    def compute_in_processes(self, threads: list[str]) -> Pools:
+        """Have processes compute the units that have none of the threads of this one."""
+        from accelerator import g
+
+        assert self.units is not None
+        what = " ".join(filter(None, (self.task.name, self.task.partition)))
+        computing, numbers = self._computing(None, what, self.code)
+        work, left, count = self._for_workers(), self._left(numbers), g.slices
+        batches = computed_in_processes(work, left, count, computing.lost)
+        for each, given in computing.done(batches, left, work):
+            self._keep(numbers[each], given)
+            self.units.mark(numbers[each])
+        early, pools = self.early
+        self.engine = {**early, "workers": count, **computing.described(), "threads": [*threads]}
+        return [*computing.threads, *pools]
 
     def take_early(self) -> None:
         """Take over what an engine has computed of this job for a run that was cut off before it began."""
@@ -306,8 +326,11 @@ def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
         engine = None if work.at_once else engine_of_run()
         if not work.at_once and engine is None:
             work.take_early()
-            return work
-        if not work.refused:
+            threads = threads_lost_by_fork()
+            if not threads:
+                return work
+            _register(job, work.finish([work.compute_in_processes(threads)]))
+        elif not work.refused:
             pools = work.compute() if engine is None else work.compute_elsewhere(engine)
             _register(job, work.finish([pools]))
         return job.finish_early()

@@ -13,6 +13,7 @@ from typing import Any
 
 from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.jobs.exax.preload import modules_beside
+from shortloop.jobs.exax.silence import answer_where
 from shortloop.jobs.keys.code import library_versions, modules_as_loaded
 from shortloop.jobs.keys.file_state import file_state
 from shortloop.jobs.keys.own_code import ROOT
@@ -80,6 +81,7 @@ def watch_program() -> None:
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
+    answer_where()
     sys.addaudithook(_opened(is_watched))
     path = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))

@@ -17,6 +17,7 @@ from jobs_project import empty_project, make_job, own_package, write
 from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.errors import InputError, TransientError
+from shortloop.jobs.exax import method as method_module
 from shortloop.jobs.exax.method import STAGE, exax_method
 from shortloop.jobs.keys.code import Code, code_file, code_state
 from shortloop.jobs.keys.file_state import states_of_files
@@ -68,6 +69,8 @@ class Jobs:
             inside.setattr(g, "options", {**made["options"], **options}, raising=False)
             inside.setattr(g, "jobs", dict(jobs or {}), raising=False)
             inside.setattr(g, "datasets", {}, raising=False)
+            # This process has threads of libraries that other tests use; a job's has not.
+            inside.setattr(method_module, "threads_lost_by_fork", list)
             if "prepare" not in made:
                 made["synthesis"](job)
             else:

@@ -1,0 +1,188 @@
+"""Stages whose library starts threads before units are computed: none waits for one that is not there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_project import EmptyProject, served
+
+pytestmark = pytest.mark.live
+
+FIRMS = 40
+# How each stage finds its units, and what it computes of one; the value is always the number of the firm.
+STAGES = {
+    "polars": (
+        """
+def found(file: File):
+    import polars as pl
+    return {name: rows for (name,), rows in pl.read_csv(file.path).group_by("firm", maintain_order=True)}
+""",
+        'rows.group_by("firm").agg(pl.col("x").mean())["x"][0]',
+    ),
+    "polars_lazy": (
+        """
+def found(file: File):
+    rows = pl.scan_csv(file.path)
+    names = rows.select("firm").unique(maintain_order=True).collect()["firm"]
+    return {name: rows.filter(pl.col("firm") == name).collect() for name in names}
+""",
+        'rows.lazy().select(pl.col("x").mean()).collect().item()',
+    ),
+    "duckdb": (
+        """
+def found(file: File):
+    import duckdb
+    global opened
+    opened = duckdb.connect()
+    opened.execute(f"create table firms as select * from read_csv('{file.path}')")
+    return {f"f{number:02}": f"f{number:02}" for number in range(40)}
+""",
+        'opened.execute("select avg(x) from firms where firm = ?", [rows]).fetchall()[0][0]',
+    ),
+    "pool": (
+        """
+threads = ThreadPoolExecutor(2)
+
+def found(file: File):
+    lines = Path(file.path).read_text().split()[1::3]
+    return {line[:3]: line for line in threads.map(str, lines)}
+""",
+        'threads.submit(float, rows.partition(",")[2]).result()',
+    ),
+    "arrow": (
+        """
+def found(file: File):
+    import pyarrow.csv
+    global opened
+    opened = pyarrow.csv.read_csv(file.path)
+    return {f"f{number:02}": f"f{number:02}" for number in range(40)}
+""",
+        'opened.filter(pyarrow.compute.equal(opened["firm"], rows)).to_pandas()["x"].mean()',
+    ),
+}
+METHOD = """\
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pyarrow.compute
+
+from shortloop import File, stage
+
+{units}
+
+@stage(units=found)
+def {name}(rows, unit: str):
+    import os
+
+    import numpy as np
+
+    pools = np.array(os.getpid())
+    if os.environ.get("BAD") == unit:
+        {bad}
+    return {{"x": float({value}), "process": pools}}
+"""
+WAITS = """\
+from concurrent.futures import ThreadPoolExecutor
+
+from shortloop import stage
+
+pool = ThreadPoolExecutor(1)
+pool.submit(abs, 1).result()
+
+
+def found():
+    return {"one": 1, "two": 2}
+
+
+@stage(units=found)
+def waits(number):
+    return {"x": pool.submit(abs, number).result()}
+"""
+SCRIPT = """\
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    return run.build("{name}", file=run.file("firms.csv"))
+"""
+
+
+class ThreadsProject(EmptyProject):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        rows = [f"f{number:02},{number}\n" for number in range(FIRMS) for _ in range(3)]
+        (folder / "firms.csv").write_text("firm,x\n" + "".join(rows), encoding="utf-8")
+        for name, (units, value) in STAGES.items():
+            self.write(name, METHOD.format(name=name, units=units, value=value, bad='raise KeyError("bad")'))
+
+    def write(self, name: str, method: str, script: str = SCRIPT) -> None:
+        (self.folder / "methods" / f"a_{name}.py").write_text(method, encoding="utf-8")
+        (self.folder / "build_scripts" / f"build_{name}.py").write_text(
+            script.format(name=name), encoding="utf-8"
+        )
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.shell(str(Path(sys.executable).with_name("shortloop")), *arguments)
+
+    def last(self, name: str) -> dict[str, Any]:
+        """What the job of a stage left: its record, and arrays as lists."""
+        import numpy as np
+
+        jobs = json.loads((self.folder / f"results/{name}/summary.json").read_text(encoding="utf-8"))["jobs"]
+        folder = self.folder / "workdirs/main" / jobs[-1]["job"]
+        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+        return record | {each: np.load(folder / f"{each}.npy").tolist() for each in ("x", "process")}
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[ThreadsProject]:
+    with served(ThreadsProject) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) -> None:
+    done = project.command("run", name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = project.last(name)
+    assert found["facts"]["units"] == [f"f{number:02}" for number in range(FIRMS)]
+    assert found["x"] == [*range(FIRMS)]
+    assert found["engine"]["name"] == "slices"
+    # Arrow has its threads again in a fork, so that these jobs are as quick as any.
+    assert ("threads" in found["engine"]) == (name != "arrow")
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ('raise ValueError("three rows")', "ValueError: three rows"),
+        ("os._exit(3)", "the process that computed it ended"),
+    ],
+)
+def test_a_unit_that_fails_is_named(project: ThreadsProject, bad: str, said: str) -> None:
+    units, value = STAGES["polars"]
+    text = METHOD.format(name="failing", units=units, value=value, bad=bad)
+    project.write("failing", text.replace('os.environ.get("BAD")', '"f07"'))
+    done = project.command("run", "failing")
+    assert done.returncode == 1
+    assert said in done.stdout + done.stderr
+    assert "f07" in done.stdout + done.stderr
+
+
+def test_a_job_that_can_only_wait_for_ever_is_ended_and_says_where(project: ThreadsProject) -> None:
+    project.write("waits", WAITS, SCRIPT.replace(', file=run.file("firms.csv")', ""))
+    done = project.command("run", "waits")
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "has used no processor" in said
+    assert "at one of waits" in said
+    assert "methods/a_waits.py" in said
+    assert "it waits for another thread, and has none" in said

@@ -22,6 +22,7 @@ from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.datasets import prepare_script
 from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.exax.loading import load_from_source
+from shortloop.jobs.exax.tracebacks import user_traceback
 from shortloop.jobs.explain.outcome import outcome
 from shortloop.jobs.explain.phrases import counted
 from shortloop.jobs.keys.code import at_one_moment
@@ -259,6 +260,8 @@ def run_pipeline(
     int
         Exit status: 0; 1 after a message if something is not as it must be; 130 when interrupted.
     """
+    from accelerator.error import JobError
+
     started = time.time()
     if isinstance(urd, DryRun):
         return urd.plan(pipeline, name, settings)
@@ -289,6 +292,10 @@ def run_pipeline(
     except KeyboardInterrupt:
         print("interrupted: finished jobs are kept; run again to go on", file=sys.stderr, flush=True)
         return 130
+    except Exception as error:
+        if not isinstance(error, JobError):  # what a job has said was printed
+            print(user_traceback(error), file=sys.stderr, flush=True)
+        return 1
     return 0
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from shortloop.errors import InputError
+from shortloop.errors import InputError, place_of
 from shortloop.jobs.exax.method import STAGE
+from shortloop.jobs.exax.tracebacks import user_traceback
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.methods import find_method
 from shortloop.worker.fields import BEFORE, fields_of
@@ -94,11 +94,18 @@ def signature_of(method: str) -> Signature:
         return _read(importlib.import_module(f"{package}.{file.stem}"))
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {error}"
+        frames = _traceback(error, file)
+        if frames.count("\n  File ") > 1:  # it came from a helper, a library, or has a cause
+            said = f"{frames}".replace("\n", "\n    ")
         raise InputError(
-            "methods cannot be imported, so nothing can be built",
-            found=f"{file}:\n{_traceback(error, file)}".replace("\n", "\n    "),
-            hint="mend them and run again",
+            f"the method {method} cannot be imported",
+            file=place_of(error),
+            found=said,
+            hint="install it where Shortloop is installed, or mend its name"
+            if isinstance(error, ModuleNotFoundError)
+            else "mend it and run again",
         ) from None
 
 
@@ -138,9 +145,9 @@ def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:
     return Inputs(names, lists, names)
 
 
-def _traceback(error: Exception, file: Path) -> str:
+def _traceback(error: BaseException, file: Path) -> str:
     """As Python prints it, from the line of the method on."""
     frame = error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
         frame = frame.tb_next
-    return "".join(traceback.format_exception(error.with_traceback(frame or error.__traceback__))).strip()
+    return user_traceback(error.with_traceback(frame or error.__traceback__))

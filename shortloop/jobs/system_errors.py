@@ -106,7 +106,8 @@ def system_error_in(traceback: str) -> InputError | None:
     InputError or None
         None if it may be a mistake in the code.
     """
-    told = re.search(r"^shortloop\.errors\.\w+: ((?:.|\n)*)", traceback, re.M)
+    last = re.split(r"^Traceback \(most recent call last\):", traceback, flags=re.M)[-1]  # causes come before
+    told = re.search(r"^shortloop\.errors\.\w+: ((?:.|\n)*)", last, re.M)
     if told is not None:
         return InputError(told[1].rstrip())
     for line in reversed(traceback.splitlines()):

@@ -64,6 +64,7 @@ def keep_methods_as_loaded() -> None:
             any(arguments)
             or self.broken
             or not all(map(_is_alive, runners.values()))
+            or any(each.broken for each in runners.values())
             or not _are_listed(self.Methods.db, self.config)
             or not _is_as_loaded([*runners])
         ):

@@ -19,6 +19,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.exax.as_loaded import forget_what_is_read
 from shortloop.jobs.exax.cost import TICKS, runner
 from shortloop.jobs.exax.listener import ask
+from shortloop.jobs.exax.tracebacks import of_user
 from shortloop.jobs.keys.code import code_file, code_state, code_text, says_code
 from shortloop.jobs.keys.file_state import CHANGED, State
 from shortloop.jobs.keys.methods import find_method
@@ -117,7 +118,7 @@ def build(
     accelerator.error.JobError
         If the job failed; exax has said why.
     """
-    from accelerator.error import JobError, ServerError
+    from accelerator.error import BuildError, JobError, ServerError
 
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -140,15 +141,13 @@ def build(
                 for fault in filter(None, map(system_error_in, error.status.values())):
                     printed.truncate(0)  # it is a traceback
                     raise fault from None
-                printed = io.StringIO(printable(printed.getvalue()))
+                printed = io.StringIO(of_user(printable(printed.getvalue())))
                 raise
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
                 reload_methods()
         except ServerError as error:
             said = str(error)
-            if "Broken methods" in said:
-                raise _broken(said) from None
             if "Busy" not in said:
                 raise InputError(
                     "the exax server does not answer",
@@ -156,6 +155,10 @@ def build(
                     hint="run again: finished jobs are kept",
                 ) from None
             _wait_until_idle()
+        except BuildError as error:
+            if "Unknown method" not in str(error):
+                raise
+            raise _broken(method) from None
         except (OSError, HTTPException) as error:
             found = f"{type(error).__name__}: {error}"
             raise system_error_in(found) or InputError(
@@ -263,24 +266,23 @@ def _wait_until_idle() -> None:
         pass
 
 
-def _broken(said: str) -> InputError:
-    """What keeps methods from being imported; exax says so in the server's log only."""
-    found = []
-    for method in said.rpartition(":")[2].replace(" ", "").split(","):
-        package, file = find_method(method)
-        done = subprocess.run(
-            [sys.executable, "-c", f"import {package}.a_{method}"],
-            cwd=project_directory(),
-            env={**os.environ, "PYTHONPATH": str(project_directory())},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        found.append(f"{file}:\n{done.stderr.strip()}")
+def _broken(method: str) -> InputError:
+    """What keeps a method from being imported by exax's server, which says so in its log only."""
+    package, file = find_method(method)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {package}.a_{method}"],
+        cwd=project_directory(),
+        env={**os.environ, "PYTHONPATH": str(project_directory())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = of_user(done.stderr).strip() or "the exax server cannot import it; its log says why"
     return InputError(
-        "methods cannot be imported, so nothing can be built",
-        found="\n".join(found).replace("\n", "\n    "),
-        hint="mend them and run again",
+        f"the method {method} cannot be imported",
+        file=file,
+        found="\n".join(["", *said.splitlines()]).replace("\n", "\n    "),
+        hint="mend it and run again; if it can be imported here, start the server again",
     )
 
 

@@ -9,12 +9,12 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import NoReturn
 
 from shortloop.jobs.exax.parent_death import ends_with_this
+from shortloop.jobs.exax.tracebacks import user_traceback
 from shortloop.jobs.project import configuration
 from shortloop.jobs.system_errors import FULL
 
@@ -172,7 +172,7 @@ def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
         if getattr(error, "errno", None) in FULL:  # why it could not go on has been said; this is of exax
             print(error, file=sys.stderr)
         else:
-            traceback.print_exc()
+            print(user_traceback(error), file=sys.stderr)
     finally:
         leave(status)
 

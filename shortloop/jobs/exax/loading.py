@@ -98,7 +98,7 @@ def forget_modules(names: set[str]) -> None:
         if module is not None:
             _forgotten.append(module)
         above, _, last = name.rpartition(".")
-        if getattr(sys.modules.get(above), last, None) is module:
+        if module is not None and getattr(sys.modules.get(above), last, None) is module:
             delattr(sys.modules[above], last)
         loaded_modules().pop(name, None)
 

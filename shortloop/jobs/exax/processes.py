@@ -7,6 +7,7 @@ import gc
 from pathlib import Path
 
 from shortloop.jobs.exax.as_loaded import keep_methods_as_loaded, note_what_is_read
+from shortloop.jobs.exax.broken import do_without_broken_methods, let_no_method_end_this
 from shortloop.jobs.exax.cells import find_announced, load_announced
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, see_ends
@@ -16,6 +17,7 @@ from shortloop.jobs.exax.parent_death import forks_end_with_this
 from shortloop.jobs.exax.patches import leave_nothing_behind, one_at_a_time, read_few_jobs_itself
 from shortloop.jobs.exax.permissions import answer_this_user_only, keep_private, private_folder
 from shortloop.jobs.exax.preload import import_before_forks
+from shortloop.jobs.exax.tracebacks import keep_causes
 from shortloop.jobs.exax.watch import watch_jobs
 from shortloop.jobs.project import project_directory, running_configuration, runs_jobs
 from shortloop.jobs.store.leftovers import mend, own, repair_lists
@@ -41,6 +43,7 @@ def prepare_server() -> None:
     for folder in workdirs.values():
         folder.mkdir(parents=True, exist_ok=True)
     keep_methods_as_loaded()
+    do_without_broken_methods()
     one_at_a_time()
     read_few_jobs_itself()
     look_often_for_end()
@@ -70,6 +73,8 @@ def prepare_runner() -> None:
         find_announced()
         forks_end_with_this()
         see_ends()
+        keep_causes()
+        let_no_method_end_this()
         leave_pipe_of_job()
         import_before_forks()
         watch_jobs()

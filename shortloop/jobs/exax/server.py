@@ -16,6 +16,7 @@ from shortloop.jobs.exax.forked import Forked, fork_ax
 from shortloop.jobs.exax.listener import PATIENCE, answers, ask, socket_file
 from shortloop.jobs.exax.patches import SOCKET_PATH_LIMIT, board_later
 from shortloop.jobs.exax.permissions import private_folder
+from shortloop.jobs.exax.tracebacks import of_user
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.leftovers import repair_lists
 from shortloop.jobs.system_errors import system_error_in
@@ -135,7 +136,7 @@ def _log() -> Path:
 
 
 def _not_started() -> InputError:
-    text = _log().read_text(encoding="utf-8", errors="replace").strip()
+    text = of_user(_log().read_text(encoding="utf-8", errors="replace")).strip()
     fault = system_error_in(text)
     if fault is not None:
         problem = f"the exax server did not start: {fault.problem}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # who asks when it has ended is not to start another one
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from shortloop.engines.engine import Engine
+from shortloop.engines.ray_closed import close_off
 from shortloop.extras import need
 from shortloop.settings.engine import EngineSettings
 
@@ -40,6 +41,8 @@ def open_engine(settings: EngineSettings, workers: int) -> Engine:
         If its library is not installed, or it cannot be had.
     """
     need(settings.name, LIBRARIES[settings.name])
+    if settings.name == "ray" and settings.address is None:
+        close_off()
     module, _, name = ENGINES[settings.name].rpartition(".")
     kind = getattr(importlib.import_module(module), name)
     engine: Engine = kind(settings, settings.workers or workers)

@@ -14,11 +14,11 @@ from typing import Any, TypeVar, overload
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.declare import stage as declared
+from shortloop.jobs.keys.typed_options import plain
 from shortloop.jobs.notebook.client import Driver
 from shortloop.jobs.notebook.messages import GivenFile, GivenJob, Request
 from shortloop.jobs.notebook.module import Module, Notebook, module_of_stage
 from shortloop.jobs.project import project_directory
-from shortloop.jobs.request import plain
 from shortloop.jobs.store.loaded import LoadedJob
 from shortloop.jobs.store.lookup import look_up
 from shortloop.text import one_line

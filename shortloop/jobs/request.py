@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys.digest import canonical, digest
-from shortloop.jobs.keys.key import Parts, parts_of
+from shortloop.jobs.keys.key import Parts, in_given_order, parts_of
 from shortloop.jobs.keys.options import check_options
+from shortloop.jobs.keys.typed_options import settled
 from shortloop.jobs.method_options import Given, options_given
 from shortloop.jobs.namesakes import names_of
 from shortloop.jobs.pipeline import Built, BuiltDataset, Jobs, Made
 from shortloop.jobs.signature import Inputs, Signature, signature_of
 from shortloop.jobs.store.places import Place
 from shortloop.plain import Plain
-from shortloop.worker.fields import REQUIRED
-from shortloop.worker.inputs import File
+from shortloop.worker.fields import REQUIRED, hints_of
 from shortloop.worker.tables import libraries_of_tables
 
 if TYPE_CHECKING:
     from shortloop.jobs.exax.client import JobIds
 
-__all__ = ["MODULES", "Request", "plain", "request"]
+__all__ = ["MODULES", "Request", "request"]
 
 MODULES = "modules"
 """The option that the frame adds for modules which no code names."""
@@ -121,7 +120,7 @@ class Request:
             return ""
         options = {name: each for name, each in parts.options.items() if name in (*self.units, MODULES)}
         inputs = {name: each for name, each in parts.inputs.items() if name in self.units}
-        return digest(["units", {**vars(parts), "options": options, "inputs": inputs}])
+        return digest(["units", {**vars(parts), "options": in_given_order(options), "inputs": inputs}])
 
     def above(self) -> list[Built]:
         """The jobs that it is made from.
@@ -207,8 +206,10 @@ def request(
     seen[place] = seen.get(place, 0) + 1
     if seen[place] > 1:  # nothing tells them apart but their order
         place = place._replace(sibling=f"{sibling} #{seen[place]}".strip())
-    if signature.stage is not None and imported:
-        options[MODULES] = list(imported)
+    sent = put.sent
+    if signature.stage is not None:
+        sent = {**sent, MODULES: list(imported)}
+        options = sent if imported else options
     return Request(
         stage,
         partition,
@@ -218,39 +219,13 @@ def request(
         signature.grows,
         signature.units,
         imported,
-        put.sent,
+        sent,
         " ".join(_in_words(each) for each in told_apart if each is not None),
         rows,
         put.jobs,
         put.paths,
         names_of(given),
     )
-
-
-def plain(value: object) -> Plain:
-    """Options as plain data: settings records as dicts, files as their content.
-
-    Parameters
-    ----------
-    value : object
-        An option, or what is inside of one.
-
-    Returns
-    -------
-    object
-    """
-    if isinstance(value, File):
-        return value.content
-    if hasattr(value, "model_dump"):
-        dumped: Plain = value.model_dump(mode="json")
-        return dumped
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    if type(value) is dict:
-        return {name: plain(each) for name, each in value.items()}
-    if type(value) is list or type(value) is tuple:
-        return [plain(each) for each in value]
-    return cast("Plain", value)  # what is not is refused by `check_options`
 
 
 def _is_option(name: str, signature: Signature) -> bool:
@@ -264,9 +239,32 @@ def _options(stage: str, signature: Signature, given: Mapping[str, object]) -> G
     if signature.stage is None:
         return options_given(stage, signature.options, given)
     defaults = {name: each for name, each in signature.options.items() if each is not REQUIRED}
-    options = {name: plain(each) for name, each in {**defaults, **given}.items()}
-    check_options(stage, options)
+    options = {name: _option(stage, signature, name, each) for name, each in {**defaults, **given}.items()}
     return Given(options, options, {}, {})
+
+
+def _option(stage: str, signature: Signature, name: str, value: object) -> Plain:
+    assert signature.stage is not None
+    try:
+        try:
+            option = settled(signature.hints.get(name, Any), value)
+            check_options(stage, {name: option})
+        except InputError:
+            if name in signature.hints or name not in signature.options:
+                raise
+            option = settled(hints_of(signature.stage)[name], value)
+            check_options(stage, {name: option})
+        return option
+    except InputError as error:
+        if error.field is not None:
+            raise
+        raise InputError(
+            f"an option of {stage} is not what it must be",
+            field=f"option {name}",
+            found=error.problem if error.found is None else f"{error.problem}: {error.found}",
+            expected=error.expected,
+            hint=error.hint,
+        ) from None
 
 
 def _once(stage: str, named: Mapping[str, object], datasets: Mapping[str, object]) -> Mapping[str, object]:

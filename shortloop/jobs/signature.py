@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +14,7 @@ from shortloop.jobs.exax.method import STAGE
 from shortloop.jobs.exax.tracebacks import user_traceback
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.methods import find_method
+from shortloop.jobs.keys.typed_options import annotations_of
 from shortloop.worker.fields import BEFORE, fields_of
 from shortloop.worker.stage import CollectingStage, Stage
 
@@ -55,6 +56,8 @@ class Signature:
         Option in which its jobs grow; empty: none.
     stage : type of Stage or None
         None of a plain exax method.
+    hints : dict of str to object
+        Types of the options of a stage, as far as they are known without an import.
     """
 
     options: dict[str, object]
@@ -63,6 +66,7 @@ class Signature:
     siblings: tuple[str, ...]
     grows: str
     stage: type[Stage] | None
+    hints: dict[str, object] = field(default_factory=dict)
 
     @property
     def units(self) -> tuple[str, ...] | None:
@@ -127,7 +131,9 @@ def _read(module: ModuleType) -> Signature:
     jobs = _of_fields(fields.jobs, fields.lists, [*fields.perhaps, *_with_default(stage, fields.lists)])
     sets = [*fields.perhaps_datasets, *_with_default(stage, fields.dataset_lists)]
     datasets = _of_fields(fields.datasets, fields.dataset_lists, sets)
-    return Signature(fields.options, jobs, datasets, stage.siblings, stage.grows, stage)
+    return Signature(
+        fields.options, jobs, datasets, stage.siblings, stage.grows, stage, annotations_of(stage)
+    )
 
 
 def _with_default(stage: type[Stage], lists: list[str]) -> list[str]:

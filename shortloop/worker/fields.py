@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import re
 import sys
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
 from shortloop.plain import Plain
@@ -21,7 +22,7 @@ from shortloop.worker.stage import Job, Stage
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["BEFORE", "REQUIRED", "Fields", "fields_of", "make_ready", "typed_options", "warm_up"]
+__all__ = ["BEFORE", "REQUIRED", "Fields", "fields_of", "hints_of", "make_ready", "typed_options", "warm_up"]
 
 BEFORE = "before"
 """The name that methods have for the job which a job grows from."""
@@ -121,7 +122,10 @@ def _names_jobs(annotation: object) -> bool:
         parts = ast.walk(ast.parse(annotation, mode="eval"))
         named = {getattr(each, what, "") for each in parts for what in ("id", "attr")}
         return not named.isdisjoint(("Job", "Dataset"))
-    return annotation in (Job, Dataset) or any(map(_names_jobs, typing.get_args(annotation)))
+    if typing.get_origin(annotation) is typing.Literal:
+        return False
+    said = typing.get_args(annotation)[: 1 if hasattr(annotation, "__metadata__") else None]
+    return annotation in (Job, Dataset) or any(map(_names_jobs, said))
 
 
 def typed_options(
@@ -162,7 +166,7 @@ def typed_options(
     typed, adapters = {}, _adapters(stage)
     for name, value in options.items():
         try:
-            typed[name] = adapters[name].validate_python(value, context=files)
+            typed[name] = _validated(adapters[name], value, files)
         except ValidationError as error:
             first = error.errors()[0]
             if isinstance(cause := first.get("ctx", {}).get("error"), InputError):
@@ -172,9 +176,23 @@ def typed_options(
                 f"an option of {stage.__name__} is not what it must be",
                 field=f"option {inside}",
                 found=repr(first["input"])[:200],
-                expected=first["msg"],
+                expected=" or ".join(dict.fromkeys(each["msg"] for each in error.errors())),
+                hint="change the build script, or the type of the option",
             ) from None
     return typed
+
+
+def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, Path]) -> object:
+    """A value as it is, if its type holds it; else what is written so: a set as a list, a date as a text.
+
+    No text becomes a number, and no number becomes true.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return adapter.validate_python(value, strict=True, context=files)
+    except ValidationError:
+        return adapter.validate_json(json.dumps(value), strict=True, context=files)
 
 
 def make_ready(stage: type[Stage]) -> None:
@@ -195,13 +213,41 @@ def warm_up() -> None:
     TypeAdapter(int)  # it imports most of itself when it is first used
 
 
+def hints_of(stage: type[Stage]) -> dict[str, object]:
+    """Types of the fields of a stage; modules that they are in are imported.
+
+    Parameters
+    ----------
+    stage : type of Stage
+        Its class.
+
+    Returns
+    -------
+    dict of str to object
+        By name.
+    """
+    return typing.get_type_hints(stage, localns=_Deferred(stage), include_extras=True)
+
+
 def _adapters(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:
     """What validates each option, by its name."""
-    from pydantic import TypeAdapter
+    from pydantic import PydanticUserError, TypeAdapter
 
     if stage not in _ready:
-        hints = typing.get_type_hints(stage, localns=_Deferred(stage), include_extras=True)
-        _ready[stage] = {name: TypeAdapter(hints[name]) for name in fields_of(stage).options}
+        hints: dict[str, Any] = hints_of(stage)
+        made: dict[str, TypeAdapter[object]] = {}
+        for name in fields_of(stage).options:
+            try:
+                made[name] = TypeAdapter(hints[name])
+            except PydanticUserError:
+                raise InputError(
+                    f"an option of {stage.__name__} cannot have this type",
+                    field=f"option {name}",
+                    found=str(hints[name]),
+                    expected="plain data, a dataclass, a record of pydantic, or what is made of these",
+                    hint="give plain data, e.g. `list[float]`, and make of it what the function needs",
+                ) from None
+        _ready[stage] = made
     return _ready[stage]
 
 

@@ -45,7 +45,7 @@ __all__ = [
 RECORD = "record.json"
 ROWS = "units.rows"
 """File of a job with what each unit gave, which a later job takes over for units that read the same."""
-FORMAT = 1
+FORMAT = 2
 """Number of the format of records and manifests. Whoever changes one of them raises it: jobs of another
 number are not used, and are built again."""
 

@@ -21,8 +21,8 @@ import numpy as np
 from shortloop.engines.checkpoints import Checkpoint
 from shortloop.jobs.exax.method import STAGE
 from shortloop.jobs.keys.digest import canonical
+from shortloop.jobs.keys.typed_options import plain
 from shortloop.jobs.pipeline import Built, Run
-from shortloop.jobs.request import plain
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.identity import digest_of_units
 from shortloop.worker.inputs import File

@@ -12,8 +12,9 @@ from jobs_project import empty_project, own_package, write
 from pydantic import BaseModel
 
 from shortloop.errors import InputError
+from shortloop.jobs.keys.typed_options import plain
 from shortloop.jobs.pipeline import Built
-from shortloop.jobs.request import Request, plain, request
+from shortloop.jobs.request import Request, request
 from shortloop.jobs.store.places import Place
 from shortloop.worker.inputs import File
 

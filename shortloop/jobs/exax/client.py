@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from http.client import HTTPException
 from pathlib import Path
@@ -129,7 +130,7 @@ def build(
                 more = {"force_build": True} if force else {}
                 job = urd.build(
                     method,
-                    options=dict(options),
+                    options=_in_order(dict(options)),
                     jobs=dict(jobs),
                     datasets=dict(datasets),
                     caption=caption,
@@ -172,6 +173,13 @@ def build(
         finally:
             print(printed.getvalue(), file=sys.stderr, end="", flush=True)
     raise InputError("the exax server is busy with somebody else's jobs", hint="run again later")
+
+
+def _in_order(value: Plain) -> Any:
+    """Options in dicts that exax does not sort."""
+    if isinstance(value, Mapping):
+        return OrderedDict((name, _in_order(each)) for name, each in value.items())
+    return [*map(_in_order, value)] if isinstance(value, list | tuple) else value
 
 
 def abort() -> None:

@@ -32,6 +32,7 @@ from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import module_of
 from shortloop.jobs.keys.own_code import PACKAGE
+from shortloop.jobs.keys.typed_options import annotations_of, settled
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
 from shortloop.plain import Plain
@@ -77,14 +78,15 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     >>> globals().update(exax_method(Fit, __file__))
     """
     taken = fields_of(stage)
-    options = {name: None if default is REQUIRED else default for name, default in taken.options.items()}
+    # Without defaults: exax would make values of the types of these.
+    options = dict.fromkeys(["partition", "modules", *taken.options])
     jobs: list[Any] = [*taken.jobs, *taken.perhaps, *([name] for name in taken.lists)]
     datasets = [*taken.datasets, *taken.perhaps_datasets, *([name] for name in taken.dataset_lists)]
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,
         "depend_extra": code_of(file),
-        "options": {"partition": None, "modules": [], **options},
+        "options": options,
         "jobs": (*jobs, *([BEFORE] if stage.grows or issubclass(stage, CollectingStage) else [])),
         "datasets": (*datasets,),
     }
@@ -101,7 +103,10 @@ class _Work:
 
         options = dict(g.options)
         self.file = method = Path(file).resolve()
-        self.modules = options.pop("modules")
+        modules = options.pop("modules")
+        if modules is None:  # a run gives all options; others leave out some
+            options |= {name: each for name, each in _defaults(kind).items() if options[name] is None}
+        self.modules = modules or []
         self.code = code_state(method, self.modules)
         package, _, stem = module_of(method).rpartition(".")
         self.method = f"{package}.{stem.removeprefix('a_')}"
@@ -353,6 +358,12 @@ def _all_at_once(kind: type[Stage], file: str) -> Callable[..., Any]:
             _register(job, work.finish([]))
 
     return synthesis
+
+
+def _defaults(kind: type[Stage]) -> dict[str, Plain]:
+    hints = annotations_of(kind)
+    defaults = {name: each for name, each in fields_of(kind).options.items() if each is not REQUIRED}
+    return {name: settled(hints.get(name, Any), each) for name, each in defaults.items()}
 
 
 def _has_units(stage: type[Stage]) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.integrity import CONTENT
 from shortloop.jobs.store.manifest import Manifest
@@ -61,6 +63,7 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
         what is gone.
     """
     options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
+    options = options or [*_orders(old.options, new.options)]
     return [
         *sorted((each for each in options if not _is_emptied(each, options)), key=_order),
         *sorted(_compare("code", old.code, new.code), key=_order),
@@ -138,7 +141,7 @@ def _is_emptied(each: Difference, others: Iterable[Difference]) -> bool:
 
 def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
     for name in sorted({*old, *new}):
-        if old.get(name) != new.get(name):
+        if canonical(old.get(name)) != canonical(new.get(name)):  # 1 is not 1.0, nor True
             yield Difference(kind, name, old.get(name), new.get(name))
 
 
@@ -158,6 +161,13 @@ def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Dif
             found = [*(Difference("file", each.name, one, None) for one in gone)]
             found += [Difference("file", each.name, None, other) for other in more]
             yield from found or [each]
+
+
+def _orders(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
+    """Options that differ in the order of what is in their dicts."""
+    for name in sorted(old.keys() & new.keys()):
+        if json.dumps(old[name]) != json.dumps(new[name]):
+            yield Difference("option", f"{name}, its order", json.dumps(old[name]), json.dumps(new[name]))
 
 
 def _hold_files(leaves: list[Plain]) -> bool:

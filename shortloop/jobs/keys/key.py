@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shortloop.jobs.keys.code import code_state
-from shortloop.jobs.keys.digest import canonical, digest
+from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.methods import find_method
 from shortloop.plain import Plain
 
-__all__ = ["Contents", "Parts", "parts_of"]
+__all__ = ["Contents", "Parts", "in_given_order", "parts_of"]
 
 Contents = str | list[str]
 """Content of a job that another is made from, or of each of some."""
@@ -58,11 +58,8 @@ class Parts:
         str
             Hexadecimal.
         """
-        plain = vars(self)
-        if without is not None:
-            options = {name: value for name, value in self.options.items() if name != without}
-            plain = {**plain, "options": options, "without": without}
-        return digest(plain)
+        options = {name: value for name, value in self.options.items() if name != without}
+        return digest({**vars(self), "options": in_given_order(options), "without": without})
 
 
 def parts_of(
@@ -92,5 +89,20 @@ def parts_of(
     """
     package, file = find_method(method)
     code = code_state(file, modules)
-    plain = json.loads(canonical(dict(options)))  # tuples become lists, as they do in exax's own record
+    plain = json.loads(json.dumps(dict(options)))  # tuples become lists, as they do in exax's own record
     return Parts(f"{package}.{method}", code.code, code.versions, plain, dict(inputs))
+
+
+def in_given_order(options: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Options for a hash: dicts inside of them count with their order, which the stage sees.
+
+    Parameters
+    ----------
+    options : mapping
+        Options of a job, by name.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    return {name: json.dumps(value) for name, value in options.items()}

@@ -110,7 +110,9 @@ def content_of_job(
         results[name] = dataset_content(folder / name, rests_on or {}) or results[name]
     if RECORD in results:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        results[RECORD] = {name: value for name, value in record.items() if name not in VOLATILE}
+        # Facts as text: the next stage sees their order.
+        kept = {name: json.dumps(value) for name, value in record.items() if name not in VOLATILE}
+        results[RECORD] = kept
         rejected = record.get("problem") is not None
     return digest(results), rejected
 

@@ -69,9 +69,9 @@ def said(project: Path, text: str, code: str, file: str = "methods/a_double.py")
 @pytest.mark.parametrize(
     ("text", "has"),
     [
-        (FUNCTION, "['numbers'] 2.0 Doubles. ['synthesis']"),
+        (FUNCTION, "['numbers'] None Doubles. ['synthesis']"),
         (UNITS, "['numbers', 'before'] None double ['analysis', 'prepare', 'synthesis']"),
-        (CLASS, "['numbers'] 2.0 Doubles. ['synthesis']"),
+        (CLASS, "['numbers'] None Doubles. ['synthesis']"),
     ],
 )
 def test_a_file_becomes_a_method(project: Path, text: str, has: str) -> None:

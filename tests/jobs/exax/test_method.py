@@ -99,12 +99,12 @@ def test_what_exax_finds(package: Path) -> None:
     assert made[STAGE] is Powers
     assert made["description"].startswith("Powers of numbers; a unit")
     assert made["depend_extra"] == [str(code_file(method))]
-    assert made["options"] == {"partition": None, "modules": [], "count": None, "style": None}
+    assert made["options"] == {"partition": None, "modules": None, "count": None, "style": None}
     assert made["jobs"] == ("numbers", "offset", ["others"])
     assert exax_method(Growing, str(method))["jobs"] == ("numbers", "before")
     assert {"prepare", "analysis", "synthesis"} < made.keys()
     numbers: dict[str, Any] = exax_method(Numbers, str(method))
-    assert numbers["options"]["scale"] == 1.0
+    assert numbers["options"]["scale"] is None  # exax would make values of the type of a default
     assert numbers["jobs"] == ()
     assert not {"prepare", "analysis"} & numbers.keys()
 
@@ -166,7 +166,7 @@ def test_the_partition_is_no_option_of_the_stage(jobs: Jobs) -> None:
 
 class Refuses(Powers):
     where = "open"
-    error: type[InputError] = InputError
+    error: ClassVar[type[InputError]] = InputError
 
     def open(self) -> None:
         super().open()

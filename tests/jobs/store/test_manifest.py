@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 
 from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.store.integrity import damage
 from shortloop.jobs.store.job_files import hash_outputs, output_files, states_of
 from shortloop.jobs.store.manifest import MANIFEST, manifest_problem, read_manifest, write_manifest
@@ -187,7 +189,8 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     del plain["hash"]
     change(plain)
     if isinstance(plain.get("parts"), dict):
-        plain["key"] = digest(plain["parts"])
+        with contextlib.suppress(TypeError, AttributeError):  # such parts have no key
+            plain["key"] = Parts(**plain["parts"]).key()
     (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
 
 

@@ -91,7 +91,7 @@ def explain(
 
 def _in_own_words(same: Sequence[tuple[_Place, ErrorDetails]], path: Path, noun: str) -> list[InputError]:
     place, first = same[0]
-    if first["type"] == "extra_forbidden":
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):  # the other of a dataclass
         return [_unknown_key(place, path, noun)]
     if first["type"] == "missing" and first["loc"][-1] == place.keys[-1]:
         return [_missing_key(place.keys, path, noun)]
@@ -199,7 +199,7 @@ def _dotted(keys: Sequence[str | int]) -> str | None:
 def _in_words(problem: ErrorDetails) -> str:
     if problem["type"] == "missing":  # of a pair of numbers, one
         return f"{int(problem['loc'][-1]) + 1} values"
-    if problem["type"] in ("tuple_type", "list_type"):
+    if problem["type"] in ("tuple_type", "list_type", "set_type", "frozen_set_type"):
         return "a list in brackets, also of one value"
     if problem["type"] == "too_short":
         least = problem["ctx"]["min_length"]
@@ -207,7 +207,7 @@ def _in_words(problem: ErrorDetails) -> str:
     if problem["type"] == "string_pattern_mismatch" and problem["ctx"]["pattern"] == NAME:
         return "letters without accents, digits and _ . + -, the first a letter or a digit"
     said: str = problem["msg"]
-    for jargon, word in {"Tuple": "Array", "tuple": "array", "dictionary": "table"}.items():
+    for jargon, word in {"an object": "a table", "dictionary": "table"}.items():
         said = said.replace(jargon, word)
     return said
 

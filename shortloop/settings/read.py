@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from pathlib import Path
 from typing import TypeVar
 
@@ -81,7 +83,10 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
             engine_settings(engine, path, {})  # it is for the run, not for the analysis
             del content[ENGINE_TABLE]
         try:
-            return model.model_validate(_as_tuples(content), strict=True)  # strict: "10" and true are not 10
+            # As strict JSON: "10" and true are not 10, but a list may be a set, and a table a dataclass.
+            validated = model.model_validate_json(_as_json(content), strict=True)
+            # JSON has no dates, so that a field could not tell one from a text.
+            return model.model_validate(content) if _holds_times(content) else validated
         except ValidationError as error:
             raise explain(error, content, path, model, noun) from None
     except InputError:
@@ -127,7 +132,11 @@ def _text(path: Path, noun: str, variable: str) -> str:
         ) from None
 
 
-def _as_tuples(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _as_tuples(each) for key, each in value.items()}
-    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+def _as_json(content: Mapping[str, object]) -> str:
+    return json.dumps(content, default=lambda time: time.isoformat())
+
+
+def _holds_times(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_holds_times, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, date | time)

@@ -72,7 +72,8 @@ class UnitsStage(CollectingStage, FunctionStage):
 
     def unit_key(self, unit: int) -> bytes:
         """A hash of what it reads, and of its name if the function asks for that."""
-        return content_of([self._names[unit] if self._takes_name else None, self._reads[unit]])
+        name = self._names[unit]
+        return content_of([name if self._takes_name else None, self._reads[unit]], lambda: name)
 
     def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
         """Call the function with copies: what it does to them, no other unit sees."""

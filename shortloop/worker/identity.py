@@ -131,7 +131,7 @@ class _Digest:
         elif (pandas is not None and kind in (pandas.DataFrame, pandas.Series)) or (
             polars is not None and kind is polars.DataFrame
         ):
-            self._hash.update(content_of(value))
+            self._hash.update(content_of(value, str))
         elif package in ("pandas", "polars") and hasattr(value, "to_list"):
             self.add(value.to_list())
         elif dataclasses.is_dataclass(kind) or package == self._own:

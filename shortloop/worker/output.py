@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shortloop.plain import Plain, as_read_back
-from shortloop.worker.content import SIZE
 from shortloop.worker.coverage import check_coverage, indices_of
 from shortloop.worker.figures import figure_files
+from shortloop.worker.hearing import heard
 from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.records import ROWS, Array, Outside, check_no_mask, save_array, write_record
+from shortloop.worker.references import here
 from shortloop.worker.results import open_result
-from shortloop.worker.rows import pack, write_rows
+from shortloop.worker.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
 from shortloop.worker.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
 from shortloop.worker.tables import save_table
 from shortloop.worker.task import Task, costs_of
@@ -190,15 +191,17 @@ def compute_row(stage: CollectingStage, unit: int) -> bytes:
     Returns
     -------
     bytes
-        Its row: the unit's key, and what it gave.
+        Its row: the unit's key, whether another job may take it over by that key, and what it gave.
 
     Raises
     ------
     InputError
         If it gives what cannot be kept.
     """
+    here().joined.clear()
     key = stage.unit_key(unit)  # before anything can change what it reads
-    return key + pack(stage.compute(unit), stage.unit_name(unit))
+    values, depends_on_more = heard(stage, lambda: stage.compute(unit))
+    return key + (FOR_THIS_JOB if depends_on_more else FOR_OTHERS) + pack(values, stage.unit_name(unit))
 
 
 def computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes:
@@ -310,7 +313,7 @@ def write_output(
         or a name that no file of a job can have, or that two have.
     """
     kind = type(stage).__name__
-    finished = stage.finish(Outputs(arrays, [row[SIZE:] for row in rows]))
+    finished = stage.finish(Outputs(arrays, [row[BEGIN:] for row in rows]))
     if not isinstance(finished, Finished):
         raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
     _check_facts(kind, finished.facts)

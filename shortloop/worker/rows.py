@@ -19,8 +19,22 @@ if TYPE_CHECKING:
 
     from shortloop.worker.tables import Table
 
-__all__ = ["Row", "pack", "read_rows", "stacked", "unpack", "write_rows"]
+__all__ = [
+    "BEGIN",
+    "FOR_OTHERS",
+    "FOR_THIS_JOB",
+    "Row",
+    "pack",
+    "read_rows",
+    "stacked",
+    "unpack",
+    "write_rows",
+]
 
+FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
+"""Follow the key of a row: whether another job may take it over by that key."""
+BEGIN = SIZE + 1
+"""Where in a row begins what the unit gave."""
 LENGTH = struct.Struct("<q")
 ALIKE = "biufc"  # kinds of numbers, which one array may hold together
 KINDS = f"{ALIKE}UmM"
@@ -178,7 +192,7 @@ def write_rows(file: Path, rows: Sequence[bytes]) -> None:
     file : Path
         The file.
     rows : sequence of bytes
-        Each a key and what `pack` gave.
+        Each a key, `FOR_OTHERS` or `FOR_THIS_JOB`, and what `pack` gave.
     """
     with file.open("wb") as stream:
         for row in rows:
@@ -196,13 +210,14 @@ def read_rows(file: Path) -> dict[bytes, bytes]:
     Returns
     -------
     dict of bytes to bytes
-        The whole row, by its key.
+        The whole row, by its key, if another job may take it over.
     """
     data, at, found = file.read_bytes(), 0, {}
     while at < len(data):
         (length,) = LENGTH.unpack_from(data, at)
         row = data[at + LENGTH.size : at + LENGTH.size + length]
-        found[row[:SIZE]] = row
+        if row[SIZE:BEGIN] == FOR_OTHERS:
+            found[row[:SIZE]] = row
         at += LENGTH.size + length
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +13,10 @@ from typing import cast
 from shortloop.plain import Plain
 from shortloop.worker.dataset import Dataset
 from shortloop.worker.fields import fields_of, typed_options
+from shortloop.worker.references import References, files_in, refer_to
 from shortloop.worker.results import Where, open_result
-from shortloop.worker.stage import STAGE_OF, Job, Stage
+from shortloop.worker.stage import STAGE_OF, CollectingStage, Job, Stage
+from shortloop.worker.state import changed, state_of_process
 
 __all__ = ["Folders", "Task", "costs_of", "open_stage"]
 
@@ -94,8 +97,26 @@ def open_stage(task: Task) -> Stage:
     for name, value in values.items():
         setattr(stage, name, value)
     stage.have = _rows_before(stage, task)
+    if not isinstance(stage, CollectingStage):
+        stage.open()
+        return stage
+    given = References(files_in([values[name] for name in fields.options]), lambda: _inputs(task))
+    refer_to(given)
+    before = state_of_process()
     stage.open()
+    given.changed = changed(before, state_of_process())
     return stage
+
+
+def _inputs(task: Task) -> str:
+    """All that a job is made from, alike on all machines."""
+    jobs = [open_result(each, task.where) for name in task.jobs for each in _single(task.jobs[name])]
+    made = [[each.job, each.setup.get("starttime")] for each in jobs]
+    return json.dumps([task.partition, dict(task.options), made, dict(task.datasets)], sort_keys=True)
+
+
+def _single(folders: Folders) -> list[str]:
+    return [folders] if isinstance(folders, str) else folders or []
 
 
 def costs_of(stage: Stage) -> list[float]:
@@ -130,15 +151,14 @@ def costs_of(stage: Stage) -> list[float]:
 
 def _jobs(task: Task, name: str) -> list[Job]:
     """Jobs that it is made from under a name: one, several, or none where none need be given."""
-    folders = task.jobs.get(name) or []
-    return [open_result(each, task.where) for each in ([folders] if isinstance(folders, str) else folders)]
+    return [open_result(each, task.where) for each in _single(task.jobs.get(name))]
 
 
 def _datasets(task: Task, name: str) -> list[Dataset]:
     """The same of datasets."""
-    named = task.datasets.get(name) or []
+    named = _single(task.datasets.get(name))
     assert task.open_dataset is not None or not named
-    return [task.open_dataset(each) for each in ([named] if isinstance(named, str) else named)]  # type: ignore[misc]
+    return [task.open_dataset(each) for each in named]  # type: ignore[misc]
 
 
 def _rows_before(stage: Stage, task: Task) -> int:

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as npst
 
 from shortloop.errors import InputError
 from shortloop.worker.content import SIZE
-from shortloop.worker.rows import pack, read_rows, stacked, unpack, write_rows
+from shortloop.worker.rows import FOR_OTHERS, pack, read_rows, stacked, unpack, write_rows
 
 SCALARS = st.one_of(
     st.booleans(),
@@ -125,7 +125,7 @@ def test_no_units_give_nothing() -> None:
 
 
 def test_rows_are_found_by_their_keys(tmp_path: Path) -> None:
-    rows = [bytes([number]) * SIZE + pack({"x": number}, "u") for number in range(5)]
+    rows = [bytes([number]) * SIZE + FOR_OTHERS + pack({"x": number}, "u") for number in range(5)]
     write_rows(tmp_path / "rows", rows)
     assert read_rows(tmp_path / "rows") == {row[:SIZE]: row for row in rows}
     write_rows(tmp_path / "rows", [])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shortloop import study_run
+from shortloop.eeg.formats.folders import whole
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.errors import InputError
 from shortloop.extras import REPORT_LIBRARIES
@@ -323,7 +325,11 @@ def _one_file_each(
 def _read(run: StudyRun, paths: dict[str, dict[str, list[Path]]]) -> Files:
     """The files of each participant and phase; all are read at the same time."""
     everything = [path for phases in paths.values() for found in phases.values() for path in found]
-    files = iter(run.files(everything))
+    # Stages look at the name of a recording, be it a file or a folder, and not at what is above it.
+    files = (
+        replace(file, name=str(file.path.relative_to(whole(file.path).parent)))
+        for file in run.files(everything)
+    )
     return {
         name: {phase: [next(files) for _ in found] for phase, found in phases.items()}
         for name, phases in paths.items()

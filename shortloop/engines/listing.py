@@ -91,8 +91,8 @@ def list_needs(work: JobWork, code: Code) -> tuple[bytes, dict[str, tuple[Path |
     jobs = [*_folders(task["jobs"].values()), *_folders([task["before"]])]
     datasets = [each.partition("/")[0] for each in _folders(task["datasets"].values())]
     needs.add_jobs(map(Path, jobs), datasets)
-    for content in _texts(task["options"]):
-        needs.add_input(content)
+    for option in _texts(task["options"]):
+        needs.add_input(option)
     needs.add_configuration(work["slices"])
     # Others are no folders: Python puts names of hooks and of archives there.
     for folder in (*filter(os.path.isabs, filter(os.path.isdir, work["path"])), *jobs):
@@ -168,10 +168,11 @@ class _Needs:
                     waiting.append(each)
                     self._add_files(each, [name for name in (SETUP, RECORD) if (each / name).is_file()])
 
-    def add_input(self, content: str) -> None:
+    def add_input(self, option: str) -> None:
+        content = option.partition(" ")[0]
         if len(content) == HASH and content.isalnum() and (self._known / content).is_file():
-            file = locate(content)
-            self._inputs[content] = place = self.place(file)
+            file = locate(option)
+            self._inputs[option] = place = self.place(file)
             self.add(self.data, place, file, content)
 
     def add_configuration(self, slices: int) -> None:

@@ -30,7 +30,7 @@ from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.letters import print_any_letter
 from shortloop.jobs.lookup import Lookup, reused
-from shortloop.jobs.namesakes import files_of, problem_of
+from shortloop.jobs.namesakes import files_of, named_files, options_of, problem_of
 from shortloop.jobs.part import ASKED, Part, choose, lacking
 from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
 from shortloop.jobs.planner import Planner
@@ -119,7 +119,7 @@ class Executor(Run):
             lacking(self._part.selection, wanted.above())
         self._tell(Started(stage, partition, wanted.variant))
         self._given = files_of(arguments)
-        built, said = self._found_or_made(wanted, parts, number in self._part.forced)
+        built, said = self._found_or_made(wanted, parts, number in self._part.forced, options_of(arguments))
         self.jobs.append(built)
         self.done.append(built)
         self._tell(Ended(built))
@@ -135,9 +135,11 @@ class Executor(Run):
         """Input files, read if their content is not known."""
         found = register(paths, lambda *how_far: self._tell(Reading(*how_far)))
         self._files |= dict(zip(found, paths, strict=True))
-        return [File(content, path) for content, path in zip(found, paths, strict=True)]
+        return named_files(found, paths)
 
-    def _found_or_made(self, wanted: Request, parts: Parts, forced: bool) -> tuple[Built, str]:
+    def _found_or_made(
+        self, wanted: Request, parts: Parts, forced: bool, files: Sequence[tuple[str, Path]]
+    ) -> tuple[Built, str]:
         """The job, and how it came out if it was there and is built anew."""
         for _ in range(ATTEMPTS):
             found = self._lookup.find(wanted, parts)
@@ -145,7 +147,7 @@ class Executor(Run):
                 return found, ""
             preload.announce(wanted.stage, wanted.modules)
             self._announce(wanted)
-            point_to(self._given.items())  # where files of others have the same content
+            point_to(files)  # where files of others have the same content
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             now = wanted.parts()

@@ -12,6 +12,7 @@ from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.explain.differences import Difference, differences
 from shortloop.jobs.explain.phrases import file_words, given_words, short_list, value_words
 from shortloop.jobs.explain.reasons import reason_to_build
+from shortloop.jobs.namesakes import named_files
 from shortloop.jobs.pipeline import REUSE, Built
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.request import Request
@@ -51,7 +52,7 @@ class _Reader(Planner):
     """A plan for which files are read, so that it is known what they hold."""
 
     def files(self, paths: Sequence[Path]) -> list[File]:
-        return [File(content, path) for content, path in zip(register(paths), paths, strict=True)]
+        return named_files(register(paths), paths)
 
 
 def declare_harmless(script: str, stage: str, why: str) -> Declared:

@@ -107,10 +107,10 @@ class _Walk:
 
         if isinstance(value, File):
             if not self._theirs:
-                return value.content, value.content
+                return value.option, value.option
             path = os.path.abspath(value.path)
             self.paths[path] = value.content
-            return path, _Content(value.content)
+            return path, _Content(value.option)
         if isinstance(value, tuple) and value and isinstance(value[0], Built):
             return self._file_of_a_job(option, value)
         if isinstance(value, Built):

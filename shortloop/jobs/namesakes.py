@@ -3,15 +3,17 @@ in which another study found the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shortloop.jobs.pipeline import Built
+from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.store.lookup import open_any
 from shortloop.worker.inputs import File
 from shortloop.worker.renamed import renamed
 
-__all__ = ["files_of", "names_of", "problem_of"]
+__all__ = ["files_of", "named_files", "names_of", "options_of", "problem_of"]
 
 
 def files_of(arguments: object) -> dict[str, Path]:
@@ -28,6 +30,45 @@ def files_of(arguments: object) -> dict[str, Path]:
         By their content, as far as it is known.
     """
     return {file.content: file.path for file in _files(arguments) if file.content}
+
+
+def options_of(arguments: object) -> list[tuple[str, Path]]:
+    """The same by what options hold of each: contents first, then contents with names.
+
+    Parameters
+    ----------
+    arguments : object
+        As of `files_of`.
+
+    Returns
+    -------
+    list of tuple of (str, Path)
+    """
+    return [*files_of(arguments).items(), *((file.option, file.path) for file in _files(arguments))]
+
+
+def named_files(contents: Iterable[str], paths: Sequence[Path]) -> list[File]:
+    """Files as stages are given them.
+
+    Parameters
+    ----------
+    contents : iterable of str
+        Content of each; empty if it is not known.
+    paths : sequence of Path
+        Where they are.
+
+    Returns
+    -------
+    list of File
+    """
+    above = [str(project_directory()), configuration().get("input_directory") or ""]
+    begin = [f"{os.path.abspath(folder)}/" for folder in above if folder]
+
+    def name(path: Path) -> str:
+        whole = os.path.abspath(path)
+        return next((whole.removeprefix(each) for each in begin if whole.startswith(each)), whole)
+
+    return [File(content, path, name(path)) for content, path in zip(contents, paths, strict=True)]
 
 
 def names_of(arguments: object) -> tuple[str, ...]:

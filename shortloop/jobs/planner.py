@@ -7,6 +7,7 @@ from pathlib import Path
 
 from shortloop.jobs.keys.code import at_one_moment
 from shortloop.jobs.lookup import Lookup
+from shortloop.jobs.namesakes import named_files
 from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
 from shortloop.jobs.request import Request
 from shortloop.jobs.store.inputs import known_content
@@ -70,4 +71,4 @@ class Planner(Run):
         """Input files; their content only as far as it is known."""
         found = known_content(paths)
         self.unread += found.count("")
-        return [File(content, path) for content, path in zip(found, paths, strict=True)]
+        return named_files(found, paths)

@@ -254,7 +254,7 @@ def _feed_path(found: _Hash, path: PurePath) -> None:
 
 def _feed_files(found: _Hash, files: Iterable[File]) -> None:
     for each in files:
-        _add(found, "file", f"{each.content} {each.path.name}".encode(errors="surrogatepass"))
+        _add(found, "file", each.option.encode(errors="surrogatepass"))
         found.given.joined.add(each.path)
 
 

@@ -278,7 +278,7 @@ def write_record(
     described = {name: _described(name, array) for name, array in arrays.items()}
     check_coordinates(coordinates or {}, described, facts or {})
     optional: dict[str, object] = {"tables": tables, "figures": list(figures), "files": list(files)}
-    found = {content: str(path) for content, path in (located or {}).items()}
+    found = {option.partition(" ")[0]: str(path) for option, path in (located or {}).items()}
     optional |= {"taken": taken, "engine": engine, "coordinates": coordinates, "located": found}
     record = {
         "format": FORMAT,

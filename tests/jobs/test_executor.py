@@ -118,7 +118,7 @@ def test_files_are_known_by_content_and_found_again(runs: Runs) -> None:
         return run.build("first", files=found, partition="A")
 
     runs.run(reads)
-    assert found == [File(content_of([Path("a.csv").resolve()])[0], Path("a.csv").resolve())]
+    assert found == [File(content_of([Path("a.csv").resolve()])[0], Path("a.csv").resolve(), "a.csv")]
     assert locate(found[0].content) == found[0].path
     ((_, options, _),) = runs.exax.asked
     assert options == {"files": [found[0].content], "partition": "A"}

@@ -48,7 +48,10 @@ def file_words(each: Difference) -> str:
     if each.new is None:
         return f"file {name_of(str(each.old))} is not there any more"
     old, new = name_of(str(each.old)), name_of(str(each.new))
-    return f"file {new} was changed" if old == new else f"file {old} → {new}"
+    if old != new:
+        return f"file {old} → {new}"
+    moved = str(each.old).partition(" ")[0] == str(each.new).partition(" ")[0]
+    return f"file {new} was {'moved' if moved else 'changed'}"
 
 
 def code_words(each: Difference, names: Sequence[str]) -> str:

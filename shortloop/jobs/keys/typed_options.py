@@ -54,7 +54,7 @@ def annotations_of(stage: type[Stage]) -> dict[str, object]:
 
 
 def plain(value: object) -> Plain:
-    """Records as dicts, files as their content, inside of lists and dicts, too.
+    """Records as dicts, files as their content and name, inside of lists and dicts, too.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def settled(hint: object, value: object) -> Plain:
         What the type does not hold is left as it is: the job refuses it, or `check_options` does.
     """
     if isinstance(value, File):
-        return value.content
+        return value.option
     types = _alternatives(hint)
     only = types[0] if len(types) == 1 else Any
     if hasattr(value, "model_dump"):

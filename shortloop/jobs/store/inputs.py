@@ -5,6 +5,7 @@ The content hash is the job's option; where the file is, the job looks up here.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -116,13 +117,15 @@ def name_of(content: str) -> str:
     Parameters
     ----------
     content : str
-        A hash that `register` gave.
+        A hash that `register` gave, perhaps with a name.
 
     Returns
     -------
     str
         The start of the hash if nobody knows.
     """
+    if " " in content:
+        return Path(content).name
     place = last_place(content)
     return f"{content[:12]}…" if place is None else place.name
 
@@ -165,27 +168,31 @@ def register(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
 
 
 def point_to(files: Iterable[tuple[str, Path]]) -> None:
-    """Note where contents are, for `locate`: of one that lies in several places, this one.
+    """Note where files are, for `locate`: of a content that lies in several places, this one.
 
     Parameters
     ----------
     files : iterable of (str, Path)
-        Contents, and a file that has each.
+        Contents, or contents with names, and a file that has each. One with a name is noted only if it is not
+        where its content is noted to be.
     """
-    folder = cache_directory("inputs")
-    for content, file in files:
-        place = folder / content
-        if not place.is_file() or _noted(place) != file.absolute():
+    for option, file in files:
+        place = _place(option)
+        if not place.is_file() and " " in option:
+            known = _noted(_place(option.partition(" ")[0]))
+        else:
+            known = _noted(place) if place.is_file() else Path()
+        if known != file.absolute():
             write_atomically(place, str(file.absolute()))
 
 
-def locate(content: str) -> Path:
-    """The file of a content.
+def locate(option: str) -> Path:
+    """The file of a content, or of a content with a name.
 
     Parameters
     ----------
-    content : str
-        A hash that `register` gave.
+    option : str
+        A hash that `register` gave, or what an option holds of a file.
 
     Returns
     -------
@@ -196,9 +203,12 @@ def locate(content: str) -> Path:
     InputError
         If the file changed or vanished since it was registered, or never was.
     """
-    place = cache_directory("inputs") / content
+    place = _place(option)
+    content = option.partition(" ")[0]
     if not place.is_file():
-        raise InputError("nobody knows where a file is", found=content, hint="run again")
+        place = _place(content)
+    if not place.is_file():
+        raise InputError("nobody knows where a file is", found=option, hint="run again")
     file = _noted(place)
     state = _state(file)
     # Kept hashes are those of files that no process could change unseen when they were registered.
@@ -208,16 +218,16 @@ def locate(content: str) -> Path:
     note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
     if found != content:
         raise TransientError("a file changed while a run went on", file=file, hint="run again")
-    _located.setdefault(place.parent, set()).add(content)
+    _located.setdefault(place.parent, set()).add(option)
     return file
 
 
 class Located(dict[str, Path]):
-    """Files by their content, each located when it is first asked for."""
+    """Files by what options hold of them, each located when it is first asked for."""
 
-    def __missing__(self, content: str) -> Path:
-        self[content] = locate(content)
-        return self[content]
+    def __missing__(self, option: str) -> Path:
+        self[option] = locate(option)
+        return self[option]
 
 
 def check_located() -> None:
@@ -294,6 +304,13 @@ def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -
         return now == list(state) and (settled or hash_file(Path(file)) == content)
     except OSError:
         return False
+
+
+def _place(option: str) -> Path:
+    """Where it is noted where a file is."""
+    content, _, name = option.partition(" ")
+    name = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16] if name else ""
+    return cache_directory("inputs") / ".".join(filter(None, (content, name)))
 
 
 def _noted(place: Path) -> Path:

@@ -16,7 +16,7 @@ from shortloop.worker.records import RECORD
 
 __all__ = ["CONTENT", "added_files", "damage"]
 
-CONTENT = re.compile(r"[0-9a-f]{64}")
+CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # with the name of the file, if it counts
 """What hashes of contents look like."""
 READ_BY_NAME = (".npy", ".npz", ".pickle")
 

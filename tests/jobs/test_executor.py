@@ -121,7 +121,7 @@ def test_files_are_known_by_content_and_found_again(runs: Runs) -> None:
     assert found == [File(content_of([Path("a.csv").resolve()])[0], Path("a.csv").resolve(), "a.csv")]
     assert locate(found[0].content) == found[0].path
     ((_, options, _),) = runs.exax.asked
-    assert options == {"files": [found[0].content], "partition": "A"}
+    assert options == {"files": [f"{found[0].content} a.csv"], "partition": "A"}
 
 
 def test_a_file_that_cannot_be_read_is_named(runs: Runs) -> None:

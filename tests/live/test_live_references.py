@@ -1,0 +1,181 @@
+"""Units that refer to input files by path, and files of equal content: after an edit or a rename, results are
+those of the files as they are now, on slices and on joblib."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import AX, EmptyProject, served
+
+from shortloop.worker.results import Result, open_result
+
+pytestmark = pytest.mark.live
+
+MEASURE = '''\
+"""The mean of each file, which a unit finds by what it holds."""
+
+import functools
+from pathlib import Path
+
+from shortloop import File, stage
+
+HERE = Path(__file__).parents[1] / "data"
+MEANS = {}
+
+
+class Recording:
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self):
+        return mean(self.path)
+
+
+def mean(path):
+    import numpy as np
+
+    return float(np.loadtxt(path).mean())
+
+
+def dataset(path):
+    import pyarrow.dataset
+
+    return pyarrow.dataset.dataset(path, format="csv")
+
+
+def parts(files: list[File], kind: str):
+    import numpy as np
+
+    MEANS.update({file.path.stem: mean(file.path) for file in files} if kind == "global" else {})
+    gives = {
+        "path": lambda path: path,
+        "text": str,
+        "folder": lambda path: path.parent,
+        "partial": lambda path: functools.partial(mean, path),
+        "closure": lambda path: lambda: mean(path),
+        "object": Recording,
+        "dataset": dataset,
+        "global": lambda path: ["key", path.stem],
+        "opened": lambda path: int(path.parent.name[1:]),
+        "data": lambda path: np.loadtxt(path),
+        "map": lambda path: np.memmap(path, dtype="u1", mode="r"),
+    }
+    return {file.path.parent.name: gives[kind](file.path) for file in files}
+
+
+@stage(units=parts)
+def measure(it, kind: str):
+    if kind in ("path", "text"):
+        return {"x": mean(it)}
+    if kind in ("partial", "closure", "object"):
+        return {"x": it()}
+    if kind == "folder":
+        (file,) = it.glob("*.csv")
+        return {"x": mean(file)}
+    if kind == "dataset":
+        return {"x": float(it.head(1).column_names[0] if it.count_rows() else it.schema.names[0])}
+    if kind == "global":
+        return {"x": MEANS[it[1]]}
+    if kind == "opened":
+        (file,) = (HERE / f"s{it}").glob("*.csv")
+        return {"x": mean(file)}
+    return {"x": float(it.mean()) if kind == "data" else float(bytes(it).split()[0])}
+'''
+NAMES = '''\
+"""Names of files, and what is in them."""
+
+from shortloop import File, stage
+
+
+@stage
+def names(files: list[File], named: dict[str, list[File]]):
+    found = {f"{file.path.parent.name}/{file.path.name}": file.path.read_text() for file in files}
+    return {"found": found, "named": {name: [each.path.name for each in of] for name, of in named.items()}}
+'''
+SCRIPT = """\
+from pathlib import Path
+
+from shortloop import pipeline
+
+KINDS = {kinds}
+
+
+@pipeline
+def main(run):
+    files = run.files(sorted((Path(__file__).parents[1] / "data").glob("s*/*.csv")))
+    for kind in KINDS:
+        run.build("measure", partition=kind, files=files, kind=kind)
+    return run.build("names", files=files, named={{"first": files[:1], "rest": files[1:]}})
+"""
+ALONE = ("path", "text", "folder", "data", "map")
+KINDS = (*ALONE, "partial", "closure", "object", "dataset", "global", "opened")
+
+
+class ReferencesProject(EmptyProject):
+    """A stage for each kind of reference, and one that leaves names."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name, text in {"measure": MEASURE, "names": NAMES}.items():
+            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
+        script = SCRIPT.format(kinds=KINDS)
+        (folder / "build_scripts" / "build_x.py").write_text(script, encoding="utf-8")
+
+    def write(self, *values: int) -> None:
+        for number, value in enumerate(values, 1):
+            file = self.folder / "data" / f"s{number}" / f"one{number}.csv"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{value}\n{value}\n")
+
+    def go(self, engine: str) -> dict[str, Result]:
+        """The jobs of a run, by kind of reference."""
+        command = [str(AX.with_name("shortloop")), "run", "x"]
+        done: subprocess.CompletedProcess[str] = self.shell(*command, SHORTLOOP_ENGINE=engine)
+        assert done.returncode == 0, done.stdout + done.stderr
+        summary = json.loads((self.folder / "results/x/summary.json").read_text(encoding="utf-8"))
+        found = [open_result(self.folder / "workdirs/main" / each["job"]) for each in summary["jobs"]]
+        return {str(each.partition or each.stage): each for each in found}
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[ReferencesProject]:
+    with served(ReferencesProject) as made:
+        yield made
+
+
+@pytest.mark.parametrize(("engine", "value"), [("slices", 10), ("joblib", 20)])
+def test_the_edit_of_a_file_reaches_the_units_that_refer_to_it(
+    project: ReferencesProject, engine: str, value: int
+) -> None:
+    project.write(value + 1, value + 2, value + 3)
+    project.go(engine)
+    project.write(value + 1, 700, value + 3)
+    found = project.go(engine)
+    assert {kind: found[kind]["x"].tolist() for kind in KINDS} == {
+        kind: [value + 1, 700, value + 3] for kind in KINDS
+    }
+    assert {kind: found[kind].record.get("taken") for kind in ALONE} == dict.fromkeys(ALONE, 2)
+
+
+def test_names_are_those_that_files_have_now(project: ReferencesProject) -> None:
+    project.write(5, 5, 6)
+    found = project.go("slices")
+    assert found["names"].facts["found"] == {
+        "s1/one1.csv": "5\n5\n",
+        "s2/one2.csv": "5\n5\n",
+        "s3/one3.csv": "6\n6\n",
+    }
+    assert found["path"]["x"].tolist() == [5, 5, 6]
+    data = project.folder / "data"
+    (data / "s3" / "one3.csv").rename(data / "s3" / "new.csv")
+    (data / "s2").rename(data / "s7")
+    found = project.go("slices")
+    assert sorted(found["names"].facts["found"]) == ["s1/one1.csv", "s3/new.csv", "s7/one2.csv"]
+    assert found["names"].facts["named"] == {"first": ["one1.csv"], "rest": ["new.csv", "one2.csv"]}
+    assert found["path"].facts["units"] == ["s1", "s3", "s7"]
+    assert found["path"]["x"].tolist() == [5, 6, 5]
+    assert found["data"].record["taken"] == 3  # what they read has no name

@@ -209,7 +209,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/panel/models/statsmodels.py",
         "shortloop/settings/tagged.py",
         "shortloop/worker/fields.py",
-        "shortloop/worker/tables.py",
+        "shortloop/worker/same_tables.py",
         "shortloop/worker/task.py",
     }
 

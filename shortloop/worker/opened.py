@@ -60,7 +60,7 @@ class Tables(Mapping[str, "Table"]):
     def __getitem__(self, name: str) -> Table:
         if name not in self._described:
             raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
-        return read_table(self._folder / f"{name}.parquet", self._described[name]["library"])
+        return read_table(self._folder / f"{name}.parquet", self._described[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._described)

@@ -226,7 +226,7 @@ def _columns(value: object) -> object:
     if not is_table(value):
         return "no table"
     table = cast("Table", value)
-    return {str(name): str(table[name].dtype) for name in table.columns}
+    return {str(name): repr(table[name].dtype) for name in table.columns}  # with their categories
 
 
 def _differ(what: str, how: str, first: tuple[object, object], other: tuple[object, object]) -> InputError:

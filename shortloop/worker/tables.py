@@ -6,17 +6,29 @@ made from tables: every stage can read tables, and few do.
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from shortloop.errors import InputError
 from shortloop.extras import is_installed, need
 from shortloop.plain import Plain
+from shortloop.worker.same_tables import (
+    PANDAS,
+    POLARS,
+    Restored,
+    Table,
+    beside_parquet,
+    check_same,
+    has_row_numbers,
+    is_simple,
+    load,
+    put_objects,
+    restore,
+    unwritable,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,8 +51,6 @@ __all__ = [
     "unit_frame",
 ]
 
-Table: TypeAlias = "pd.DataFrame | pl.DataFrame"
-PANDAS, POLARS = "pandas", "polars"
 UNIT = "unit"
 ENDING = ".parquet"
 PLAIN = (str, bytes, bool, int, float, type(None))
@@ -55,6 +65,7 @@ class DescribedTable(TypedDict):
     library: str
     rows: int
     columns: dict[str, str]
+    restored: NotRequired[Restored]
 
 
 def library_of(value: object) -> str | None:
@@ -129,28 +140,34 @@ def save_table(name: str, table: Table) -> DescribedTable:
     """
     library = cast("str", library_of(table))
     need("tables", NEEDED[library])
-    _check_columns(name, table)
+    _check_kind(name, table)
+    file = Path(f"{name}{ENDING}")
     try:
         if library == PANDAS:
-            cast("pd.DataFrame", table).to_parquet(f"{name}{ENDING}", engine="pyarrow")
+            cast("pd.DataFrame", table).to_parquet(file, engine="pyarrow")
         else:
-            cast("pl.DataFrame", table).write_parquet(f"{name}{ENDING}")
+            cast("pl.DataFrame", table).write_parquet(file)
     except OSError:
         raise
     except Exception as error:  # each library has its own
-        raise _unwritable(name, error) from None
+        raise unwritable(name, error) from None
     types = {str(column): str(table[column].dtype) for column in table.columns}
-    return {"library": library, "rows": len(table), "columns": types}
+    described: DescribedTable = {"library": library, "rows": len(table), "columns": types}
+    if library == PANDAS and (more := beside_parquet(cast("pd.DataFrame", table))):
+        described["restored"] = more
+    if not is_simple(table, library):
+        check_same(name, table, library, lambda: read_table(file, described))
+    return described
 
 
-def read_table(file: Path, library: str) -> Table:
+def read_table(file: Path, described: DescribedTable) -> Table:
     """Read a table as a frame of the library that wrote it.
 
     Parameters
     ----------
     file : Path
         As of `save_table`.
-    library : {"pandas", "polars"}
+    described : DescribedTable
         As the record says.
 
     Returns
@@ -162,9 +179,12 @@ def read_table(file: Path, library: str) -> Table:
     TransientError
         If the library is not installed.
     """
+    library = described["library"]
     need("tables", NEEDED[library])
-    frame: Table = _load(library).read_parquet(file)
-    return frame
+    frame: Any = load(library).read_parquet(file)
+    if "restored" in described:
+        restore(frame, file, described["restored"])
+    return cast("Table", frame)
 
 
 def to_bytes(table: Table, what: str) -> bytes:
@@ -189,21 +209,31 @@ def to_bytes(table: Table, what: str) -> bytes:
     """
     library = cast("str", library_of(table))
     need("tables", NEEDED[library])
-    _check_columns(what, table)
+    _check_kind(what, table)
+    if library == PANDAS and not has_row_numbers(cast("pd.DataFrame", table)):
+        raise InputError(
+            "a table of a unit has an index, and is kept without it",
+            field=f"table {what}",
+            found=f"an index of {cast('pd.DataFrame', table).index.dtype}",
+            hint="make columns of it, with `.reset_index()`",
+        )
     stream = io.BytesIO()
     try:
         if library == POLARS:
             cast("pl.DataFrame", table).write_ipc(stream)
         else:
-            pa = _load("pyarrow")
+            pa = load("pyarrow")
             arrow = pa.Table.from_pandas(table, preserve_index=False)
             rows = pa.array(range(len(arrow)), pa.int64())
             arrow = arrow.take(rows)  # without the rest of what it is a part of
             with pa.ipc.new_stream(stream, arrow.schema) as writer:
                 writer.write_table(arrow)
     except Exception as error:  # each library has its own
-        raise _unwritable(what, error) from None
-    return stream.getvalue()
+        raise unwritable(what, error) from None
+    data = stream.getvalue()
+    if not is_simple(table, library, keeps_categories=True):
+        check_same(what, cast("Table", numbered_anew(table)), library, lambda: from_bytes(data, library))
+    return data
 
 
 def from_bytes(data: bytes, library: str) -> Table:
@@ -221,11 +251,15 @@ def from_bytes(data: bytes, library: str) -> Table:
     DataFrame
     """
     if library == POLARS:
-        table: Table = _load(POLARS).read_ipc(io.BytesIO(data))
+        table: Table = load(POLARS).read_ipc(io.BytesIO(data))
         return table
-    with _load("pyarrow").ipc.open_stream(data) as reader:
-        frame: pd.DataFrame = reader.read_all().to_pandas()
-    return frame
+    with load("pyarrow").ipc.open_stream(data) as reader:
+        arrow = reader.read_all()
+    frame: Any = arrow.to_pandas()
+    for place, said in enumerate(arrow.schema.pandas_metadata["columns"]):
+        if said["numpy_type"] == "object" and frame.dtypes.iloc[place].kind != "O":
+            put_objects(frame, place, arrow.column(place))
+    return cast("Table", frame)
 
 
 def joined(units: Sequence[object], tables: Sequence[Table], what: str) -> Table:
@@ -258,11 +292,11 @@ def joined(units: Sequence[object], tables: Sequence[Table], what: str) -> Table
             hint="give the column another name, or leave it out",
         )
     if library_of(tables[0]) == POLARS:
-        polars, frames = _load(POLARS), cast("Sequence[pl.DataFrame]", tables)
+        polars, frames = load(POLARS), cast("Sequence[pl.DataFrame]", tables)
         first = [polars.lit(_name(unit)).alias(UNIT) for unit in units]
         table: Table = polars.concat([each.select(unit, polars.all()) for unit, each in zip(first, frames)])
         return table
-    whole: pd.DataFrame = _load(PANDAS).concat(tables, ignore_index=True)
+    whole: pd.DataFrame = load(PANDAS).concat(tables, ignore_index=True)
     whole.insert(0, UNIT, [_name(unit) for unit, each in zip(units, tables) for _ in range(len(each))])
     return whole
 
@@ -284,8 +318,7 @@ def numbered_anew(value: object) -> object:
     if library_of(value) != PANDAS:
         return value
     frame = cast("pd.DataFrame", value)
-    has_numbers = frame.index.nlevels == 1 and frame.index.name is None and frame.index.dtype.kind in "iu"
-    return frame.reset_index(drop=True) if has_numbers else frame
+    return frame.reset_index(drop=True) if has_row_numbers(frame) else frame
 
 
 def unit_frame(units: Sequence[Plain], columns: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -304,7 +337,7 @@ def unit_frame(units: Sequence[Plain], columns: Mapping[str, np.ndarray]) -> pd.
         Of pandas; the index is the units.
     """
     need("tables", NEEDED[PANDAS])
-    pandas = _load(PANDAS)
+    pandas = load(PANDAS)
     names = [tuple(each) if isinstance(each, list) else each for each in units]
     lengths = {len(each) if isinstance(each, tuple) else 0 for each in names}
     of_parts = len(lengths) == 1 and lengths != {0}
@@ -329,29 +362,19 @@ def libraries_of_tables() -> list[str]:
     return [name for name in names if is_installed(name)]
 
 
-def _load(library: str) -> ModuleType:
-    return importlib.import_module(library)
-
-
 def _name(unit: object) -> object:
     return unit if isinstance(unit, str | int | float) else str(unit)
 
 
-def _check_columns(name: str, table: Table) -> None:
-    """Refuse what pandas holds as objects and Parquet would give back as something else."""
-    if library_of(table) != PANDAS:
-        return
-    for column, values in cast("pd.DataFrame", table).items():
-        if values.dtype.kind == "O" and str(values.dtype) == "object":
+def _check_kind(name: str, table: Table) -> None:
+    """Refuse frames that are more than frames, and columns that say no more than that they hold objects."""
+    library = cast("str", library_of(table))
+    if type(table) is not load(library).DataFrame:
+        raise unwritable(name, f"a {type(table).__name__}, which is more than a frame of {library}")
+    if len({*map(str, table.columns)}) < len(table.columns):
+        raise unwritable(name, "columns of one name")
+    for column, values in cast("pd.DataFrame", table).items() if library == PANDAS else ():
+        if values.dtype == object:
             held = next((type(each) for each in values if not isinstance(each, PLAIN)), None)
             if held is not None and held.__module__ not in TIMES:
-                raise _unwritable(name, f"column {column} holds {held.__name__}")
-
-
-def _unwritable(name: str, error: Exception | str) -> InputError:
-    return InputError(
-        "a table cannot be kept as a Parquet file",
-        field=f"table {name}",
-        found=error if isinstance(error, str) else f"{type(error).__name__}: {error}",
-        hint="give each column one type: numbers, texts, dates",
-    )
+                raise unwritable(name, f"column {column} holds {held.__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from types import SimpleNamespace
 from typing import NoReturn
@@ -14,7 +15,7 @@ from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.part import choose
 from shortloop.jobs.pipeline import Pipeline
 from shortloop.jobs.planner import Planner
-from shortloop.jobs.project import configuration, import_from_project
+from shortloop.jobs.project import configuration, import_from_project, project_directory
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.store import Store
@@ -52,7 +53,7 @@ class DryRun:
         int
             Exit status, 0.
         """
-        with Store(slices_now) as store:
+        with contextlib.chdir(project_directory()), Store(slices_now) as store:
             plan = self._planner(Lookup(store, name))
             plan.follow(pipeline)
             plan.jobs[:] = choose(Selection.given(), plan, store.index).plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,7 @@ from shortloop.jobs.part import ASKED, Part, choose, lacking
 from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
+from shortloop.jobs.project import project_directory
 from shortloop.jobs.request import Request
 from shortloop.jobs.runs import Recorder
 from shortloop.jobs.selection import Selection
@@ -133,6 +135,7 @@ class Executor(Run):
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Input files, read if their content is not known."""
+        paths = [project_directory() / path for path in paths]
         found = register(paths, lambda *how_far: self._tell(Reading(*how_far)))
         self._files |= dict(zip(found, paths, strict=True))
         return named_files(found, paths)
@@ -272,7 +275,10 @@ def run_pipeline(
     prepare_script()
     try:
         selection, engine = Selection.given(), _engine(settings)
-        with begun(name, settings, selection.words) as (store, record):
+        with (
+            contextlib.chdir(project_directory()),  # where relative paths of a pipeline start
+            begun(name, settings, selection.words) as (store, record),
+        ):
             plan = Planner(Lookup(store, name))
             plan.follow(pipeline)
             part = choose(selection, plan, store.index)

@@ -253,7 +253,7 @@ class Run(ABC):
         Parameters
         ----------
         paths : sequence of Path
-            Where they are.
+            Where they are; relative paths start from the folder of the project.
 
         Returns
         -------

@@ -9,6 +9,7 @@ from shortloop.jobs.keys.code import at_one_moment
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.namesakes import named_files
 from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
+from shortloop.jobs.project import project_directory
 from shortloop.jobs.request import Request
 from shortloop.jobs.store.inputs import known_content
 from shortloop.worker.inputs import File
@@ -69,6 +70,7 @@ class Planner(Run):
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Input files; their content only as far as it is known."""
+        paths = [project_directory() / path for path in paths]
         found = known_content(paths)
         self.unread += found.count("")
         return named_files(found, paths)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -95,7 +98,8 @@ def signature_of(method: str) -> Signature:
     package, file = find_method(method)
     code_state(file)  # says so if it is not Python
     try:
-        return _read(importlib.import_module(f"{package}.{file.stem}"))
+        with _inheritance_kept():
+            return _read(importlib.import_module(f"{package}.{file.stem}"))
     except InputError:
         raise
     except (Exception, SystemExit) as error:
@@ -111,6 +115,25 @@ def signature_of(method: str) -> Signature:
             if isinstance(error, ModuleNotFoundError)
             else "mend it and run again",
         ) from None
+
+
+@contextmanager
+def _inheritance_kept() -> Iterator[None]:
+    """Put back what processes that are started later would inherit of what a method does when imported."""
+    folder, environment, mask = os.getcwd(), dict(os.environ), os.umask(0o077)
+    os.umask(mask)
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+        os.umask(mask)
+        if environment != os.environ:
+            os.environ.clear()
+            os.environ.update(environment)
+        for number, handler in handlers.items():
+            if signal.getsignal(number) != handler:
+                signal.signal(number, handler)
 
 
 @cache

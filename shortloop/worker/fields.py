@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import functools
 import importlib
 import inspect
 import json
@@ -259,16 +261,22 @@ class _Deferred(dict[str, object]):
 
     def __init__(self, stage: type[Stage]) -> None:
         super().__init__()
-        self._places: dict[str, tuple[str, str]] = {}
-        for kind in stage.__mro__[: stage.__mro__.index(Stage)]:
-            tree = ast.parse(inspect.getsource(sys.modules[kind.__module__]))
-            for each in tree.body:
+        self._modules = [sys.modules[each.__module__] for each in stage.__mro__[: stage.__mro__.index(Stage)]]
+
+    def __missing__(self, name: str) -> object:
+        if name in sys._getframe(1).f_globals or hasattr(builtins, name):  # of the annotation's own module
+            raise KeyError(name)  # Python looks there next
+        module, attribute = self._places[name]
+        return getattr(importlib.import_module(module), attribute)
+
+    @functools.cached_property
+    def _places(self) -> dict[str, tuple[str, str]]:
+        places = {}
+        for module in self._modules:
+            for each in ast.parse(inspect.getsource(module)).body:
                 if isinstance(each, ast.If) and ast.unparse(each.test).endswith("TYPE_CHECKING"):
                     for line in each.body:
                         if isinstance(line, ast.ImportFrom) and line.module:
                             for alias in line.names:
-                                self._places[alias.asname or alias.name] = (line.module, alias.name)
-
-    def __missing__(self, name: str) -> object:
-        module, attribute = self._places[name]
-        return getattr(importlib.import_module(module), attribute)
+                                places[alias.asname or alias.name] = (line.module, alias.name)
+        return places

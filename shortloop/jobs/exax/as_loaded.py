@@ -12,7 +12,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,21 @@ from shortloop.jobs.keys.file_state import CHANGED, SETTLED_NS, states_of_files
 from shortloop.jobs.keys.own_code import is_own
 from shortloop.jobs.project import cache_directory, write_atomically
 
-__all__ = ["forget_what_is_read", "keep_methods_as_loaded", "note_what_is_read"]
+__all__ = [
+    "add_reads",
+    "forget_what_is_read",
+    "keep_methods_as_loaded",
+    "note_what_is_read",
+    "reads_of_fork",
+]
 
 SUFFIXES = tuple(all_suffixes())
 LISTS = ("os.listdir", "os.scandir")
 LOOKING = "_fill_cache"  # function of Python that looks what modules a folder has
+
+Reads = tuple[set[str], set[str]]
+"""Files that a process has read, and folders that it has looked for modules in."""
+_reading: _Reading | None = None
 
 
 def note_what_is_read() -> None:
@@ -33,7 +44,8 @@ def note_what_is_read() -> None:
     runner: Any = sys.modules["__main__"]
     if not hasattr(runner, "recvall"):  # another version of exax
         return
-    reading = _Reading()
+    global _reading
+    _reading = reading = _Reading()
     sys.addaudithook(reading.heard)
     os.register_at_fork(after_in_child=reading.stop)
     original: Callable[..., bytes | None] = runner.recvall
@@ -44,6 +56,37 @@ def note_what_is_read() -> None:
         return original(*arguments, **more)
 
     runner.recvall = receive
+
+
+@contextmanager
+def reads_of_fork() -> Iterator[Reads]:
+    """In a fork that loads methods: what it reads within the block is of this process, too.
+
+    Yields
+    ------
+    set of str, set of str
+        Files and folders, for `add_reads`; complete when the block ends.
+    """
+    reads: Reads = set(), set()
+    if _reading is not None:
+        _reading.go_on()
+    yield reads
+    if _reading is not None:
+        for all_of_them, found in zip(reads, _reading.seen()):
+            all_of_them |= found
+        _reading.stop()
+
+
+def add_reads(reads: Reads) -> None:
+    """Take over what a fork has read that has loaded methods.
+
+    Parameters
+    ----------
+    reads : (set of str, set of str)
+        As of `reads_of_fork`.
+    """
+    if _reading is not None:
+        _reading.add(reads)
 
 
 def forget_what_is_read() -> None:
@@ -83,6 +126,7 @@ class _Reading:
         self._since = time.time_ns()
         self._own = f"{cache_directory('')}/"
         self._read: set[str] = set()
+        self._looked: set[str] = set()
         self._is_on = True
         self._written = -1
 
@@ -101,15 +145,29 @@ class _Reading:
         """This is a job now."""
         self._is_on = False
 
+    def go_on(self) -> None:
+        """This is a fork that loads methods."""
+        self._is_on = True
+
+    def seen(self) -> Reads:
+        """What was read so far, modules included, and where these were looked for."""
+        looked = {os.path.abspath(each) for each in list(sys.path_importer_cache) if os.path.isdir(each)}
+        loaded = (getattr(each, "__file__", None) for each in list(sys.modules.values()))
+        return {*self._read, *map(os.path.abspath, filter(None, loaded))}, looked | self._looked
+
+    def add(self, reads: Reads) -> None:
+        """Another process has read something for this one."""
+        self._read |= reads[0]
+        self._looked |= reads[1]
+
     def write(self) -> None:
         """Note what was read, if that is more than what is noted."""
         if not self._is_on or self._written == len(self._read):
             return
         self._written = len(self._read)
-        looked = [os.path.abspath(each) for each in list(sys.path_importer_cache) if os.path.isdir(each)]
+        files_read, looked = self.seen()
         folders = {each: _modules_in(each) for each in looked if is_own(f"{each}/__init__.py")}
-        loaded = (getattr(each, "__file__", None) for each in list(sys.modules.values()))
-        paths = {*self._read, *map(os.path.abspath, filter(None, loaded)), *looked} - folders.keys()
+        paths = (files_read | looked) - folders.keys()
         read = sorted(each for each in paths if not each.startswith((self._own, "/proc/", "/sys/", "/dev/")))
         files = [each for each in read if os.path.exists(each)]
         states = states_of_files(files)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import socket
 import sys
@@ -13,6 +15,7 @@ from shortloop.engines.refusing import refuse_what_is_not_here
 from shortloop.jobs.exax.datasets import refuse_other_slices
 from shortloop.jobs.exax.loading import forget_modules, loaded_modules
 from shortloop.jobs.exax.watch import watch_units
+from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.lookup import here
 from shortloop.jobs.store.notes import note, take_notes
 
@@ -32,7 +35,6 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     """
     from accelerator import g, job
 
-    os.chdir(folder)
     mirrored = work.get("mirrored")
     if mirrored is not None:  # jobs and inputs lie in a folder of their own, which is the project from now on
         sys.path.insert(0, f"{mirrored['data']}/{INSIDE}")
@@ -48,3 +50,7 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     watch_units()
     if mirrored is not None:
         refuse_what_is_not_here(mirrored)
+    os.chdir(project_directory())  # as where exax's jobs import their methods
+    with contextlib.suppress(Exception):  # a unit says why, if it cannot be imported
+        importlib.import_module(f"{work['package']}.a_{work['task']['name']}")
+    os.chdir(folder)

@@ -112,7 +112,7 @@ def work_of_job(
         "path": [each for each in dict.fromkeys(sys.path) if _has_own(each)],  # as of jobs and runs alike
         "slices": slices,
         "surroundings": surroundings_here(),
-        "imports": [*imports_of(name, modules), module],
+        "imports": imports_of(name, modules),
         "closure": sorted(code.modules),
         "code": code_digest(code),
         "above": states_of_jobs([*jobs.values(), before, *datasets.values()]),

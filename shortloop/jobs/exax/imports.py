@@ -1,12 +1,17 @@
-"""What jobs of a method import, as far as its file and its stage say."""
+"""What is imported for jobs of a method before they are forked: libraries, and modules of this package.
+
+Modules of the user's own are not: each job imports these itself, see `shortloop.jobs.exax.isolation`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shortloop.jobs.keys.code import MADE_OF_STAGE, code_state
 from shortloop.jobs.keys.methods import find_method
+from shortloop.jobs.keys.own_code import PACKAGE
 from shortloop.jobs.keys.source import read_source
 
 __all__ = ["imports_of"]
@@ -15,13 +20,15 @@ __all__ = ["imports_of"]
 ALWAYS = (
     "multiprocessing.sharedctypes",  # of what hands out units
     "numpy",
+    "shortloop.jobs.exax.declare",
     "shortloop.worker.fields",
+    "shortloop.worker.function",
     "shortloop.worker.output",
 )
 
 
 def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
-    """What jobs of a method import.
+    """What jobs of a method import, but for modules of the user's own.
 
     Parameters
     ----------
@@ -36,9 +43,23 @@ def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
         Names of modules, or of what is in them.
     """
     package, file = find_method(method)
-    known, own = code_state(file, modules).modules, code_state(file).modules
-    imported = _imported(file, f"{package}.{file.stem}", own)
-    return sorted({*imported, *modules, *_imported_by(modules, known)})
+    known = code_state(file, modules).modules
+    names = {*_imported(file, f"{package}.{file.stem}", code_state(file).modules), *modules}
+    names |= _imported_by(modules, known)
+    users = {name for name in known if not _is_ours(name)}
+    for name in users - {f"{package}.{file.stem}"}:
+        names |= _run(known[name], name) & _at_top(known[name])
+    return sorted(name for name in names if _is_ours(name) or users.isdisjoint(_along(name)))
+
+
+def _is_ours(name: str) -> bool:
+    return f"{name}.".startswith(f"{PACKAGE}.")
+
+
+def _along(name: str) -> Iterator[str]:
+    """A dotted name and all that it is in."""
+    parts = name.split(".")
+    return (".".join(parts[:depth]) for depth in range(1, len(parts) + 1))
 
 
 def _imported(file: Path, method: str, known: Mapping[str, Path]) -> set[str]:
@@ -58,3 +79,20 @@ def _run(file: Path, module: str) -> set[str]:
     """What a file imports when it is run; what it has for types alone may be heavy."""
     source = read_source(file, module)
     return {*source.names} - {*source.for_types}
+
+
+def _at_top(file: Path) -> set[str]:
+    """What a file imports outside of functions, by absolute names."""
+    if file.suffix != ".py":
+        return set()
+    names: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return names

@@ -23,7 +23,7 @@ from shortloop.jobs.keys.own_code import is_own
 from shortloop.jobs.project import cache_directory, runs_jobs
 from shortloop.jobs.store.notes import note
 
-__all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules"]
+__all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules", "own_modules"]
 
 CHECK = hashlib.sha256().digest_size  # bytes
 
@@ -60,7 +60,7 @@ def load_from_source(anew: bool = False) -> None:
     if first and (anew or runs_jobs()):
         # What is being imported goes on; others get what their sources say.
         running = {name for name, module in sys.modules.items() if _is_running(module)}
-        forget_modules(set(_own_modules()) - running - {"__main__"})
+        forget_modules(set(own_modules()) - running - {"__main__"})
 
 
 def is_noting() -> bool:
@@ -83,6 +83,18 @@ def loaded_modules() -> dict[str, Loaded]:
     """
     table = _table()
     return {} if table is None else table.loaded
+
+
+def own_modules() -> dict[str, str]:
+    """Modules of one's own that this process has, however they were loaded.
+
+    Returns
+    -------
+    dict of str to str
+        File of each, by name.
+    """
+    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    return {name: file for name, file in files.items() if file and is_own(file)}
 
 
 def forget_modules(names: set[str]) -> None:
@@ -182,11 +194,6 @@ def _noting(original: Any) -> Any:
         return original(loader, what)
 
     return noted
-
-
-def _own_modules() -> dict[str, str]:
-    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    return {name: file for name, file in files.items() if file and is_own(file)}
 
 
 def _is_running(module: Any) -> bool:

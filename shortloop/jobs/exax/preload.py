@@ -26,6 +26,7 @@ from shortloop.jobs.keys.code import code_state, says_code
 from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.methods import find_method
+from shortloop.jobs.keys.source import read_source
 from shortloop.jobs.project import cache_directory, write_atomically
 from shortloop.plain import Plain
 from shortloop.worker import threads
@@ -144,14 +145,17 @@ def _load_client() -> None:
 
 def _make_ready(method: str, modules: tuple[str, ...]) -> None:
     """Find out once what each job of a method asks for."""
-    from shortloop.jobs.exax.method import STAGE
     from shortloop.worker.fields import make_ready
+    from shortloop.worker.stage import Stage
 
     package, file = find_method(method)
     code_state(file, modules)
-    stage = getattr(sys.modules.get(f"{package}.{file.stem}"), STAGE, None)
-    if stage is not None:  # the method is made of one
-        make_ready(stage)
+    code_state(file)
+    for name in read_source(file, f"{package}.{file.stem}").names:  # among them the stage that it is made of
+        module, _, last = name.rpartition(".")
+        stage = getattr(sys.modules.get(module), last, None)
+        if isinstance(stage, type) and issubclass(stage, Stage):
+            make_ready(stage)
 
 
 def _import(name: str) -> None:

@@ -11,6 +11,7 @@ from shortloop.jobs.exax.broken import do_without_broken_methods, let_no_method_
 from shortloop.jobs.exax.cells import find_announced, load_announced
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, see_ends
+from shortloop.jobs.exax.isolation import import_methods_apart
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.exax.outputs import keep_output_in_one_process
 from shortloop.jobs.exax.parent_death import forks_end_with_this
@@ -77,6 +78,7 @@ def prepare_runner() -> None:
         let_no_method_end_this()
         leave_pipe_of_job()
         import_before_forks()
+        import_methods_apart()
         watch_jobs()
         refuse_other_slices()
 

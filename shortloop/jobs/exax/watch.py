@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import json
 import os
 import sys
@@ -40,9 +41,9 @@ def watch_jobs() -> None:
 
 
 def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
-    """Watch this process, which runs a job from now on, and those that it starts.
+    """Watch this process, which runs a job from now on, and those that it starts; import its method.
 
-    It forgets modules of one's own that its method does not import, which others' jobs have left here: it
+    It forgets modules of this package that its method does not import, which others' jobs have left here: it
     gets them only by an import, which is noted.
 
     Parameters
@@ -55,17 +56,21 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     take_notes(folder)
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
     package, name = setup["package"], f"{setup['package']}.a_{setup['method']}"
+    before = set(loaded_modules())
+    _watch(is_watched)
+    with contextlib.suppress(Exception):  # exax imports it again, and says why it cannot be
+        importlib.import_module(name)
     file = getattr(sys.modules.get(name), "__file__", None)
     imports = {name, *(modules_as_loaded(Path(file).resolve()) if file else ())}
     named = setup["options"].get("modules") or ()
     imports |= modules_beside(setup["method"], named)
     above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
-    forget_modules(set(loaded_modules()) - imports - above)
-    note(loaded={each: found for each, found in loaded_modules().items() if each in imports})
+    forget_modules(before - imports - above)
+    kept = before & imports
+    note(loaded={each: found for each, found in loaded_modules().items() if each in kept})
     if file:
         with contextlib.suppress(SyntaxError):  # it is edited right now, and what was loaded is noted
             note(versions=library_versions(Path(file).resolve(), named))
-    _watch(is_watched)
 
 
 def watch_units() -> None:

@@ -114,67 +114,44 @@ def test_a_run_that_is_over_leaves_no_note(tmp_path: Path, monkeypatch: pytest.M
     assert not preload._note().exists()
 
 
-NAMED = """
+OWN = """
 import json, os, sys, types
 from pathlib import Path
 sys.path.insert(0, os.getcwd())
 sys.modules["__main__"] = types.SimpleNamespace(__file__="/x/accelerator/runner.py")
 from shortloop.jobs.exax import preload
-from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.exax.processes import prepare_runner
 from shortloop.jobs.keys.code import code_file, code_text
 prepare_runner()
-load_from_source()
 file = Path("methods/a_named.py").resolve()
 code_file(file).write_text(code_text(file))
-
-def job(named):
-    preload.announce("named", named)
-    child = os.fork()
-    if not child:
-        loaded = sorted(name for name in ("above", "below", "other") if name in sys.modules)
-        print(json.dumps([loaded, sorted(preload.modules_beside("named", named))]), flush=True)
-        os._exit(0)
-    os.waitpid(child, 0)
-
-job([])
-job(["above"])
-job(["other"])
-below = Path("below.py")
-was = below.read_text()
-below.write_text(was.replace("1", "2"))
-job(["above"])
-job(["other"])
-below.write_text(was)
-job(["above"])
-below.unlink()
-job(["above"])
+preload.announce("named", ["above", "shortloop.span"])
+child = os.fork()
+if not child:
+    looked_for = ("above", "below", "colorsys", "sched", "shortloop.span")
+    print(json.dumps([name for name in looked_for if name in sys.modules]))
+    beside = preload.modules_beside("named", ["above", "shortloop.span"])
+    print(json.dumps(sorted(beside - {"shortloop"})), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
 """
 
 
-def test_modules_that_an_option_names_are_kept_while_they_are_as_they_were_loaded(tmp_path: Path) -> None:
-    """exax loads no method anew when one of them changes: a job then has to load them itself."""
+def test_modules_of_ones_own_are_left_to_each_job_and_what_they_import_is_not(tmp_path: Path) -> None:
     write_configuration(tmp_path)
     files = {
         "methods/__init__.py": "",
-        "methods/a_named.py": f"{SAYS_SO}\n\ndef synthesis():\n    pass\n",
-        "above.py": "def step():\n    import below\n",
-        "below.py": "X = 1\n",
-        "other.py": "Y = 1\n",
+        "methods/a_named.py": f"{SAYS_SO}\n\ndef synthesis():\n    from below import X\n",
+        "above.py": "import below\n",
+        "below.py": "import colorsys\nX = 1\n\ndef rarely():\n    import sched\n",
     }
     (tmp_path / "methods").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", NAMED], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-c", OWN], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
     )
-    all_three, both = ["above", "below", "other"], ["above", "below"]
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
-        [[], []],
-        [both, both],
-        [all_three, ["other"]],
-        [all_three, []],
-        [all_three, ["other"]],
-        [all_three, both],
-        [all_three, []],
+        ["colorsys", "shortloop.span"],
+        ["shortloop.span"],
     ]

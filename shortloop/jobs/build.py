@@ -136,7 +136,7 @@ def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tu
             return found, False
         folder, _, cost = _build(urd, order, True, meter)
     evidence = evidence_of(folder, order.parts, before, files)
-    if not evidence.changed and not evidence.unseen:
+    if not evidence.changed and not evidence.unseen and not evidence.imported:
         if evidence.opened:
             print(one_line(evidence.warning(folder.name, order.method)), flush=True)
         return store.add(folder, _manifest(store, order, folder, cost, evidence)), True
@@ -184,7 +184,7 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     if any(state[CHANGED] > 1e9 * started for _, state in now.watched):
         return None
     evidence = evidence_of(folder, order.parts, now)
-    if evidence.changed or evidence.unseen:
+    if evidence.changed or evidence.unseen or evidence.imported:
         return None
     return store.add(folder, _manifest(store, order, folder, {}, evidence))
 

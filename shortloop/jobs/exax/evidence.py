@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,14 +58,17 @@ class Evidence:
         Modules of one's own, each with its file, that were loaded and that the key does not know.
     opened : list of str
         Files of the project or its input that were read, and that the key does not know.
+    imported : list of str
+        Those of them that modules of one's own read while they were imported.
     """
 
     changed: str = ""
     unseen: list[tuple[str, str]] = field(default_factory=list)
     opened: list[str] = field(default_factory=list)
+    imported: list[str] = field(default_factory=list)
 
     def check(self, method: str) -> None:
-        """Refuse a job that has loaded code which its key does not know.
+        """Refuse a job that has loaded code, or data as it was imported, which its key does not know.
 
         Parameters
         ----------
@@ -74,8 +78,16 @@ class Evidence:
         Raises
         ------
         InputError
-            Which names the modules.
+            Which names the modules, or the files.
         """
+        if self.imported:
+            raise InputError(
+                "a file was read while the method was imported, and its key does not see what is in it",
+                field=f"method {method}",
+                found=_listed(self.imported),
+                expected="files that are read when the stage is called",
+                hint="give the stage a parameter of type `File`, and `run.file(path)` in the build script",
+            )
         if self.unseen:
             found = [f"{name} ({file})" for name, file in self.unseen[:SHOWN]]
             raise InputError(
@@ -101,12 +113,16 @@ class Evidence:
         -------
         str
         """
-        shown = [os.path.relpath(file, project_directory()) for file in self.opened[:SHOWN]]
-        more = f" and {len(self.opened) - SHOWN} more" if len(self.opened) > SHOWN else ""
         return (
-            f"warning: {job} ({method}) has read {', '.join(shown)}{more}, which its key does not see: an "
+            f"warning: {job} ({method}) has read {_listed(self.opened)}, which its key does not see: an "
             "edit there makes nothing run again. Register the file and give its content as an option"
         )
+
+
+def _listed(files: Sequence[str]) -> str:
+    """Paths from the folder of the project; a folder has a slash at its end."""
+    shown = [os.path.relpath(file, project_directory()) + "/" * file.endswith("/") for file in files[:SHOWN]]
+    return ", ".join(shown) + (f" and {len(files) - SHOWN} more" if len(files) > SHOWN else "")
 
 
 def given_files(paths: Mapping[str, str]) -> list[Located]:
@@ -195,7 +211,9 @@ def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Locate
     evidence.opened = [file for file in opened if file not in known and not _is_source(file)]
     if evidence.opened:  # it may be known by another path
         real = set(map(os.path.realpath, known))
-        evidence.opened = [file for file in evidence.opened if os.path.realpath(file) not in real]
+        evidence.opened = [file for file in evidence.opened if not _is_known(file, real)]
+        imported = {line["opened"] for line in notes if line.get("imported")}
+        evidence.imported = [file for file in evidence.opened if file in imported]
     if (before.code, before.versions) != (parts.code, parts.versions) or _changed(before.watched):
         evidence.changed = evidence.changed or "a library, or a file that the method declares, changed"
     return evidence
@@ -221,6 +239,17 @@ def watchers() -> set[str]:
 
 def _file_of(module: Path) -> Path:
     return module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+
+
+def _is_known(file: str, known: Collection[str]) -> bool:
+    """True for a file among others, and for a folder with no other files in it."""
+    if not file.endswith("/"):
+        return os.path.realpath(file) in known
+    folder = os.path.realpath(file)
+    with contextlib.suppress(OSError):
+        inside = [each for each in os.listdir(folder) if not each.startswith((".", "__pycache__"))]
+        return all(os.path.isdir(f"{folder}/{each}") or f"{folder}/{each}" in known for each in inside)
+    return False
 
 
 def _is_among(file: str, others: Collection[str]) -> bool:

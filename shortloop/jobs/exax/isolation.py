@@ -39,17 +39,18 @@ def import_methods_apart() -> None:
     if not hasattr(runner, "get_mod"):  # another version of exax
         return
     original: Callable[[str], Mod] = runner.get_mod
+    methods: list[str] = []
     said: dict[str, bytes] = {}
 
     @functools.wraps(original)
     def get_mod(name: str) -> Mod:
+        if not methods:  # of `load_methods`, which calls this for packages first: all methods that it loads
+            methods.extend(f"{package}.a_{key}" for package, key in sys._getframe(1).f_locals["data"])
         if not _is_of_user(name):
             return original(name)
-        if not name.rpartition(".")[2].startswith("a_"):
+        if name not in methods:
             raise ImportError(f"{name} is imported by jobs alone")  # exax needs it for its warnings only
         if not said:
-            listed = sys._getframe(1).f_locals["data"]  # of `load_methods`: all methods that it loads
-            methods = [f"{package}.a_{key}" for package, key in listed]
             said.update(_said_by_fork(runner, original, list(filter(_is_of_user, methods))))
         space, file, prefix = pickle.loads(said[name])
         if isinstance(space, str):
@@ -93,9 +94,12 @@ def _said_by_fork(runner: Any, original: Callable[[str], Mod], methods: list[str
         data = stream.read()
     os.waitpid(child, 0)
     lost = pickle.dumps(("the process that imported it ended", "", ""))
-    found, reads = pickle.loads(data) if data else ({}, ((), ()))
-    add_reads(reads)
-    return dict.fromkeys(methods, lost) | found
+    found: dict[str, bytes] = dict.fromkeys(methods, lost)
+    if data:
+        said, reads = pickle.loads(data)
+        found |= said
+        add_reads(reads)
+    return found
 
 
 def _looked_at(runner: Any, original: Callable[[str], Mod], name: str) -> bytes:

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import glob
 import importlib
 import json
 import os
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import Any
+from urllib.parse import unquote
 
 from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.jobs.exax.preload import modules_beside
+from shortloop.jobs.exax.readers import hear_readers
 from shortloop.jobs.exax.silence import answer_where
 from shortloop.jobs.keys.code import library_versions, modules_as_loaded
 from shortloop.jobs.keys.file_state import file_state
-from shortloop.jobs.keys.own_code import ROOT
+from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
 from shortloop.jobs.store.notes import NOTED, note, take_notes
 
 __all__ = ["begin_job", "watch_jobs", "watch_program", "watch_units"]
 
 STARTUP = Path(__file__).parent / "startup"
+FINDERS = {"_frozen_importlib_external", "importlib", "pkgutil", "tempfile", "zipimport"}
+"""Modules of Python that list folders for its own sake."""
+MANY = 1000  # files of a folder that are noted
 
 
 def watch_jobs() -> None:
@@ -82,12 +91,16 @@ def watch_program() -> None:
     """Watch a program that a job has started."""
     load_from_source(anew=True)
     with contextlib.suppress(OSError, ValueError):
-        sys.addaudithook(_opened(_watched_files()))
+        heard = _Heard(_watched_files())
+        sys.addaudithook(heard.hook)
+        hear_readers(heard.path)
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
     answer_where()
-    sys.addaudithook(_opened(is_watched))
+    heard = _Heard(is_watched)
+    sys.addaudithook(heard.hook)
+    hear_readers(heard.path)
     path = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 
@@ -112,22 +125,119 @@ def _watched_files() -> Callable[[str], bool]:
     return is_watched
 
 
-def _opened(is_watched: Callable[[str], bool]) -> Callable[[str, tuple[Any, ...]], None]:
-    """An audit hook that notes files that are read, each once."""
-    seen: set[str] = set()
+class _Heard:
+    """Notes files that are read, and folders that are listed, each once."""
 
-    def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "open":
-            return
-        path, _, flags = arguments[:3]
-        if isinstance(path, int) or (flags or 0) & (os.O_WRONLY | os.O_DIRECTORY):
+    def __init__(self, is_watched: Callable[[str], bool]) -> None:
+        self._is_watched = is_watched
+        self._seen: set[str] = set()
+        self._hear: dict[str, Callable[..., None]] = {
+            "open": self._open,
+            "ctypes.dlopen": lambda name: self.path(name),
+            "os.exec": lambda path, arguments, environment: self._command(arguments),
+            "os.listdir": self._folder,
+            "os.posix_spawn": lambda path, arguments, environment: self._command(arguments),
+            "os.scandir": self._folder,
+            "os.system": lambda command: self._command(command),
+            "sqlite3.connect": lambda name: self.path(_of_uri(name)),
+            "subprocess.Popen": lambda program, arguments, folder, more: self._command(arguments, folder),
+        }
+
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit hook."""
+        hear = self._hear.get(event)
+        if hear is not None:
+            hear(*arguments)
+
+    def path(self, path: object) -> None:
+        """Something reads what may be a file, a folder with all that is in it, or a pattern."""
+        if not isinstance(path, str | bytes | os.PathLike):
             return
         name = os.path.abspath(os.fsdecode(path))
-        if name in seen or not is_watched(name):
+        if name in self._seen or not self._is_watched(f"{name}/"):
             return
-        seen.add(name)
+        if glob.has_magic(name) or os.path.isdir(name):
+            self._note_folder(name if os.path.isdir(name) else os.path.dirname(name))
+            for each in islice(
+                glob.iglob(f"{name}/**" if os.path.isdir(name) else name, recursive=True), MANY
+            ):
+                self._note_file(each)
+        else:
+            self._note_file(name)
+
+    def _open(self, path: object, mode: object, flags: int | None) -> None:
+        if not isinstance(path, int) and not (flags or 0) & (os.O_WRONLY | os.O_DIRECTORY):
+            self._note_file(os.path.abspath(os.fsdecode(path)))  # type: ignore[arg-type]
+
+    def _folder(self, path: object) -> None:
+        """A folder is listed; by libraries, or by Python to find modules, is of no interest."""
+        if isinstance(path, str | bytes | os.PathLike):
+            name = os.path.abspath(os.fsdecode(path))
+            if name not in self._seen and self._is_watched(f"{name}/") and _is_asked_by_user():
+                self._note_folder(name)
+
+    def _command(self, command: object, folder: object = None) -> None:
+        """A program is started; what it reads is not seen, but files that its arguments name are."""
+        if isinstance(command, str | bytes):
+            with contextlib.suppress(ValueError):
+                command = shlex.split(os.fsdecode(command), comments=True)
+        for each in command if isinstance(command, list | tuple) else ():
+            with contextlib.suppress(TypeError, ValueError):
+                argument = os.fsdecode(each)
+                for text in (argument, *argument.split(), argument.rpartition("=")[2]):
+                    name = os.path.abspath(os.path.join(os.fsdecode(folder or ""), text))  # type: ignore[arg-type]
+                    if os.path.isfile(name):
+                        self._note_file(name)
+
+    def _note_file(self, name: str) -> None:
+        if name in self._seen or not self._is_watched(name):
+            return
+        self._seen.add(name)
         if not name.endswith(f"/{NOTED}") and os.path.isfile(name):
             state, settled = file_state(Path(name))
-            note(opened=name, state=state, settled=settled)
+            note(opened=name, state=state, settled=settled, imported=_is_importing())
 
-    return hook
+    def _note_folder(self, name: str) -> None:
+        self._seen.add(name)
+        state, settled = file_state(Path(name))
+        note(opened=f"{name}/", state=state, settled=settled, imported=_is_importing())
+
+
+def _frames() -> Iterator[FrameType]:
+    frame = sys._getframe(2)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back  # type: ignore[assignment]
+
+
+def _is_of_user(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return not file.startswith(("<", f"{ROOT}/{PACKAGE}/")) and is_own(file)
+
+
+def _is_importing() -> bool:
+    """True if a module of the user's own is being imported."""
+    return any(
+        frame.f_code.co_name == "<module>"
+        and _is_of_user(frame)
+        and frame.f_globals["__name__"] != "__main__"
+        for frame in _frames()
+    )
+
+
+def _is_asked_by_user() -> bool:
+    """True if code of the user's own calls, be it through the standard library."""
+    for frame in _frames():
+        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if frame.f_code.co_filename == __file__:
+            continue
+        if top in FINDERS or top not in sys.stdlib_module_names:
+            return top not in FINDERS and _is_of_user(frame)
+    return False
+
+
+def _of_uri(name: object) -> object:
+    """The path of a database that SQLite is given as a URI."""
+    if isinstance(name, str) and name.startswith("file:"):
+        return unquote(name.removeprefix("file:").removeprefix("//").partition("?")[0])
+    return name

@@ -27,7 +27,9 @@ class Note(TypedDict, total=False):
     versions : dict of str to str
         Of the libraries that its method uses, as they are installed where it runs.
     opened : str
-        A file that was opened.
+        A file that was opened, or a folder that was listed, with a slash at its end.
+    imported : bool
+        True if a module of the user's own did so while it was imported.
     located : str
         A registered file that was looked up.
     content : str
@@ -41,6 +43,7 @@ class Note(TypedDict, total=False):
     loaded: Mapping[str, tuple[str, str]]
     versions: Mapping[str, str]
     opened: str
+    imported: bool
     located: str
     content: str
     state: Sequence[int]

@@ -1,0 +1,278 @@
+"""Files that a job reads and that its key does not see are named, however they are read; no others are."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from live_project import AX, EmptyProject
+
+pytestmark = pytest.mark.live
+
+# By name: the library, if it may be missing, how it reads, in a folder D, and what the warning must name.
+READERS: dict[str, tuple[str, str, str]] = {
+    "python": ("", "open(D + '/a.txt').read()", "a.txt"),
+    "pathlib": ("", "pathlib.Path(D, 'a.txt').read_text()", "a.txt"),
+    "os_open": ("", "os.read(os.open(D + '/a.txt', os.O_RDONLY), 9)", "a.txt"),
+    "numpy_load": ("", "np.load(D + '/a.npy')", "a.npy"),
+    "numpy_mapped": ("", "np.load(D + '/a.npy', mmap_mode='r')", "a.npy"),
+    "numpy_memmap": ("", "np.memmap(D + '/a.npy', mode='r')", "a.npy"),
+    "numpy_fromfile": ("", "np.fromfile(D + '/a.txt', sep=' ')", "a.txt"),
+    "numpy_text": ("", "np.genfromtxt(D + '/a.txt')", "a.txt"),
+    "pandas_csv": ("pandas", "pd.read_csv(D + '/a.csv')", "a.csv"),
+    "pandas_parquet": ("pandas", "pd.read_parquet(D + '/a.parquet')", "a.parquet"),
+    "pandas_parquet_path": ("pandas", "pd.read_parquet(pathlib.Path(D, 'a.parquet'))", "a.parquet"),
+    "pandas_pickle": ("pandas", "pd.read_pickle(D + '/a.pickle')", "a.pickle"),
+    "arrow_parquet": ("pyarrow", "load('pyarrow.parquet').read_table(D + '/a.parquet')", "a.parquet"),
+    "arrow_file": ("pyarrow", "load('pyarrow.parquet').ParquetFile(D + '/a.parquet').read()", "a.parquet"),
+    "arrow_dataset": ("pyarrow", "load('pyarrow.dataset').dataset(D + '/a.parquet').to_table()", "a.parquet"),
+    "arrow_folder": ("pyarrow", "load('pyarrow.dataset').dataset(D + '/many').to_table()", "many/b.parquet"),
+    "arrow_csv": ("pyarrow", "load('pyarrow.csv').read_csv(D + '/a.csv')", "a.csv"),
+    "arrow_map": ("pyarrow", "load('pyarrow').memory_map(D + '/a.parquet').read()", "a.parquet"),
+    "arrow_feather": ("pyarrow", "load('pyarrow.feather').read_table(D + '/a.feather')", "a.feather"),
+    "polars_csv": ("polars", "pl.read_csv(D + '/a.csv')", "a.csv"),
+    "polars_scan": ("polars", "pl.scan_parquet(D + '/a.parquet').collect(engine='in-memory')", "a.parquet"),
+    "polars_pattern": ("polars", "pl.scan_parquet(D + '/many/*.parquet').collect()", "many/b.parquet"),
+    "duckdb_query": (
+        "duckdb",
+        'load("duckdb").sql(f"select * from \'{D}/a.parquet\'").fetchall()',
+        "a.parquet",
+    ),
+    "duckdb_read": ("duckdb", "load('duckdb').read_csv(D + '/a.csv').fetchall()", "a.csv"),
+    "duckdb_connection": (
+        "duckdb",
+        'load("duckdb").connect().execute(f"select * from read_csv(\'{D}/a.csv\')").fetchall()',
+        "a.csv",
+    ),
+    "sqlite": ("", "load('sqlite3').connect(D + '/a.db').execute('select x from t').fetchall()", "a.db"),
+    "sqlite_uri": ("", "load('sqlite3').connect(f'file:{D}/a.db?mode=ro', uri=True).cursor()", "a.db"),
+    "hdf5": ("h5py", "load('h5py').File(D + '/a.h5')['x'][()]", "a.h5"),
+    "xarray": ("xarray", "load('xarray').load_dataset(D + '/a.nc')", "a.nc"),
+    "joblib": ("joblib", "load('joblib').load(D + '/a.joblib')", "a.joblib"),
+    "mne": ("mne", "load('mne').read_trans(D + '/a-trans.fif')", "a-trans.fif"),
+    "compiled": ("", "load('ctypes').CDLL(D + '/a.so')", "a.so"),
+    "program": ("", "subprocess.run(['cat', D + '/a.txt'], check=True)", "a.txt"),
+    "program_there": ("", "subprocess.run(['cat', 'a.txt'], cwd=D, check=True)", "a.txt"),
+    "program_option": ("", "subprocess.run(['echo', '--file=' + D + '/a.txt'], check=True)", "a.txt"),
+    "shell": ("", "subprocess.run('cat ' + D + '/a.txt | wc', shell=True, check=True)", "a.txt"),
+    "shell_script": ("", "subprocess.run(['sh', D + '/a.sh'], check=True)", "a.sh"),
+    "system": ("", "os.system('cat ' + D + '/a.txt')", "a.txt"),
+    "python_program": ("", "subprocess.run([sys.executable, D + '/a.py'], check=True)", "a.py"),
+    "listed": ("", "len(os.listdir(D + '/many'))", "many/"),
+    "globbed": ("", "len(list(pathlib.Path(D).glob('many/*')))", "many/"),
+    "glob": ("", "len(load('glob').glob(D + '/many/*.parquet'))", "many/"),
+    "walked": ("", "len(list(os.walk(D + '/many')))", "many/"),
+}
+METHOD = '''\
+"""Reads what nobody has declared."""
+
+from importlib import import_module as load
+
+from shortloop import stage
+
+
+@stage
+def {name}():
+    import os
+    import pathlib
+    import subprocess
+    import sys
+
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+
+    D = {folder!r}
+    frame = pd.DataFrame({{"x": [1]}})
+    {how}
+    return {{"v": 1}}
+'''
+DECLARED = '''\
+"""Reads what it was given, files of its own, and variables."""
+
+from shortloop import File, stage
+
+
+@stage
+def declared(table: File, rows: File):
+    import importlib.metadata
+    import os
+    import pkgutil
+    import subprocess
+    import tempfile
+    from pathlib import Path
+
+    import duckdb
+    import matplotlib.font_manager
+    import pandas as pd
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    frame = pd.DataFrame({"x": [1, 2]})
+    connection = duckdb.connect()
+    found = {
+        "pandas": len(pd.read_parquet(table.path)),
+        "polars": len(pl.read_parquet(table.path)),
+        "arrow": pq.read_table(table.path).num_rows,
+        "duckdb": duckdb.sql(f"select * from '{table.path}'").fetchall(),
+        "variable": duckdb.sql("select sum(x) from frame").fetchall(),
+        "of a connection": connection.sql("select sum(x) from frame").fetchall(),
+        "of a cursor": connection.cursor().execute("select sum(x) from frame").fetchall(),
+        "program": subprocess.check_output(["cat", str(rows.path)], text=True),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "own.txt").write_text("1")
+        found["own"] = [each.read_text() for each in Path(folder).iterdir()]
+    Path("left.txt").write_text("1")
+    found["left"] = Path("left.txt").read_text()
+    Path("left.txt").unlink()
+    list(pkgutil.iter_modules([str(Path(__file__).parent)]))
+    importlib.metadata.version("numpy")
+    matplotlib.font_manager.findfont("DejaVu Sans")
+    pd.Timestamp("2024-01-01", tz="Europe/Stockholm")
+    return {name: str(each) for name, each in found.items()}
+'''
+SCRIPT = '''\
+"""A job for each."""
+
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    for name in {names}:
+        run.build(name)
+    return run.build("declared", table=run.file("data/a.parquet"), rows=run.file("data/a.txt"))
+'''
+IMPORTED = '''\
+"""Reads as it is imported."""
+
+{statement}
+
+from shortloop import stage
+
+
+@stage
+def imported():
+    return {{"v": VALUE}}
+'''
+AT_IMPORT = {
+    "the method": "VALUE = open(__file__.replace('a_imported.py', 'cfg.json')).read()",
+    "a helper": "from helper import VALUE",
+    "a library": "import polars as pl\n\nVALUE = pl.read_csv('data/a.csv').height",
+}
+
+
+def is_there(library: str) -> bool:
+    return not library or importlib.util.find_spec(library) is not None
+
+
+class Unseen(EmptyProject):
+    """A folder of data in every format, and methods that read it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.data = folder / "data"
+        for file in self.data.iterdir():
+            file.unlink()
+        self._write_data()
+        self.names = [name for name, (library, _, _) in READERS.items() if is_there(library)]
+        for name in self.names:
+            text = METHOD.format(name=name, folder=str(self.data), how=READERS[name][1])
+            (folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
+        (folder / "methods/a_declared.py").write_text(DECLARED, encoding="utf-8")
+        (folder / "methods/cfg.json").write_text("1", encoding="utf-8")
+        (folder / "helper.py").write_text("VALUE = open('data/a.txt').read()\n", encoding="utf-8")
+        script = SCRIPT.format(names=self.names)
+        (folder / "build_scripts/build_all.py").write_text(script, encoding="utf-8")
+        only = SCRIPT.format(names=["imported"])
+        (folder / "build_scripts/build_imported.py").write_text(only, encoding="utf-8")
+
+    def _write_data(self) -> None:
+        data, frame = self.data, pd.DataFrame({"x": [1]})
+        (data / "many").mkdir()
+        frame.to_parquet(data / "a.parquet")
+        frame.to_parquet(data / "many/b.parquet")
+        frame.to_csv(data / "a.csv", index=False)
+        frame.to_feather(data / "a.feather")
+        frame.to_pickle(data / "a.pickle")
+        np.save(data / "a.npy", np.arange(3))
+        texts = {"a.txt": "1\n", "a.sh": "echo 1\n", "a.py": "print(1)\n"}
+        for name, text in texts.items():
+            (data / name).write_text(text, encoding="utf-8")
+        with sqlite3.connect(data / "a.db") as connection:
+            connection.execute("create table t (x)")
+        connection.close()
+        if is_there("h5py"):
+            import h5py
+
+            with h5py.File(data / "a.h5", "w") as file:
+                file["x"] = [1]
+        if is_there("xarray"):
+            import xarray
+
+            xarray.Dataset({"x": ("y", [1])}).to_netcdf(data / "a.nc", engine="scipy")
+        if is_there("joblib"):
+            import joblib
+
+            joblib.dump([1], data / "a.joblib")
+        if is_there("mne"):
+            import mne
+
+            mne.write_trans(data / "a-trans.fif", mne.Transform("head", "mri"))
+        library = Path(importlib.util.find_spec("_ctypes").origin)  # type: ignore[union-attr, arg-type]
+        (data / "a.so").write_bytes(library.read_bytes())
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[Unseen]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        yield Unseen(Path(folder))
+
+
+def run(project: Unseen, script: str) -> subprocess.CompletedProcess[str]:
+    return project.shell(str(AX.with_name("shortloop")), "run", script)
+
+
+@pytest.fixture(scope="module")
+def warned(project: Unseen) -> dict[str, str]:
+    """What a run said of each job."""
+    done = run(project, "all")
+    assert done.returncode == 0, done.stdout + done.stderr
+    facts = json.loads((project.folder / "results/all/summary.json").read_text(encoding="utf-8"))["facts"]
+    assert [facts[name][2] for name in ("variable", "of a connection", "of a cursor")] == ["3", "3", "3"]
+    return dict(re.findall(r"warning: main-\d+ \((\w+)\) has read (.*), which its key", done.stdout))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_is_read_unseen_is_named(warned: dict[str, str], project: Unseen, name: str) -> None:
+    if name not in project.names:
+        pytest.skip(f"without {READERS[name][0]}")
+    assert f"data/{READERS[name][2]}" in re.split(r", | and ", warned.get(name, ""))
+
+
+def test_what_is_declared_or_brought_along_is_not(warned: dict[str, str]) -> None:
+    assert "declared" not in warned
+
+
+@pytest.mark.parametrize("where", AT_IMPORT)
+def test_a_file_that_is_read_at_import_is_refused(project: Unseen, where: str) -> None:
+    text = IMPORTED.format(statement=AT_IMPORT[where])
+    (project.folder / "methods/a_imported.py").write_text(text, encoding="utf-8")
+    done = run(project, "imported")
+    assert done.returncode == 1, done.stdout
+    said = done.stdout + done.stderr
+    assert "a file was read while the method was imported" in said
+    assert {"the method": "methods/cfg.json", "a helper": "data/a.txt", "a library": "data/a.csv"}[
+        where
+    ] in said
+    assert "run.file" in said

@@ -82,9 +82,13 @@ class Session:
     @overload
     def stage(self, function: F) -> F: ...
     @overload
-    def stage(self, *, units: Callable[..., object]) -> Callable[[F], F]: ...
+    def stage(self, *, units: Callable[..., object], allow_empty: bool = False) -> Callable[[F], F]: ...
     def stage(
-        self, function: F | None = None, *, units: Callable[..., object] | None = None
+        self,
+        function: F | None = None,
+        *,
+        units: Callable[..., object] | None = None,
+        allow_empty: bool = False,
     ) -> F | Callable[[F], F]:
         """Make a stage of a function, as ``shortloop.stage`` does in a file.
 
@@ -92,7 +96,7 @@ class Session:
         ----------
         function : callable
             What is decorated.
-        units : callable, optional
+        units, allow_empty
             As of ``shortloop.stage``.
 
         Returns
@@ -108,7 +112,7 @@ class Session:
             )
         if function is not None:
             return declared(function)
-        return declared(units=units) if units is not None else declared
+        return declared(units=units, allow_empty=allow_empty) if units is not None else declared
 
     def file(self, path: str | Path) -> GivenFile:
         """An input file, by what is in it.

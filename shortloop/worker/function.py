@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
+import os
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
@@ -48,11 +49,20 @@ class UnitsStage(CollectingStage, FunctionStage):
     """A stage that calls a function for each unit, with what this reads; another function gives the units."""
 
     units_of: ClassVar[Function]
+    allow_empty: ClassVar[bool]
 
     def open(self) -> None:
         """Find the units."""
         kind = type(self)
         pairs = _pairs(kind.units_of(**self._values(_fields(kind.units_of))), kind.__name__)
+        if not pairs and not kind.allow_empty:
+            raise InputError(
+                f"{kind.__name__} has no units: {kind.units_of.__name__} gives none",
+                field=f"units={kind.units_of.__name__}",
+                found=f"nothing; relative paths in it start from {os.getcwd()}",
+                expected="a unit at least",
+                hint="look at what it is given; `@stage(units=…, allow_empty=True)` allows for none",
+            )
         self._names = [_name(name) for name, _ in pairs]
         self._reads = [numbered_anew(data) for _, data in pairs]
         self._shared = self._values(kind.unit_fields)
@@ -102,7 +112,9 @@ class UnitsStage(CollectingStage, FunctionStage):
         return Finished({"units": self._names}, arrays, tables=tables, coordinates=along)
 
 
-def stage_of_function(function: Function, units: Function | None = None) -> type[FunctionStage]:
+def stage_of_function(
+    function: Function, units: Function | None = None, allow_empty: bool = False
+) -> type[FunctionStage]:
     """A stage made of a function. Its parameters are the fields of the stage.
 
     Parameters
@@ -114,6 +126,8 @@ def stage_of_function(function: Function, units: Function | None = None) -> type
         Gives the units: pairs of a name and what the unit reads, a mapping, or what pandas gives for
         ``groupby``. Its parameters are fields, too. Rows of a pandas frame whose index has no name are
         numbered from 0 for each unit, so that rows of others, before them, change nothing.
+    allow_empty : bool, default False
+        True if there may be no units.
 
     Returns
     -------
@@ -156,6 +170,7 @@ def stage_of_function(function: Function, units: Function | None = None) -> type
             function.__name__, (FunctionStage,), exec_body=lambda space: space.update(body)
         )
     body["units_of"] = staticmethod(units)
+    body["allow_empty"] = allow_empty
     body["unit_fields"] = tuple(_fields(function, skip_first=True))
     return types.new_class(function.__name__, (UnitsStage,), exec_body=lambda space: space.update(body))
 

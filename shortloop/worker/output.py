@@ -19,7 +19,7 @@ from shortloop.worker.results import open_result
 from shortloop.worker.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
 from shortloop.worker.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
 from shortloop.worker.tables import save_table
-from shortloop.worker.task import Task, costs_of
+from shortloop.worker.task import Task, costs_of, folder_kept
 from shortloop.worker.threads import Pool
 
 if TYPE_CHECKING:
@@ -219,7 +219,8 @@ def computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes
     mapping or bytes
         As of `compute_unit`, or of `compute_row` where the stage collects.
     """
-    return compute_row(stage, unit) if isinstance(stage, CollectingStage) else compute_unit(stage, unit)
+    with folder_kept():
+        return compute_row(stage, unit) if isinstance(stage, CollectingStage) else compute_unit(stage, unit)
 
 
 def take_rows(
@@ -313,7 +314,8 @@ def write_output(
         or a name that no file of a job can have, or that two have.
     """
     kind = type(stage).__name__
-    finished = stage.finish(Outputs(arrays, [row[BEGIN:] for row in rows]))
+    with folder_kept():
+        finished = stage.finish(Outputs(arrays, [row[BEGIN:] for row in rows]))
     if not isinstance(finished, Finished):
         raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
     _check_facts(kind, finished.facts)

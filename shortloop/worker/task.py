@@ -6,7 +6,9 @@ import importlib
 import json
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -18,7 +20,7 @@ from shortloop.worker.results import Where, open_result
 from shortloop.worker.stage import STAGE_OF, CollectingStage, Job, Stage
 from shortloop.worker.state import changed, state_of_process
 
-__all__ = ["Folders", "Task", "costs_of", "open_stage"]
+__all__ = ["Folders", "Task", "costs_of", "folder_kept", "open_stage"]
 
 Folders = str | list[str] | None
 """Folder of a job, or of each of some; None of one that need not be given."""
@@ -98,12 +100,14 @@ def open_stage(task: Task) -> Stage:
         setattr(stage, name, value)
     stage.have = _rows_before(stage, task)
     if not isinstance(stage, CollectingStage):
-        stage.open()
+        with folder_kept():
+            stage.open()
         return stage
     given = References(files_in([values[name] for name in fields.options]), lambda: _inputs(task))
     refer_to(given)
     before = state_of_process()
-    stage.open()
+    with folder_kept():
+        stage.open()
     given.changed = changed(before, state_of_process())
     return stage
 
@@ -117,6 +121,16 @@ def _inputs(task: Task) -> str:
 
 def _single(folders: Folders) -> list[str]:
     return [folders] if isinstance(folders, str) else folders or []
+
+
+@contextmanager
+def folder_kept() -> Iterator[None]:
+    """Come back to the current folder after code of a stage, which may have changed it."""
+    folder = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(folder)
 
 
 def costs_of(stage: Stage) -> list[float]:
@@ -137,7 +151,8 @@ def costs_of(stage: Stage) -> list[float]:
     ValueError
         If that is no number of units, or a cost is none.
     """
-    units = stage.units()
+    with folder_kept():
+        units = stage.units()
     if hasattr(units, "__len__"):  # to ask for `Sized` costs a fork more
         costs = [float(each) for each in cast("Sequence[float]", units)]
         count = len(costs)

@@ -60,8 +60,10 @@ def test_units_and_function_share_their_parameters() -> None:
     assert kind.unit_fields == ("exponent",)
 
 
-def opened(function: Callable[..., Any], units: Callable[..., Any], **options: Any) -> UnitsStage:
-    stage = stage_of_function(function, units)()
+def opened(
+    function: Callable[..., Any], units: Callable[..., Any], allow_empty: bool = False, **options: Any
+) -> UnitsStage:
+    stage = stage_of_function(function, units, allow_empty)()
     assert isinstance(stage, UnitsStage)
     for name, value in options.items():
         setattr(stage, name, value)
@@ -104,7 +106,7 @@ def test_units_stand_along_the_first_axis_of_what_they_gave(tmp_path: Path) -> N
     named = dimensions(found.record)
     assert named.of == {"power": ("units",), "terms": ("units", "axis_1_of_terms")}
     assert named.coordinates == {"units": "units"}
-    none, _ = done(opened(power, squares, count=0), tmp_path / "main-2")
+    none, _ = done(opened(power, squares, True, count=0), tmp_path / "main-2")
     assert "coordinates" not in none.record
 
 
@@ -283,3 +285,13 @@ def other_type(read: list[int], count: float) -> None: ...
 def test_functions_that_make_no_stage_are_refused(function: Any, units: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         stage_of_function(function, units)
+
+
+def test_no_units_are_an_error_that_says_who_gave_none_and_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="power has no units: squares gives none") as caught:
+        opened(power, squares, count=0)
+    assert str(tmp_path) in caught.value.message
+    assert "allow_empty=True" in caught.value.message

@@ -49,7 +49,7 @@ def own(found: Any) -> bytes:
 
 
 def of_function(units: Any) -> UnitsStage:
-    stage = stage_of_function(lambda read: {"x": 1}, lambda: units)()
+    stage = stage_of_function(lambda read: {"x": 1}, lambda: units, allow_empty=True)()
     assert isinstance(stage, UnitsStage)
     stage.open()
     return stage

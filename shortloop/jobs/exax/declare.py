@@ -21,8 +21,10 @@ F = TypeVar("F", bound=Callable[..., object])
 @overload
 def stage(function: F) -> F: ...
 @overload
-def stage(*, units: Callable[..., object]) -> Callable[[F], F]: ...
-def stage(function: F | None = None, *, units: Callable[..., object] | None = None) -> F | Callable[[F], F]:
+def stage(*, units: Callable[..., object], allow_empty: bool = False) -> Callable[[F], F]: ...
+def stage(
+    function: F | None = None, *, units: Callable[..., object] | None = None, allow_empty: bool = False
+) -> F | Callable[[F], F]:
     """Make a stage of a function, or of a subclass of `Stage`, and in the file of a method, that method.
 
     The parameters of the function are what the stage is given: ``Job``, ``list[Job]`` and ``Job | None`` are
@@ -40,6 +42,9 @@ def stage(function: F | None = None, *, units: Callable[..., object] | None = No
         argument, and the name as ``unit`` if it has such a parameter. It returns numbers, texts, arrays and
         frames by name, the same names for each unit. When the job is built again, a unit that reads the same
         is not computed again.
+    allow_empty : bool, default False
+        True if there may be no units. By default that is an error: a pattern of files often finds none where
+        it should.
 
     Returns
     -------
@@ -66,15 +71,15 @@ def stage(function: F | None = None, *, units: Callable[..., object] | None = No
     ...     return {"slope": np.polyfit(rows["year"], rows[column], 1)[0]}
     """
     if function is None:
-        return lambda decorated: _declared(decorated, units)
+        return lambda decorated: _declared(decorated, units, allow_empty)
     return _declared(function, None)
 
 
-def _declared(decorated: F, units: Callable[..., object] | None) -> F:
+def _declared(decorated: F, units: Callable[..., object] | None, allow_empty: bool = False) -> F:
     if inspect.isclass(decorated) and issubclass(decorated, Stage):
         kind: type[Stage] = decorated
     else:
-        kind = stage_of_function(decorated, units)
+        kind = stage_of_function(decorated, units, allow_empty)
         setattr(decorated, STAGE_OF, kind)
     space = vars(sys.modules[decorated.__module__])
     file = space.get("__file__")

@@ -35,6 +35,7 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     """
     from accelerator import g, job
 
+    os.chdir(folder)
     mirrored = work.get("mirrored")
     if mirrored is not None:  # jobs and inputs lie in a folder of their own, which is the project from now on
         sys.path.insert(0, f"{mirrored['data']}/{INSIDE}")

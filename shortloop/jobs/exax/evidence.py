@@ -18,7 +18,7 @@ from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source, said_by
-from shortloop.jobs.project import project_directory
+from shortloop.jobs.project import CELLS, project_directory
 from shortloop.jobs.store.inputs import is_unchanged, known_content
 from shortloop.jobs.store.notes import notes_of
 
@@ -283,6 +283,8 @@ def _changed(watched: Sequence[tuple[str, State]]) -> bool:
 def _check_module(
     evidence: Evidence, name: str, file: str, said: str | None, code: Mapping[str, str]
 ) -> None:
+    if name == CELLS:  # the empty package that stages of notebooks are written into
+        return
     if name not in code and (said == hash_of(NOTHING) or name in watchers()):  # to find these takes a second
         return
     if name not in code:

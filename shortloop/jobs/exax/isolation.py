@@ -94,12 +94,12 @@ def _said_by_fork(runner: Any, original: Callable[[str], Mod], methods: list[str
         data = stream.read()
     os.waitpid(child, 0)
     lost = pickle.dumps(("the process that imported it ended", "", ""))
-    found: dict[str, bytes] = dict.fromkeys(methods, lost)
+    all_of_them: dict[str, bytes] = dict.fromkeys(methods, lost)
     if data:
         said, reads = pickle.loads(data)
-        found |= said
+        all_of_them |= said
         add_reads(reads)
-    return found
+    return all_of_them
 
 
 def _looked_at(runner: Any, original: Callable[[str], Mod], name: str) -> bytes:

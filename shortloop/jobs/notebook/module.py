@@ -125,10 +125,12 @@ class _Writer:
         self._seen: set[str] = set()
         self._future = False
         self._stage: tuple[str, str] = ("", "")
+        self._more = ""  # what its decorator says besides
 
     def module(self, name: str, stage: object, kind: type[FunctionStage]) -> Module:
         units, value = self._units(kind.units_of, name) if issubclass(kind, UnitsStage) else ("", None)
         self._stage = (name, units)
+        self._more = ", allow_empty=True" if issubclass(kind, UnitsStage) and kind.allow_empty else ""
         self._seen |= {name, units}
         if units:
             self._name(units, value, frozenset(), name)
@@ -338,7 +340,7 @@ class _Writer:
         stage, units = self._stage
         if name != stage:
             return ""
-        return f"@{DECORATOR}(units={units})" if units else f"@{DECORATOR}"
+        return f"@{DECORATOR}(units={units}{self._more})" if units else f"@{DECORATOR}"
 
     def _check_decorators(self, kept: Sequence[ast.expr], value: object, name: str, above: str) -> None:
         """A function that was decorated before its decorator was edited is not what its text says."""

@@ -190,7 +190,7 @@ def test_a_method_that_cannot_be_imported(toy: DagProject) -> None:
     assert failed.status == 1
     assert "cannot be imported" in failed.said
     line = method.read_text(encoding="utf-8").splitlines().index("import no_such_thing") + 1
-    assert f'{method}", line {line}' in failed.said
+    assert f"{method}, line {line}" in failed.said
     method.write_text(source, encoding="utf-8")
     goes_on(toy, nodes, set())
 

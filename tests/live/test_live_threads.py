@@ -89,12 +89,9 @@ def {name}(rows, unit: str):
     return {{"x": float({value}), "process": pools}}
 """
 WAITS = """\
-from concurrent.futures import ThreadPoolExecutor
+import threading
 
 from shortloop import stage
-
-pool = ThreadPoolExecutor(1)
-pool.submit(abs, 1).result()
 
 
 def found():
@@ -103,7 +100,27 @@ def found():
 
 @stage(units=found)
 def waits(number):
-    return {"x": pool.submit(abs, number).result()}
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+    return {"x": number}
+"""
+AT_IMPORT = """\
+from concurrent.futures import ThreadPoolExecutor
+
+from shortloop import stage
+
+threads = ThreadPoolExecutor(1)
+threads.submit(abs, 1).result()
+
+
+def found():
+    return {"one": 1, "two": 2}
+
+
+@stage(units=found)
+def at_import(number):
+    return {"x": threads.submit(abs, number).result()}
 """
 SCRIPT = """\
 from shortloop import pipeline
@@ -175,6 +192,12 @@ def test_a_unit_that_fails_is_named(project: ThreadsProject, bad: str, said: str
     assert done.returncode == 1
     assert said in done.stdout + done.stderr
     assert "f07" in done.stdout + done.stderr
+
+
+def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProject) -> None:
+    project.write("at_import", AT_IMPORT, SCRIPT.replace(', file=run.file("firms.csv")', ""))
+    done = project.command("run", "at_import")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_job_that_can_only_wait_for_ever_is_ended_and_says_where(project: ThreadsProject) -> None:

@@ -14,8 +14,14 @@ from shortloop.worker.threads import set_single_thread  # noqa: E402
 set_single_thread()  # before NumPy is
 
 from shortloop.jobs.exax.datasets import prepare_script  # noqa: E402
-from shortloop.jobs.exax.processes import end_quickly, prepare_runner, prepare_server  # noqa: E402
+from shortloop.jobs.exax.processes import (  # noqa: E402
+    end_quickly,
+    prepare_any,
+    prepare_runner,
+    prepare_server,
+)
 
+prepare_any()
 prepare_server()
 prepare_runner()
 prepare_script()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import warnings
 from collections.abc import Iterator
@@ -153,7 +154,7 @@ def recordings_of(folder: Path) -> list[Path]:
     list of Path
         Sorted.
     """
-    return [path for path in sorted(folder.rglob(f"{folder.name}_*")) if _is_recording(path)]
+    return [path for path in sorted(folder.rglob(f"{glob.escape(folder.name)}_*")) if _is_recording(path)]
 
 
 def task_of(file: Path) -> str:

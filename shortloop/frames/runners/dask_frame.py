@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -47,7 +48,7 @@ class DaskFrame(Runner):
         import dask
         import dask.dataframe as dd
 
-        frame = dd.read_parquet(self.work.files(parts), engine="pyarrow")
+        frame = dd.read_parquet([*map(glob.escape, self.work.files(parts))], engine="pyarrow")
         if transformation == APPLY:
             made = frame.map_partitions(_apply, self.work, meta=(None, "f8"))
         elif transformation == COLUMN:

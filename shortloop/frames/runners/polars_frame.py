@@ -33,7 +33,7 @@ class PolarsFrame(Runner):
         """As of `Runner`."""
         import polars as pl
 
-        frame = pl.scan_parquet(self.work.files(parts))
+        frame = pl.scan_parquet(self.work.files(parts), glob=False)
         rng = self.work.generator()
         if transformation == APPLY:
             each = pl.col(X).map_elements(lambda x: x + ADDED + rng.random(), return_dtype=pl.Float64)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import glob
 import multiprocessing
 import os
 import shutil
+import sys
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -16,9 +19,11 @@ from typing import Any
 __all__ = [
     "SOCKET_PATH_LIMIT",
     "board_later",
+    "keep_line_ends",
     "leave_nothing_behind",
     "one_at_a_time",
     "read_few_jobs_itself",
+    "take_folders_literally",
 ]
 
 SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
@@ -39,6 +44,39 @@ def board_later() -> None:
         original(*arguments)
 
     board.run = run
+
+
+def take_folders_literally() -> None:
+    """Let exax, as far as it is loaded, find methods, build scripts and lists of builds in folders with names
+    like ``paper [v2]``, which it takes for patterns."""
+    for name, depth in (("methods", 1), ("shell.script", 1), ("urd", 2)):
+        module: Any = sys.modules.get(f"accelerator.{name}")
+        if module is not None:
+            module.glob = functools.partial(_below, depth)
+
+
+def _below(depth: int, pattern: str) -> list[str]:
+    """Files of a pattern whose last so many parts alone are one."""
+    folder, *names = pattern.rsplit("/", depth)
+    return glob.glob("/".join([glob.escape(folder), *names]))
+
+
+def keep_line_ends() -> None:
+    """Have exax's pseudo-terminals pass on the ends of lines as they are, and not as CR LF: the terminal
+    behind them, if there is one, does that."""
+    from accelerator import iowrapper
+
+    original = iowrapper.openpty
+
+    @functools.wraps(original)
+    def openpty() -> tuple[int, int]:
+        ours, theirs = original()
+        modes = termios.tcgetattr(theirs)
+        modes[1] &= ~termios.ONLCR
+        termios.tcsetattr(theirs, termios.TCSANOW, modes)
+        return ours, theirs
+
+    iowrapper.openpty = openpty
 
 
 def read_few_jobs_itself() -> None:

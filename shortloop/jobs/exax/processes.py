@@ -15,7 +15,13 @@ from shortloop.jobs.exax.isolation import import_methods_apart
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.exax.outputs import keep_output_in_one_process
 from shortloop.jobs.exax.parent_death import forks_end_with_this
-from shortloop.jobs.exax.patches import leave_nothing_behind, one_at_a_time, read_few_jobs_itself
+from shortloop.jobs.exax.patches import (
+    keep_line_ends,
+    leave_nothing_behind,
+    one_at_a_time,
+    read_few_jobs_itself,
+    take_folders_literally,
+)
 from shortloop.jobs.exax.permissions import answer_this_user_only, keep_private, private_folder
 from shortloop.jobs.exax.preload import import_before_forks
 from shortloop.jobs.exax.tracebacks import keep_causes
@@ -25,7 +31,14 @@ from shortloop.jobs.store.leftovers import mend, own, repair_lists
 from shortloop.jobs.store.slices import wanted
 from shortloop.text import one_line
 
-__all__ = ["end_quickly", "prepare_runner", "prepare_server"]
+__all__ = ["end_quickly", "prepare_any", "prepare_runner", "prepare_server"]
+
+
+def prepare_any() -> None:
+    """In every process of exax that imports a package of methods: what all of them need."""
+    take_folders_literally()
+    if running_configuration("build") is not None:
+        keep_line_ends()
 
 
 def prepare_server() -> None:
@@ -69,6 +82,7 @@ def prepare_runner() -> None:
     """
     if runs_jobs():
         load_from_source()
+        keep_line_ends()
         keep_output_in_one_process()
         note_what_is_read()
         find_announced()

@@ -14,7 +14,12 @@ from pathlib import Path
 from shortloop.errors import InputError
 from shortloop.jobs.exax.forked import Forked, fork_ax
 from shortloop.jobs.exax.listener import PATIENCE, answers, ask, socket_file
-from shortloop.jobs.exax.patches import SOCKET_PATH_LIMIT, board_later
+from shortloop.jobs.exax.patches import (
+    SOCKET_PATH_LIMIT,
+    board_later,
+    keep_line_ends,
+    take_folders_literally,
+)
 from shortloop.jobs.exax.permissions import private_folder
 from shortloop.jobs.exax.tracebacks import of_user
 from shortloop.jobs.project import project_directory
@@ -118,6 +123,9 @@ def _start() -> Forked:
         for output in (1, 2):
             os.dup2(stream.fileno(), output)
         board_later()
+        keep_line_ends()
+
+        take_folders_literally()
 
     with log.open("wb") as stream:
         log.chmod(0o600)

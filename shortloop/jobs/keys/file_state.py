@@ -12,11 +12,13 @@ from shortloop.errors import InputError
 
 __all__ = [
     "CHANGED",
+    "FOLDER",
     "INODE",
     "SETTLED_NS",
     "SIZE",
     "State",
     "file_state",
+    "kind_of",
     "other_than",
     "plain_size",
     "states_of_files",
@@ -30,12 +32,13 @@ CHANGED = 3  # where the time of change is in that of one of many
 # moment ago may change again and look the same.
 SETTLED_NS = 2_000_000_000
 
+FOLDER = "a folder"
 _KINDS = {
     stat.S_IFREG: "",
     stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
-    stat.S_IFDIR: "a folder",
+    stat.S_IFDIR: FOLDER,
 }
 
 
@@ -87,6 +90,22 @@ def states_of_files(files: Sequence[str]) -> list[State]:
         return []
 
 
+def kind_of(mode: int) -> str:
+    """What is not an ordinary file, by its mode; empty for one that is.
+
+    Parameters
+    ----------
+    mode : int
+        As of `os.stat`.
+
+    Returns
+    -------
+    str
+        As ``"a pipe"``.
+    """
+    return _KINDS.get(stat.S_IFMT(mode), "a device")
+
+
 def plain_size(file: Path) -> int:
     """Size of a file that a job left.
 
@@ -105,7 +124,7 @@ def plain_size(file: Path) -> int:
     InputError
         If it is no file of its own: what is behind a link may change, and reading a pipe may never end.
     """
-    kind = _kind_of(file)
+    kind = kind_of(file.lstat().st_mode)
     if kind:
         raise InputError(
             "a job left what cannot be kept",
@@ -137,14 +156,10 @@ def other_than(file: Path, size: int) -> str | None:
     OSError
         If it is gone.
     """
-    kind, found = _kind_of(file), file.lstat().st_size
+    now = file.lstat()
+    kind, found = kind_of(now.st_mode), now.st_size
     if kind:
         return f"is {kind} now"
     if found < size:
         return f"is cut short: {found:,} of {size:,} bytes"
     return f"has grown: {found:,} instead of {size:,} bytes" if found > size else None
-
-
-def _kind_of(file: Path) -> str:
-    """Empty for an ordinary file."""
-    return _KINDS.get(stat.S_IFMT(file.lstat().st_mode), "a device")

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from shortloop.errors import InputError, TransientError
-from shortloop.jobs.keys.file_state import INODE, SIZE, file_state
+from shortloop.jobs.keys.file_state import FOLDER, INODE, SIZE, file_state, kind_of
 from shortloop.jobs.keys.hashing import Tell, hash_file, hash_files
 from shortloop.jobs.project import cache_directory, keep, write_atomically
 from shortloop.jobs.store.mapped import mapped_for_writing
@@ -319,9 +319,13 @@ def _noted(place: Path) -> Path:
 
 def _state(file: Path) -> tuple[list[int], bool]:
     try:
-        return file_state(file)
+        found = file_state(file)
+        kind = kind_of(file.stat().st_mode)
     except OSError as error:
         raise _unreadable(file, error) from None
+    if kind not in ("", FOLDER):  # to read it might never end
+        raise InputError("an input is no file", file=file, found=kind, hint="name a file that holds the data")
+    return found
 
 
 def _content(

@@ -19,7 +19,7 @@ from jobs_project import empty_project, files_read
 from shortloop.errors import InputError
 from shortloop.jobs.keys import file_state as filestate
 from shortloop.jobs.keys import hashing
-from shortloop.jobs.store.inputs import content_of, is_unchanged, locate, register
+from shortloop.jobs.store.inputs import content_of, is_unchanged, known_content, locate, register
 
 project = pytest.fixture(empty_project)
 reads = pytest.fixture(files_read)
@@ -173,6 +173,22 @@ def test_a_file_that_is_gone_is_named(project: Path) -> None:
     with pytest.raises(InputError, match="No such file") as caught:
         register([project / "b.bin", file])
     assert caught.value.file == str(project / "b.bin")
+
+
+@pytest.mark.parametrize(("kind", "path"), [("a pipe", "pipe"), ("a device", "/dev/zero")])
+def test_what_would_be_read_for_ever_is_refused(project: Path, kind: str, path: str) -> None:
+    """Also behind a link, and where an ordinary file was before."""
+    file = project / "in.txt"
+    file.write_text("data", encoding="utf-8")
+    content_of([file])
+    file.unlink()
+    if kind == "a pipe":
+        os.mkfifo(project / "pipe")
+    file.symlink_to(path)
+    assert known_content([file]) == [""]
+    with pytest.raises(InputError) as caught:
+        content_of([file])
+    assert (caught.value.found, caught.value.file) == (kind, str(file))
 
 
 def test_a_folder_is_no_file(project: Path) -> None:

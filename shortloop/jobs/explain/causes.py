@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 from shortloop.jobs.explain.code_changes import changed_names, kept_code, text_diff
-from shortloop.jobs.explain.differences import Difference, differences, nearest
+from shortloop.jobs.explain.differences import Difference, differences, nearest, unmatched
 from shortloop.jobs.explain.phrases import code_words, file_words, given_words, value_words
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.manifest import Manifest
@@ -175,17 +175,19 @@ def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Diffe
     if not len(old) == len(new) == len(contents_old) == len(contents_new):
         how = f"{gone} are gone or different, {added} are new or different"
         return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs; {how}")
+    lost, different = unmatched(contents_old, contents_new)
     pairs = [
-        (one, other)
-        for one, other, was, now in zip(old, new, contents_old, contents_new)
-        if was != now and store.manifest_of(one) is not None and store.manifest_of(other) is not None
+        (old[was], new[now])
+        for was, now in zip(lost, different)
+        if store.manifest_of(old[was]) is not None and store.manifest_of(new[now]) is not None
     ]
     groups = same_cause([explain(store, other, against=one) for one, other in pairs])
-    differ = sum(was != now for was, now in zip(contents_old, contents_new))
     if len(new) == 1:
         words = f"{each.name}: {old[0]} → {new[0]} came out different"
+    elif not different:
+        words = f"{each.name}: the order of {len(new)} jobs changed"
     else:
-        words = f"{each.name}: {differ} of {len(new)} jobs came out different"
+        words = f"{each.name}: {len(different)} of {len(new)} jobs came out different"
     return Cause(each, words, above=[group[0] for group in groups], alike=[len(group) for group in groups])
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -13,7 +14,7 @@ from shortloop.jobs.store.integrity import CONTENT
 from shortloop.jobs.store.manifest import Manifest
 from shortloop.plain import Plain
 
-__all__ = ["Difference", "differences", "is_open", "nearest", "option_rows"]
+__all__ = ["Difference", "differences", "is_open", "nearest", "option_rows", "unmatched"]
 
 UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
 
@@ -105,6 +106,32 @@ def is_open(parts: Parts) -> bool:
     """
     values = [value for _, value in option_rows(parts.options)]
     return UNKNOWN in _leaves([*values, *parts.inputs.values()])
+
+
+def unmatched(old: Sequence[Plain], new: Sequence[Plain]) -> tuple[list[int], list[int]]:
+    """Which contents only one of two lists has, wherever they are in it.
+
+    Parameters
+    ----------
+    old, new : sequence of str
+        Contents of jobs; one that is not known yet is not counted.
+
+    Returns
+    -------
+    old, new : list of int
+        Their places.
+    """
+
+    def without(contents: Sequence[Plain], others: Sequence[Plain]) -> list[int]:
+        left, found = Counter(others), []
+        for place, content in enumerate(contents):
+            if left[content]:
+                left[content] -= 1
+            elif content != UNKNOWN:
+                found.append(place)
+        return found
+
+    return without(old, new), without(new, old)
 
 
 def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tuple[str, Plain]]:

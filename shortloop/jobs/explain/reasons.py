@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from shortloop.jobs.explain.code_changes import changed_names, code_now, kept_code
-from shortloop.jobs.explain.differences import Difference, differences, nearest
+from shortloop.jobs.explain.differences import Difference, differences, nearest, unmatched
 from shortloop.jobs.explain.phrases import code_words, file_words, given_words, short_list, value_words
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.project import DELETED
@@ -138,11 +138,13 @@ def _input_words(each: Difference, before: list[str], sources: Sources) -> str:
     old = each.old if isinstance(each.old, list) else [each.old]
     if len(old) != len(now):
         return f"{each.name}: {len(old)} → {len(now)} jobs"
-    differ = [index for index, job in enumerate(now) if job.content not in (old[index], "")]
-    first = now[differ[0]]
-    if len(differ) > 1:
-        return f"{len(differ)} of {len(now)} {first.stage} jobs came out different"
-    ids = f" {before[differ[0]]} → {first.job}" if len(before) == len(now) else f" {first.job}"
+    lost, different = unmatched(old, [job.content for job in now])
+    if not different:
+        return f"the order of {len(now)} {now[0].stage} jobs changed"
+    first = now[different[0]]
+    if len(different) > 1:
+        return f"{len(different)} of {len(now)} {first.stage} jobs came out different"
+    ids = f" {before[lost[0]]} → {first.job}" if lost and len(before) == len(now) else f" {first.job}"
     who = f" {first.partition}" if first.partition and len(now) > 1 else ""
     return f"{first.stage}{who}{ids} came out different"
 

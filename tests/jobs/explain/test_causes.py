@@ -95,6 +95,17 @@ def test_an_input_that_was_made_again_and_came_out_the_same_is_no_cause(jobs: To
     assert words(why("main-3")) == ["option x: none → 1"]
 
 
+def test_inputs_in_another_order(jobs: ToyJobs) -> None:
+    """Only those count that are others, wherever they are."""
+    old = [jobs.make(name) for name in "ABC"]
+    new = jobs.make("D", left=1)
+    before = jobs.make(None, method="last", above={"all": old})
+    turned = jobs.make(None, method="last", above={"all": [old[1], old[0], old[2]]}, previous=before.job)
+    assert words(why(turned.job)) == ["all: the order of 3 jobs changed"]
+    moved = jobs.make(None, method="last", above={"all": [old[1], old[2], new]}, previous=before.job)
+    assert words(why(moved.job)) == ["all: 1 of 3 jobs came out different"]
+
+
 def test_many_inputs_with_one_cause_are_told_once(jobs: ToyJobs) -> None:
     old = [jobs.make(name) for name in "ABCD"]
     jobs.make(None, method="group", above={"all": old})

@@ -140,6 +140,9 @@ def test_inputs_of_many_partitions_are_counted(jobs: ToyJobs) -> None:
     one = jobs.make(None, above={"all": old})
     assert said(old[0], new[1], old[2]) == "scores B main-1 → main-4 came out different"
     assert said(*new) == "3 of 3 scores jobs came out different"
+    # One that has another name takes another place, and moves those between.
+    assert said(old[1], old[2], new[0]) == "scores A main-0 → main-3 came out different"
+    assert said(old[1], old[2], old[0]) == "the order of 3 scores jobs changed"
     assert said(*old[:2]) == "all: 3 → 2 jobs"
 
 

@@ -3,6 +3,7 @@ looks."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import typing
@@ -119,7 +120,12 @@ def _with_settings(function: WithSettings[M], file: str) -> Prepared:
     path = settings_path([SETTINGS_VARIABLE], default, base=user_directory())
     found = read_settings(path, record, noun="settings", variable=SETTINGS_VARIABLE)
     name = str(getattr(found, "name", changed_name(path.stem)))
-    return lambda run: function(run, cast("M", found)), SettingsFile(name, path, "settings", default)
+
+    @functools.wraps(function)
+    def pipeline(run: Run) -> Built:
+        return function(run, cast("M", found))
+
+    return pipeline, SettingsFile(name, path, "settings", default)
 
 
 def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:

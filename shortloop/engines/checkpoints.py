@@ -8,6 +8,7 @@ the system may have held it in memory: after one, the job begins anew.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import mmap
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
 
-__all__ = ["CHECKPOINTS", "Checkpoint", "clear_checkpoint"]
+__all__ = ["CHECKPOINTS", "Checkpoint", "clear_checkpoint", "kept_units"]
 
 FILES = "files"
 CHECKPOINTS = ".checkpoints"
@@ -273,6 +274,27 @@ def clear_checkpoint(job: Path) -> None:
     for folder in above.iterdir() if above.is_dir() else ():
         if _text(folder / "job") == job.name:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def kept_units(workdir: Path) -> dict[str, tuple[int, int]]:
+    """How many units of jobs that were cut off are kept.
+
+    Parameters
+    ----------
+    workdir : Path
+        The jobs' workdir.
+
+    Returns
+    -------
+    dict of str to (int, int)
+        How many are done, and how many there are, by job.
+    """
+    above, found = workdir / CHECKPOINTS, {}
+    for folder in above.iterdir() if above.is_dir() else ():
+        with contextlib.suppress(OSError):
+            done = (folder / "done").read_bytes()
+            found[_text(folder / "job")] = done.count(1), len(done)
+    return found
 
 
 def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None) -> tuple[Path, TextIO]:

@@ -33,7 +33,7 @@ from shortloop.jobs.letters import print_any_letter
 from shortloop.jobs.lookup import Lookup, reused
 from shortloop.jobs.namesakes import files_of, named_files, options_of, problem_of
 from shortloop.jobs.part import ASKED, Part, choose, lacking
-from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
+from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run, follow
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import project_directory
@@ -340,7 +340,7 @@ def _execute(
         run = Executor(lookup, urd, progress.on, meter, part, running, coming)
         record.jobs = run.done
         try:
-            last = pipeline(run)
+            last = follow(pipeline, run)
         except NotThereYet as error:
             if len(run.done) < len(part.chosen):
                 raise

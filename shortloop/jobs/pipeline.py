@@ -3,6 +3,7 @@ pipeline does not know."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ __all__ = [
     "NotThereYet",
     "Pipeline",
     "Run",
+    "follow",
 ]
 
 DEFAULT = "default"
@@ -284,3 +286,40 @@ class Run(ABC):
 
 Pipeline = Callable[[Run], Built]
 """Asks a run for jobs, one after the other, and gives the last one. Which ones, may hang on their results."""
+
+
+def follow(pipeline: Pipeline, run: Run) -> Built:
+    """Call a pipeline.
+
+    Parameters
+    ----------
+    pipeline : callable
+        The pipeline.
+    run : Run
+        What it is given.
+
+    Returns
+    -------
+    Built
+        The last job.
+
+    Raises
+    ------
+    InputError
+        If it returns something else.
+    """
+    last: object = pipeline(run)
+    if isinstance(last, Built):
+        return last
+    function = inspect.unwrap(pipeline)
+    raise InputError(
+        "the pipeline does not return a job",
+        file=getattr(getattr(function, "__code__", None), "co_filename", None),
+        found=f"{getattr(function, '__name__', 'it')} returns {_kind_of(last)}",
+        expected="the last job, as `run.build` gives it",
+        hint="end it with e.g. `return run.build(...)`",
+    )
+
+
+def _kind_of(value: object) -> str:
+    return "nothing" if value is None else f"an object of the type {type(value).__name__}"

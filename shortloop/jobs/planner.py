@@ -8,7 +8,7 @@ from pathlib import Path
 from shortloop.jobs.keys.code import at_one_moment
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.namesakes import named_files
-from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run
+from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run, follow
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.request import Request
 from shortloop.jobs.store.inputs import known_content
@@ -48,7 +48,7 @@ class Planner(Run):
         """
         try:
             with at_one_moment():
-                pipeline(self)
+                follow(pipeline, self)
         except NotThereYet as error:
             self.waits_for = error.job
 

@@ -214,7 +214,8 @@ def _line_of(built: Built) -> str | None:
     """What to print of a job; None of one that was not built."""
     if not built.fresh:
         return None
-    line = f"built {built.stage:<19} {built.partition or '':<12} {built.job:<10} {built.seconds:6.1f} s"
+    done = "refused" if built.rejected else "built"
+    line = f"{done} {built.stage:<19} {built.partition or '':<12} {built.job:<10} {built.seconds:6.1f} s"
     said = ": ".join(filter(None, (built.variant, built.reason)))
     return f"{line}  {said}" if said else line
 

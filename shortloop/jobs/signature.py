@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import signal
 from collections.abc import Iterable, Iterator
@@ -140,6 +141,7 @@ def _inheritance_kept() -> Iterator[None]:
 def _read(module: ModuleType) -> Signature:
     stage: type[Stage] | None = getattr(module, STAGE, None)
     if stage is None:
+        _check_does_something(module)
         grows = getattr(module, "grows", "")
         return Signature(
             dict(getattr(module, "options", {})),
@@ -157,6 +159,20 @@ def _read(module: ModuleType) -> Signature:
     return Signature(
         fields.options, jobs, datasets, stage.siblings, stage.grows, stage, annotations_of(stage)
     )
+
+
+def _check_does_something(module: ModuleType) -> None:
+    """Refuse what exax would take for a job that does nothing: mostly, `@stage` was forgotten."""
+    own = [each for each in vars(module).values() if getattr(each, "__module__", None) == module.__name__]
+    if not any(hasattr(module, name) for name in ("prepare", "analysis", "synthesis")):
+        raise InputError(
+            "the method has no stage",
+            file=module.__file__,
+            found=", ".join(each.__name__ for each in own if inspect.isroutine(each) or inspect.isclass(each))
+            or "no function",
+            expected="a function or a class of Stage with `@stage` above it",
+            hint="write `from shortloop import stage`, and `@stage` above what the job is to do",
+        )
 
 
 def _with_default(stage: type[Stage], lists: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from shortloop.engines.checkpoints import kept_units
 from shortloop.jobs.project import (
     DELETED,
     FINISHED,
@@ -183,7 +184,9 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
             else:
                 file.unlink(missing_ok=True)
         what = setup.get("caption") or setup.get("method") or "a job"
-        found.append(f"{folder.name} ({what}) did not finish; what it left is deleted")
+        done, units = kept_units(folder.parent).get(folder.name, (0, 0))
+        left = f"{done:,} of {units:,} units are kept" if done else "what it left is deleted"
+        found.append(f"{folder.name} ({what}) did not finish; {left}")
     return found
 
 

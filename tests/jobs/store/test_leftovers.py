@@ -13,6 +13,7 @@ import pytest
 from jobs_project import ROOT, empty_project, make_job
 from jobs_recorded import recorded_job
 
+from shortloop.engines.checkpoints import CHECKPOINTS
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE
 from shortloop.jobs.store.leftovers import BROKEN, UNFINISHED, mend, tidy
 
@@ -98,6 +99,15 @@ def test_what_an_unfinished_job_left_is_deleted_but_not_what_it_was(
     assert left == {"setup.json", "method.tar.gz", "OUTPUT", "OUTPUT/analysis.0", UNFINISHED}
     assert (project / "accelerator.conf").is_file()  # links are deleted, not what they lead to
     assert tidy(workdirs) == []
+
+
+def test_units_that_are_kept_are_named(project: Path, workdirs: dict[str, Path]) -> None:
+    unfinished_job(project, "main-7", caption="train S01")
+    kept = workdirs["main"] / CHECKPOINTS / "some"
+    kept.mkdir(parents=True)
+    (kept / "job").write_text("main-7", encoding="utf-8")
+    (kept / "done").write_bytes(bytes([1, 0, 1, 1]))
+    assert tidy(workdirs) == ["main-7 (train S01) did not finish; 3 of 4 units are kept"]
 
 
 def test_a_build_script_is_left_alone(project: Path, workdirs: dict[str, Path]) -> None:

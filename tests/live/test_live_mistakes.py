@@ -1,0 +1,227 @@
+"""Build scripts and methods with a common mistake get one message; what goes well is said as it is.
+
+All in a folder whose name would be a pattern.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_project import SHORTLOOP, EmptyProject, wait_for
+
+pytestmark = pytest.mark.live
+
+FRAMES = """\
+from shortloop import stage
+
+
+@stage
+def frames(number: int):
+    import pandas as pd
+    import polars as pl
+
+    return {"old": pd.DataFrame({"x": [number]}), "new": pl.DataFrame({"x": [number]})}
+"""
+SUMS = """\
+from shortloop import Job, stage
+
+
+@stage
+def sums(of: Job):
+    print("a line")
+    return {"sum": int(of["old"]["x"].sum() + of["new"]["x"].sum())}
+"""
+TEXT = """\
+from shortloop import File, stage
+
+
+@stage
+def text(file: File):
+    return {"said": open(file.path).read()}
+"""
+REFUSING = """\
+from shortloop import InputError, stage
+
+
+@stage
+def refusing():
+    raise InputError("too few trials", found=3)
+"""
+WAITING = """\
+from pathlib import Path
+from shortloop import stage
+
+
+def parts():
+    return {f"part {number:02}": number for number in range(30)}
+
+
+@stage(units=parts)
+def waiting(number, folder: str):
+    import time
+
+    if number == 20:
+        Path(folder, "reached").touch()
+        while not Path(folder, "go on").exists():
+            time.sleep(0.01)
+    return {"number": number}
+"""
+SCRIPT = """\
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    {}
+"""
+
+
+class Mistakes(EmptyProject):
+    """Stages, and a build script that is written anew for each test."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name, text in (("frames", FRAMES), ("sums", SUMS), ("text", TEXT), ("refusing", REFUSING)):
+            self.write_method(name, text)
+        self.write_method("waiting", WAITING)
+
+    def write_method(self, name: str, text: str) -> None:
+        (self.folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
+
+    def write_pipeline(self, *lines: str) -> None:
+        text = SCRIPT.format("\n    ".join(lines))
+        (self.folder / "build_scripts/build_work.py").write_text(text, encoding="utf-8")
+
+    def said(self, status: int, *command: str) -> str:
+        done = self.shortloop(*(command or ("run", "work")))
+        assert done.returncode == status, done.stdout + done.stderr
+        assert "Traceback" not in done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[Mistakes]:
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as above:
+        folder = Path(above) / "paper [v2] *{a,b}?"
+        folder.mkdir()
+        made = Mistakes(folder)
+        made.start_server()
+        try:
+            yield made
+        finally:
+            made.stop_server()
+
+
+def test_a_folder_whose_name_is_a_pattern(project: Mistakes) -> None:
+    project.write_pipeline("return run.build('sums', of=run.build('frames', number=4))")
+    assert "2 jobs built, 0 reused" in project.said(0)
+    assert '"sum": 8' in (project.folder / "results/work/summary.json").read_text(encoding="utf-8")
+    assert "0 jobs built, 2 reused" in project.said(0)
+    assert "all are as they were recorded" in project.said(0, "verify")
+    assert "build_work" in project.ax("script").stdout
+    assert "sums" in project.ax("method").stdout
+
+
+@pytest.mark.parametrize(
+    ("end", "found"),
+    [
+        ("run.build('frames', number=1)", "main returns nothing"),
+        ("return [run.build('frames', number=1)]", "main returns an object of the type list"),
+        ("return run.build('frames', number=1).seconds", "main returns an object of the type float"),
+        ("return run.build('frames', number=1).path", "main returns an object of the type"),
+        ("pass", "main returns nothing"),
+    ],
+)
+def test_a_pipeline_that_returns_no_job(project: Mistakes, end: str, found: str) -> None:
+    """Nothing is built for it."""
+    project.write_pipeline(end)
+    for command in ("run", "plan"):
+        said = project.said(1, command, "work")
+        assert "the pipeline does not return a job" in said
+        assert found in said
+        assert "build_scripts/build_work.py" in said
+        assert "built frames" not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.replace("@stage\n", ""),
+        "from shortloop import Stage\n\n\nclass text(Stage):\n    pass\n",
+        "import math\n",
+    ],
+)
+def test_a_method_without_a_stage(project: Mistakes, text: str) -> None:
+    project.write_pipeline("return run.build('text', file=run.file('accelerator.conf'))")
+    project.write_method("text", text)
+    try:
+        for command in ("run", "plan"):
+            said = project.said(1, command, "work")
+            assert "the method has no stage" in said
+            assert "methods/a_text.py" in said
+            assert "`@stage`" in said
+    finally:
+        project.write_method("text", TEXT)
+
+
+def test_an_input_that_never_ends(project: Mistakes) -> None:
+    project.write_pipeline("return run.build('text', file=run.file('input.txt'))")
+    file = project.folder / "input.txt"
+    os.mkfifo(file)
+    said = project.said(1)
+    assert "a pipe" in said
+    assert str(file) in said
+    file.unlink()
+
+
+def test_ends_of_lines_in_files(project: Mistakes) -> None:
+    """Of what a run prints, and of what its jobs print."""
+    project.write_pipeline("return run.build('sums', of=run.build('frames', number=5))")
+    for command in ("run", "plan"):
+        done = subprocess.run(
+            [str(SHORTLOOP), command, "work"],
+            cwd=project.folder,
+            env=project.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=True,
+        )
+        assert done.stdout.endswith(b"\n")
+        assert b"\r" not in done.stdout
+    printed = [file.read_bytes() for file in (project.folder / "workdirs/main").glob("*/OUTPUT/*")]
+    assert b"a line\n" in printed
+    assert not any(b"\r" in each for each in printed)
+
+
+def test_a_refusal_is_not_called_built(project: Mistakes) -> None:
+    project.write_pipeline("return run.build('refusing')")
+    said = project.said(1)
+    assert "too few trials" in said
+    assert "] refused refusing" in said
+    assert "built refusing" not in said
+
+
+def test_units_that_a_killed_run_leaves_are_named(project: Mistakes) -> None:
+    project.write_pipeline(f"return run.build('waiting', folder={str(project.folder)!r})")
+    with subprocess.Popen(
+        [str(SHORTLOOP), "run", "work"],
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as running:
+        wait_for((project.folder / "reached").exists)
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    (project.folder / "go on").touch()
+    said = project.said(0)
+    assert "(waiting) did not finish; " in said
+    assert " of 30 units are kept" in said
+    assert "what it left is deleted" not in said

@@ -124,18 +124,39 @@ _here = References()
 
 
 def here() -> References:
-    """Those of the stage that this process has opened."""
+    """Those of the stage that this process has opened.
+
+    Returns
+    -------
+    References
+    """
     return _here
 
 
 def refer_to(references: References) -> None:
-    """From now on, this process has opened a stage with these."""
+    """From now on, this process has opened a stage with these.
+
+    Parameters
+    ----------
+    references : References
+        Of that stage.
+    """
     global _here
     _here = references
 
 
 def files_in(value: object) -> Iterator[File]:
-    """Files among options, also inside of lists, dicts and records."""
+    """Files among options, also inside of lists, dicts and records.
+
+    Parameters
+    ----------
+    value : object
+        An option.
+
+    Yields
+    ------
+    File
+    """
     if isinstance(value, File):
         yield value
     elif isinstance(value, Mapping):

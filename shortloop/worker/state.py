@@ -26,7 +26,13 @@ _own: tuple[int, list[tuple[str, types.ModuleType]]] = 0, []
 
 
 def state_of_process() -> State:
-    """What variables hold, by their names; of what cannot be compared, which object it is."""
+    """What variables hold, by their names; of what cannot be compared, which object it is.
+
+    Returns
+    -------
+    dict
+        By name.
+    """
     state: dict[str, object] = {"os.environ": dict(os.environ), "os.getcwd()": os.getcwd()}
     for name, module in _own_modules():
         state.update(_variables(name, vars(module)))
@@ -34,7 +40,17 @@ def state_of_process() -> State:
 
 
 def changed(before: State, now: State) -> list[str]:
-    """Names of variables that hold something else, or are new; those of modules that are new are not."""
+    """Names of variables that hold something else, or are new; those of modules that are new are not.
+
+    Parameters
+    ----------
+    before, now : dict
+        As of `state_of_process`.
+
+    Returns
+    -------
+    list of str
+    """
     modules = {name.rpartition(".")[0] for name in before}
     return [
         name

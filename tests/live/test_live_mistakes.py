@@ -6,14 +6,13 @@ All in a folder whose name would be a pattern.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import SHORTLOOP, EmptyProject, wait_for
+from live_project import SHORTLOOP, EmptyProject
 
 pytestmark = pytest.mark.live
 
@@ -53,25 +52,6 @@ from shortloop import InputError, stage
 def refusing():
     raise InputError("too few trials", found=3)
 """
-WAITING = """\
-from pathlib import Path
-from shortloop import stage
-
-
-def parts():
-    return {f"part {number:02}": number for number in range(30)}
-
-
-@stage(units=parts)
-def waiting(number, folder: str):
-    import time
-
-    if number == 20:
-        Path(folder, "reached").touch()
-        while not Path(folder, "go on").exists():
-            time.sleep(0.01)
-    return {"number": number}
-"""
 SCRIPT = """\
 from shortloop import pipeline
 
@@ -89,7 +69,6 @@ class Mistakes(EmptyProject):
         super().__init__(folder)
         for name, text in (("frames", FRAMES), ("sums", SUMS), ("text", TEXT), ("refusing", REFUSING)):
             self.write_method(name, text)
-        self.write_method("waiting", WAITING)
 
     def write_method(self, name: str, text: str) -> None:
         (self.folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
@@ -206,22 +185,3 @@ def test_a_refusal_is_not_called_built(project: Mistakes) -> None:
     assert "too few trials" in said
     assert "] refused refusing" in said
     assert "built refusing" not in said
-
-
-def test_units_that_a_killed_run_leaves_are_named(project: Mistakes) -> None:
-    project.write_pipeline(f"return run.build('waiting', folder={str(project.folder)!r})")
-    with subprocess.Popen(
-        [str(SHORTLOOP), "run", "work"],
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as running:
-        wait_for((project.folder / "reached").exists)
-        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-    (project.folder / "go on").touch()
-    said = project.said(0)
-    assert "(waiting) did not finish; " in said
-    assert " of 30 units are kept" in said
-    assert "what it left is deleted" not in said

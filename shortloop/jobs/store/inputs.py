@@ -37,8 +37,7 @@ __all__ = [
 ]
 
 KEEP_EVERY = 1.0  # s
-YOUNG = ""
-"""In place of the hash of a file that may have changed again and look the same."""
+YOUNG = ""  # in place of the hash of a file that may have changed again and look the same
 
 # What this process has located, by the folder where that is noted.
 _located: dict[Path, set[str]] = {}
@@ -300,8 +299,7 @@ def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -
     bool
     """
     try:
-        now, _ = file_state(Path(file))
-        return now == list(state) and (settled or hash_file(Path(file)) == content)
+        return file_state(Path(file))[0] == list(state) and (settled or hash_file(Path(file)) == content)
     except OSError:
         return False
 
@@ -319,8 +317,7 @@ def _noted(place: Path) -> Path:
 
 def _state(file: Path) -> tuple[list[int], bool]:
     try:
-        found = file_state(file)
-        kind = kind_of(file.stat().st_mode)
+        found, kind = file_state(file), kind_of(file.stat().st_mode)
     except OSError as error:
         raise _unreadable(file, error) from None
     if kind not in ("", FOLDER):  # to read it might never end

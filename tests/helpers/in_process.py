@@ -22,6 +22,7 @@ from shortloop.engines.checkpoints import Checkpoint
 from shortloop.jobs.exax.method import STAGE
 from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.typed_options import plain
+from shortloop.jobs.namesakes import options_of
 from shortloop.jobs.pipeline import Built, Run
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.identity import digest_of_units
@@ -62,6 +63,10 @@ class InProcess(Run):
         )
         return found
 
+    def _note(self, given: object) -> None:
+        """Where files are, by what options hold of them."""
+        self._where = Where({**self._where.files, **dict(options_of(given))}, self._where.workdirs)
+
     def build(
         self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: Any
     ) -> Built:
@@ -71,6 +76,7 @@ class InProcess(Run):
         defaults = {name: each for name, each in fields.options.items() if each is not REQUIRED}
         given = {name: each for name, each in arguments.items() if name not in named}
         options = json.loads(canonical(plain({**defaults, **given})))
+        self._note(given)
         jobs = {name: _each(made, "path") for name, made in arguments.items() if name in named}
         key = canonical([stage, partition, options, jobs])
         if key not in self._made:

@@ -12,6 +12,7 @@ import re
 import sys
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -190,11 +191,22 @@ def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, P
     No text becomes a number, and no number becomes true.
     """
     from pydantic import ValidationError
+    from pydantic_core import PydanticSerializationError
 
     try:
         return adapter.validate_python(value, strict=True, context=files)
     except ValidationError:
-        return adapter.validate_json(json.dumps(value), strict=True, context=files)
+        text = json.dumps(value)
+    try:
+        return adapter.validate_json(text, strict=True, context=files)
+    except ValidationError:
+        # Behind a validator that comes first, strict mode takes no list for a tuple.
+        with suppress(ValidationError, PydanticSerializationError):
+            found = adapter.validate_json(text, context=files)
+            again = adapter.dump_python(found, mode="json")
+            if json.dumps(again, sort_keys=True) == json.dumps(value, sort_keys=True):
+                return found
+        raise
 
 
 def make_ready(stage: type[Stage]) -> None:

@@ -115,7 +115,7 @@ def test_a_file_is_its_path_for_exax_and_its_content_for_the_key(project: Path) 
 
 def test_a_method_that_finds_files_by_content_is_given_that(package: Path) -> None:
     head = "from shortloop.jobs.keys.code import code_of\ndepend_extra = code_of(__file__)\n"
-    write(package, "methods/a_ours.py", f"{head}options = {{'file': None}}\n")
+    write(package, "methods/a_ours.py", f"{head}options = {{'file': None}}\n\n\ndef synthesis(): ...\n")
     wanted = request("p", "ours", None, {"file": File(CONTENT, Path("data.csv"))}, (), {})
     assert wanted.sent == wanted.options == {"file": CONTENT}
 

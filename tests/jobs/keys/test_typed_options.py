@@ -16,14 +16,14 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr, TypeAdapter, ValidationError, model_validator
 from typing_extensions import TypedDict
 
 from shortloop.errors import InputError
 from shortloop.jobs.keys.digest import canonical
 from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.keys.typed_options import annotations_of, settled
-from shortloop.worker.fields import typed_options
+from shortloop.worker.fields import _validated, typed_options
 from shortloop.worker.stage import Stage
 
 
@@ -281,3 +281,23 @@ def test_the_default_decides_nothing(value: Any, default: Any) -> None:
     plain = settled(annotations_of(asked)["v"], value)
     assert alike(typed_options(asked, {"v": plain}, {})["v"], value)
     assert canonical(plain) == canonical(value)
+
+
+class Window(BaseModel):
+    """A record with a validator that sees the fields first."""
+
+    start: float = 0.0
+    span: tuple[float, float] = (0.0, 1.0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def as_given(cls, values: object) -> object:
+        """Change nothing."""
+        return values
+
+
+def test_a_record_whose_validator_comes_first() -> None:
+    adapter, record = TypeAdapter[object](Window), Window(span=(-0.2, 0.0))
+    assert _validated(adapter, record.model_dump(mode="json"), {}) == record
+    with pytest.raises(ValidationError):
+        _validated(adapter, {"start": "0.5", "span": [0.0, 1.0]}, {})

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
-__all__ = ["Plain", "as_read_back", "copied"]
+__all__ = ["Plain", "as_read_back", "copied", "with_tuples"]
 
 Plain: TypeAlias = bool | int | float | str | Sequence["Plain"] | Mapping[str, "Plain"] | None
 """Read only, so that a list of names is one, too."""
@@ -61,3 +61,20 @@ def _check_keys(value: object) -> None:
     elif isinstance(value, list | tuple):
         for each in value:
             _check_keys(each)
+
+
+def with_tuples(value: object) -> object:
+    """Plain data with tuples in place of lists.
+
+    Parameters
+    ----------
+    value : object
+        Plain data.
+
+    Returns
+    -------
+    object
+    """
+    if isinstance(value, Mapping):
+        return {key: with_tuples(each) for key, each in value.items()}
+    return tuple(map(with_tuples, value)) if isinstance(value, list) else value

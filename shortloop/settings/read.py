@@ -13,6 +13,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from shortloop.errors import InputError
+from shortloop.plain import with_tuples
 from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 from shortloop.settings.explain import explain
@@ -83,8 +84,7 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
             engine_settings(engine, path, {})  # it is for the run, not for the analysis
             del content[ENGINE_TABLE]
         try:
-            # As strict JSON: "10" and true are not 10, but a list may be a set, and a table a dataclass.
-            validated = model.model_validate_json(_as_json(content), strict=True)
+            validated = _validated(content, model)
             # JSON has no dates, so that a field could not tell one from a text.
             return model.model_validate(content) if _holds_times(content) else validated
         except ValidationError as error:
@@ -130,6 +130,17 @@ def _text(path: Path, noun: str, variable: str) -> str:
         raise InputError(
             f"the {noun} file is not valid TOML", file=path, found=str(error), hint="save it as UTF-8"
         ) from None
+
+
+def _validated(content: Mapping[str, object], model: type[M]) -> M:
+    """As strict JSON: "10" and true are not 10, but a list may be a set, and a table a dataclass."""
+    try:
+        return model.model_validate_json(_as_json(content), strict=True)
+    except ValidationError as error:
+        if all(each["type"] != "tuple_type" for each in error.errors()):
+            raise
+        # What a validator that comes first returns counts as Python, where no list is a tuple.
+        return model.model_validate(with_tuples(content), strict=True)
 
 
 def _as_json(content: Mapping[str, object]) -> str:

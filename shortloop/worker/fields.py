@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
-from shortloop.plain import Plain
+from shortloop.plain import Plain, with_tuples
 from shortloop.worker.dataset import Dataset
 from shortloop.worker.stage import Job, Stage
 
@@ -191,21 +191,17 @@ def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, P
     No text becomes a number, and no number becomes true.
     """
     from pydantic import ValidationError
-    from pydantic_core import PydanticSerializationError
 
     try:
         return adapter.validate_python(value, strict=True, context=files)
     except ValidationError:
-        text = json.dumps(value)
+        pass
     try:
-        return adapter.validate_json(text, strict=True, context=files)
+        return adapter.validate_json(json.dumps(value), strict=True, context=files)
     except ValidationError:
-        # Behind a validator that comes first, strict mode takes no list for a tuple.
-        with suppress(ValidationError, PydanticSerializationError):
-            found = adapter.validate_json(text, context=files)
-            again = adapter.dump_python(found, mode="json")
-            if json.dumps(again, sort_keys=True) == json.dumps(value, sort_keys=True):
-                return found
+        # What a validator that comes first returns counts as Python, where no list is a tuple.
+        with suppress(ValidationError):
+            return adapter.validate_python(with_tuples(value), strict=True, context=files)
         raise
 
 

@@ -207,7 +207,8 @@ def _in_words(problem: ErrorDetails) -> str:
     if problem["type"] == "string_pattern_mismatch" and problem["ctx"]["pattern"] == NAME:
         return "letters without accents, digits and _ . + -, the first a letter or a digit"
     said: str = problem["msg"]
-    for jargon, word in {"an object": "a table", "dictionary": "table", "Tuple": "Array", "tuple": "array"}.items():
+    words = {"an object": "a table", "dictionary": "table", "Tuple": "Array", "tuple": "array"}
+    for jargon, word in words.items():
         said = said.replace(jargon, word)
     return said
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from types import SimpleNamespace
 from typing import NoReturn
@@ -15,7 +14,7 @@ from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.part import choose
 from shortloop.jobs.pipeline import Pipeline
 from shortloop.jobs.planner import Planner
-from shortloop.jobs.project import configuration, import_from_project, project_directory
+from shortloop.jobs.project import configuration, import_from_project, in_project
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.store import Store
@@ -53,7 +52,7 @@ class DryRun:
         int
             Exit status, 0.
         """
-        with contextlib.chdir(project_directory()), Store(slices_now) as store:
+        with in_project(), Store(slices_now) as store:
             plan = self._planner(Lookup(store, name))
             plan.follow(pipeline)
             plan.jobs[:] = choose(Selection.given(), plan, store.index).plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +35,7 @@ from shortloop.jobs.part import ASKED, Part, choose, lacking
 from shortloop.jobs.pipeline import Built, NotThereYet, Pipeline, Run, follow
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
-from shortloop.jobs.project import project_directory
+from shortloop.jobs.project import in_project, project_directory
 from shortloop.jobs.request import Request
 from shortloop.jobs.runs import Recorder
 from shortloop.jobs.selection import Selection
@@ -276,8 +275,8 @@ def run_pipeline(
     try:
         selection, engine = Selection.given(), _engine(settings)
         with (
-            contextlib.chdir(project_directory()),  # where relative paths of a pipeline start
             begun(name, settings, selection.words) as (store, record),
+            in_project(),
         ):
             plan = Planner(Lookup(store, name))
             plan.follow(pipeline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +24,7 @@ __all__ = [
     "configuration",
     "configuration_file",
     "import_from_project",
+    "in_project",
     "job_directory",
     "job_folders",
     "keep",
@@ -104,6 +106,23 @@ def configuration_file() -> Path:
         If there is none.
     """
     return project_directory() / CONFIGURATION
+
+
+@contextmanager
+def in_project() -> Iterator[None]:
+    """Within the block, relative paths start at the project.
+
+    Yields
+    ------
+    None
+    """
+    before = os.getcwd()
+    os.chdir(project_directory())
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # it was deleted meanwhile, which `explained` says
+            os.chdir(before)
 
 
 def import_from_project() -> None:

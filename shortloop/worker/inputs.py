@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from shortloop.errors import InputError
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-__all__ = ["File"]
+__all__ = ["File", "unquoted"]
+
+_QUOTED = re.compile(r"[%\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class File:
     @property
     def option(self) -> str:
         """What options and keys hold of it; empty if nobody has read it."""
-        return f"{self.content} {self.name}" if self.content and self.name else self.content
+        name = _QUOTED.sub(_quote, self.name)
+        return f"{self.content} {name}" if self.content and name else self.content
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
@@ -50,6 +55,7 @@ class File:
             files: Mapping[str, Path] | None = info.context
             assert files is not None
             content, _, name = option.partition(" ")
+            name = unquoted(name)
             if "/" in content or "." in content:  # no content has that
                 raise InputError(
                     "a job is made from what is in a file, and was given a path",
@@ -60,3 +66,22 @@ class File:
             return cls(content, files[option], name)
 
         return core_schema.with_info_after_validator_function(found, core_schema.str_schema())
+
+
+def unquoted(name: str) -> str:
+    """The name of a file, as `File.option` holds it, as it was.
+
+    Parameters
+    ----------
+    name : str
+        Which holds no bytes that are no text, and no control characters.
+
+    Returns
+    -------
+    str
+    """
+    return unquote(name, errors="surrogateescape")
+
+
+def _quote(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode(errors="surrogateescape"))

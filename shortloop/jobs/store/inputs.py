@@ -20,6 +20,7 @@ from shortloop.jobs.project import cache_directory, keep, write_atomically
 from shortloop.jobs.store.mapped import mapped_for_writing
 from shortloop.jobs.store.notes import note
 from shortloop.jobs.system_errors import unreadable
+from shortloop.worker.inputs import unquoted
 
 __all__ = [
     "Located",
@@ -39,8 +40,7 @@ __all__ = [
 KEEP_EVERY = 1.0  # s
 YOUNG = ""  # in place of the hash of a file that may have changed again and look the same
 
-# What this process has located, by the folder where that is noted.
-_located: dict[Path, set[str]] = {}
+_located: dict[Path, set[str]] = {}  # by this process, by the folder where that is noted
 
 
 def content_of(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
@@ -124,7 +124,7 @@ def name_of(content: str) -> str:
         The start of the hash if nobody knows.
     """
     if " " in content:
-        return Path(content).name
+        return Path(unquoted(content.partition(" ")[2])).name
     place = last_place(content)
     return f"{content[:12]}…" if place is None else place.name
 

@@ -77,9 +77,12 @@ def main() -> None:
         if interrupted:  # of which some libraries make something else while they are imported
             raise SystemExit(130) from None
         known = error if isinstance(error, InputError) else system_error(error)
-        from shortloop.jobs.exax.tracebacks import user_traceback
+        if known is None:
+            from shortloop.jobs.exax.tracebacks import user_traceback
 
-        print(f"shortloop: {known.message}" if known else user_traceback(error), file=sys.stderr)
+            print(user_traceback(error), file=sys.stderr)
+        else:
+            print(f"shortloop: {known.message}", file=sys.stderr)
         raise SystemExit(1) from None
 
 

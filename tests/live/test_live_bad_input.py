@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -270,12 +271,12 @@ def test_notes_are_in_the_report_with_the_names_of_now_whoever_built_the_jobs(
     with_notes.edit_study("{participant}.npz", "recording_{participant}.npz")
     done = with_notes.ax("run", "build_pipeline")
     assert "option names.B" in with_notes.shortloop("why", "report").stdout
-    assert done.stdout.count("] built ") == 1  # the report
+    assert "built train" not in done.stdout  # what it was made from is the same
     page, table = written()
     assert "recording_B.npz: 1 of 32 trials are there twice" in page
     assert "B, recording_B.npz" in table or ",recording_B.npz," in table
-    for text in (page, table):
-        assert " B.npz" not in text
+    for text in (page, table):  # the jobs above that are reused were made from it by its old name
+        assert " B.npz" not in re.sub(r"\b[0-9a-f]{64} B\.npz", "", text)
         assert ",B.npz" not in text
     shown = with_notes.shortloop("show", with_notes.job("import_epochs", "B")).stdout
     assert "recording_B.npz: 1 of 32" in " ".join(shown.split())

@@ -106,7 +106,7 @@ def test_an_unfinished_or_unrecorded_job_is_not_counted(project: Path) -> None:
         assert store.index.take_outdated() == []
 
 
-@pytest.mark.parametrize("number", [0, 2, -1, 10**6])
+@pytest.mark.parametrize("number", [0, FORMAT - 1, FORMAT + 1, -1, 10**6])
 def test_any_other_number_is_another_format_whatever_else_it_says(folder: Path, number: int) -> None:
     """Even if nothing else of it is as it is here."""
     plain: dict[str, Plain] = {"format": number, "nothing": "is as it was"}

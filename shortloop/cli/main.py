@@ -79,10 +79,7 @@ def main() -> None:
         known = error if isinstance(error, InputError) else system_error(error)
         if known is None:
             from shortloop.jobs.exax.tracebacks import user_traceback
-
-            print(user_traceback(error), file=sys.stderr)
-        else:
-            print(f"shortloop: {known.message}", file=sys.stderr)
+        print(f"shortloop: {known.message}" if known else user_traceback(error), file=sys.stderr)
         raise SystemExit(1) from None
 
 

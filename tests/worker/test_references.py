@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ import pyarrow.dataset
 import pytest
 from in_process import do_job
 
-from shortloop.worker import references
+from shortloop.worker import references, state
 from shortloop.worker.function import stage_of_function
 from shortloop.worker.inputs import File
 from shortloop.worker.references import References
@@ -146,7 +147,9 @@ PLAIN: dict[str, tuple[Give, Use]] = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    # Modules of other tests in this process are none of the stage's.
+    monkeypatch.setattr(state, "_own_modules", lambda: [(__name__, sys.modules[__name__])])
     FOLDERS[:] = [tmp_path / "data"]
     FOLDERS[0].mkdir()
     yield FOLDERS[0]

@@ -38,6 +38,7 @@ RUN_IN = {
 NOT_RUN = {
     "pip install '.[example]'": "tests/live/test_live_init.py installs a wheel",
     "pip install '.[eeg]'": "tests/live/test_live_init.py installs a wheel",
+    "shortloop init my-study --data path/to/recordings": "tests/live/test_live_folders.py has some",
     "shortloop init ../my-study --data path/to/recordings": "tests/live/test_live_folders.py has some",
     "make run": "tests/live/test_live_clone.py runs it in a clone",
     "make test": "tests/live/test_live_clone.py runs it in a clone, with TESTS",

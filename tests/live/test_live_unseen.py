@@ -117,7 +117,7 @@ def declared(table: File, rows: File):
     import polars as pl
     import pyarrow.parquet as pq
 
-    frame = pd.DataFrame({"x": [1, 2]})
+    frame = original = sql = pd.DataFrame({"x": [1, 2]})
     connection = duckdb.connect()
     found = {
         "pandas": len(pd.read_parquet(table.path)),
@@ -125,8 +125,8 @@ def declared(table: File, rows: File):
         "arrow": pq.read_table(table.path).num_rows,
         "duckdb": duckdb.sql(f"select * from '{table.path}'").fetchall(),
         "variable": duckdb.sql("select sum(x) from frame").fetchall(),
-        "of a connection": connection.sql("select sum(x) from frame").fetchall(),
-        "of a cursor": connection.cursor().execute("select sum(x) from frame").fetchall(),
+        "of a connection": connection.sql("select sum(x) from original").fetchall(),
+        "of a cursor": connection.cursor().execute("select sum(x) from sql").fetchall(),
         "program": subprocess.check_output(["cat", str(rows.path)], text=True),
     }
     with tempfile.TemporaryDirectory() as folder:

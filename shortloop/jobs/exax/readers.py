@@ -131,13 +131,13 @@ def _wrap_queries(duckdb: Any) -> None:
             setattr(place, name, _asking(getattr(place, name), plain[place], place is connection))
 
 
-def _asking(original: Callable[..., Any], sql: Callable[..., Any], is_method: bool) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def asking(*_arguments: Any, **_more: Any) -> Any:
+def _asking(_original: Callable[..., Any], _sql: Callable[..., Any], _is_method: bool) -> Callable[..., Any]:
+    @functools.wraps(_original)
+    def asking(*_arguments: Any, **_more: Any) -> Any:  # DuckDB looks for frames in its variables first
         _tell(_arguments, _more)
         with contextlib.suppress(Exception):  # the query itself says what is wrong
-            sql(*_arguments[:is_method], SAME_FRAME)
-        return original(*_arguments, **_more)
+            _sql(*_arguments[:_is_method], SAME_FRAME)
+        return _original(*_arguments, **_more)
 
     return asking
 

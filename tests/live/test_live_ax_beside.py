@@ -113,6 +113,7 @@ def test_the_board_shows_them(project: ExaxProject) -> None:
             assert words in b"".join(iter(lambda: board.recv(65536), b"")).decode()
 
 
+@pytest.mark.slow
 def test_exax_may_tidy_up(project: ExaxProject) -> None:
     """It takes what did not finish, and what we have deleted or set aside; no job that anything rests on."""
     before, _ = project.go()

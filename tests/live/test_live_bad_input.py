@@ -244,6 +244,7 @@ def with_notes(fresh: LiveProject) -> Iterator[LiveProject]:
     (fresh.folder / "kept").rename(before)
 
 
+@pytest.mark.slow
 def test_notes_are_in_the_report_with_the_names_of_now_whoever_built_the_jobs(
     with_notes: LiveProject,
 ) -> None:

@@ -51,7 +51,7 @@ FIRST = {
 }
 JOBS = {"main-41": ("train", "S01")}
 """Jobs of the docs that are others in these small projects."""
-SLOW = ("frames.md", "sweep.md")
+SLOW = ("caching.md", "first-study.md", "frames.md", "sweep.md")
 """Pages whose commands are many runs; test_live_frames.py and test_live_sweep.py have others like these."""
 SAID = {
     "stages.md: shortloop run mine": "2 jobs built, 5 reused",

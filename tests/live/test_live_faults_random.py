@@ -134,6 +134,7 @@ class Attack:
         return ran
 
 
+@pytest.mark.slow
 def test_kills_at_random() -> None:
     print(f"SEED={SEED}")
     rng = random.Random(SEED)

@@ -21,6 +21,7 @@ def project() -> Iterator[BootstrapProject]:
         yield made
 
 
+@pytest.mark.slow
 def test_it_is_said_wherever_one_asks(project: BootstrapProject) -> None:
     before = project.in_places()
     project.edit("rng = np", "random = np")

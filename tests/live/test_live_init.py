@@ -125,6 +125,7 @@ def built_by(said: str) -> list[str]:
     return [" ".join(found) for found in re.findall(r"\] built (\w+) +(\w*) +main-\d+", said)]
 
 
+@pytest.mark.slow
 def test_an_analysis_runs_at_once_and_again_as_far_as_it_is_edited(
     above: Path, environment: Environment
 ) -> None:

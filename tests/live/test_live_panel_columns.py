@@ -62,6 +62,7 @@ def built(project: PanelProject, frame: pd.DataFrame, form: str = "csv", panel: 
 EVERY = ["csv", *(pytest.param(form, marks=pytest.mark.slow) for form in INPUTS if form != "csv")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", EVERY)
 def test_what_reads_a_column_is_fitted_again(project: PanelProject, form: str) -> None:
     frame = positive()

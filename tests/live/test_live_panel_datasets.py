@@ -105,6 +105,7 @@ def test_what_is_no_number_is_named(project: PanelProject) -> None:
     assert "column profit" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_dataset_of_ones_own(project: PanelProject) -> None:
     written = WRITTEN.replace("FILE", repr(str(project.folder / "firms.csv")), 1)
     (project.folder / "dev/a_written.py").write_text(written, encoding="utf-8")

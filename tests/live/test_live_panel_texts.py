@@ -66,6 +66,7 @@ def changed(before: pd.DataFrame, after: pd.DataFrame) -> set[str]:
     return {*both[~both.duplicated(keep=False)]["firm"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form", ["csv", *(pytest.param(each, marks=pytest.mark.slow) for each in FORMATS if each != "csv")]
 )
@@ -94,6 +95,7 @@ def test_a_text_that_is_new_in_a_group_fits_its_block_again(project: PanelProjec
     assert "there are no kind[T.e last]" in said["F00"]
 
 
+@pytest.mark.slow
 def test_what_runs_again_where_texts_change(project: PanelProject) -> None:
     frame = kinds()
     assert built(project, frame) == fitted(BLOCKS)

@@ -118,6 +118,7 @@ def test_a_build_script_whose_server_stops_before_it_asks_says_so() -> None:
         assert "Traceback" not in rest
 
 
+@pytest.mark.slow
 def test_one_that_listens_and_is_silent_is_named(toy: DagProject) -> None:
     toy.stop_server()
     code = (

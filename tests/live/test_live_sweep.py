@@ -289,6 +289,7 @@ def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str, 
         edited.write_text(before, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_code_that_is_edited_meanwhile(project: Swept) -> None:
     """What ran before is run again, so that all rows are of the same code."""
     with edited_meanwhile(project, 6, "methods/a_square.py", "** power,", "** power + 1,") as said:

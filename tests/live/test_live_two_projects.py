@@ -62,6 +62,7 @@ def projects() -> Iterator[tuple[OnWorkdir, OnWorkdir]]:
         yield OnWorkdir(Path(folder) / "a", workdir), OnWorkdir(Path(folder) / "b", workdir)
 
 
+@pytest.mark.slow
 def test_gc_of_one_leaves_the_other_alone_and_both_take_turns(projects: tuple[OnWorkdir, OnWorkdir]) -> None:
     a, b = projects
     a.new_chain()

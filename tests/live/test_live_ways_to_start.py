@@ -132,6 +132,7 @@ def test_nothing_is_edited_in_a_sweep(project: Powers, way: str) -> None:
     assert re.findall(r"^(\d) of 2: ", said, re.M) == ["1", "2"], said
 
 
+@pytest.mark.slow
 def test_a_run_takes_what_another_way_has_built(project: Powers) -> None:
     """Also after an edit of the helper, which is in the key in all of them."""
     for number, way in enumerate([*WAYS, "ax"], 3):

@@ -5,6 +5,7 @@ A unit may hold a path, or a word that it makes a path of, in place of what is i
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from shortloop.worker.inputs import File
 
-__all__ = ["References", "files_in", "here", "refer_to"]
+__all__ = ["References", "files_in", "here", "matching", "refer_to"]
 
 MOST_MARKS = 20  # parts of names that are looked for in every text
 SIZE = 20
@@ -80,6 +81,12 @@ class References:
             return found
         return None if any(mark in text for mark in marks) else []
 
+    def read(self, path: str) -> None:
+        """Note that a library reads a file, a folder with all that is in it, or the files of a pattern."""
+        if self.files:
+            for each in matching(path):
+                self.open(each)
+
     def open(self, path: str | bytes | os.PathLike[str]) -> None:
         """Note that a file is opened, if it is one of these by whatever path."""
         try:
@@ -143,6 +150,26 @@ def refer_to(references: References) -> None:
     """
     global _here
     _here = references
+
+
+def matching(path: str) -> Iterator[str]:
+    """Paths that a reader of files may open for a path.
+
+    Parameters
+    ----------
+    path : str
+        Of a file or a folder, or a pattern.
+
+    Yields
+    ------
+    str
+    """
+    if os.path.isdir(path):
+        yield from glob.iglob(f"{glob.escape(path)}/**", recursive=True)
+    elif os.path.lexists(path) or not glob.has_magic(path):
+        yield path
+    else:
+        yield from glob.iglob(path, recursive=True)
 
 
 def files_in(value: object) -> Iterator[File]:

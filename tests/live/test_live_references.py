@@ -60,7 +60,7 @@ def parts(files: list[File], kind: str):
         "object": Recording,
         "dataset": dataset,
         "global": lambda path: ["key", path.stem],
-        "opened": lambda path: int(path.parent.name[1:]),
+        **dict.fromkeys(("opened", "polars", "pattern", "arrow"), lambda path: int(path.parent.name[1:])),
         "data": lambda path: np.loadtxt(path),
         "map": lambda path: np.memmap(path, dtype="u1", mode="r"),
     }
@@ -83,6 +83,15 @@ def measure(it, kind: str):
     if kind == "opened":
         (file,) = (HERE / f"s{it}").glob("*.csv")
         return {"x": mean(file)}
+    if kind in ("polars", "pattern", "arrow"):
+        import polars as pl
+        import pyarrow.csv
+
+        pattern = HERE / f"s{it}" / "*.csv"
+        (file,) = pattern.parent.glob("*.csv")
+        if kind == "arrow":
+            return {"x": float(pyarrow.csv.read_csv(file).column_names[0])}
+        return {"x": pl.read_csv(file if kind == "polars" else pattern, has_header=False).to_series().mean()}
     return {"x": float(it.mean()) if kind == "data" else float(bytes(it).split()[0])}
 '''
 NAMES = '''\
@@ -112,7 +121,8 @@ def main(run):
     return run.build("names", files=files, named={{"first": files[:1], "rest": files[1:]}})
 """
 ALONE = ("path", "text", "folder", "data", "map")
-KINDS = (*ALONE, "partial", "closure", "object", "dataset", "global", "opened")
+READ = ("polars", "pattern", "arrow")
+KINDS = (*ALONE, "partial", "closure", "object", "dataset", "global", "opened", *READ)
 
 
 class ReferencesProject(EmptyProject):

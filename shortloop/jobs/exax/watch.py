@@ -26,6 +26,7 @@ from shortloop.jobs.keys.file_state import file_state
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
 from shortloop.jobs.store.notes import NOTED, note, take_notes
+from shortloop.worker.references import matching
 
 __all__ = ["begin_job", "watch_jobs", "watch_program", "watch_units"]
 
@@ -154,16 +155,15 @@ class _Heard:
         if not isinstance(path, str | bytes | os.PathLike):
             return
         name = os.path.abspath(os.fsdecode(path))
+        # Of this job, which may have loaded the module anew.
+        if references := sys.modules.get("shortloop.worker.references"):
+            references.here().read(name)
         if name in self._seen or not self._is_watched(f"{name}/"):
             return
-        if glob.has_magic(name) or os.path.isdir(name):
+        if not os.path.isfile(name) and (os.path.isdir(name) or glob.has_magic(name)):
             self._note_folder(name if os.path.isdir(name) else os.path.dirname(name))
-            for each in islice(
-                glob.iglob(f"{name}/**" if os.path.isdir(name) else name, recursive=True), MANY
-            ):
-                self._note_file(each)
-        else:
-            self._note_file(name)
+        for each in islice(matching(name), MANY):
+            self._note_file(each)
 
     def _open(self, path: object, mode: object, flags: int | None) -> None:
         if not isinstance(path, int) and not (flags or 0) & (os.O_WRONLY | os.O_DIRECTORY):

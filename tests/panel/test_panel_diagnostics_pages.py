@@ -62,7 +62,13 @@ def test_what_was_not_fitted_says_why(tmp_path: Path) -> None:
     assert "30 rows, 2 coefficients" in without_text[3]
 
 
-@pytest.mark.parametrize("by", ["outliers", "normality", "leverage", "influence", "fit"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "by",
+    ["outliers", "leverage", *(pytest.param(by, marks=SLOW) for by in ("normality", "influence", "fit"))],
+)
 def test_only_fitted_groups_are_worst(tmp_path: Path, by: str) -> None:
     file = drawn(tmp_path, f'worst = 50, worst_by = "{by}"')
     titles = [title for title, _ in file.bookmarks]
@@ -76,13 +82,13 @@ def test_only_fitted_groups_are_worst(tmp_path: Path, by: str) -> None:
     ("model", "more"),
     [
         ("logit", 'formula = "paid ~ x"'),
-        ("glm", 'formula = "paid ~ x", family = "binomial", link = "probit"'),
-        ("rlm", 'formula = "y ~ x"'),
-        ("quantreg", 'formula = "y ~ x", quantile = 0.25'),
+        pytest.param("glm", 'formula = "paid ~ x", family = "binomial", link = "probit"', marks=SLOW),
+        pytest.param("rlm", 'formula = "y ~ x"', marks=SLOW),
+        pytest.param("quantreg", 'formula = "y ~ x", quantile = 0.25', marks=SLOW),
         ("statsmodels", 'formula = "paid ~ x", path = "statsmodels.discrete.discrete_model.Probit"'),
-        ("ols", 'formula = "y ~ scale(x)"'),
+        pytest.param("ols", 'formula = "y ~ scale(x)"', marks=SLOW),
         ("ols", 'formula = "~ np.log(x)", outcomes = ["y"]'),
-        ("ols", 'formula = "y ~ 1"'),
+        pytest.param("ols", 'formula = "y ~ 1"', marks=SLOW),
     ],
 )
 def test_every_model_has_pages(tmp_path: Path, model: str, more: str) -> None:
@@ -138,12 +144,13 @@ def with_other_rows() -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("asked", "frame", "again"),
     [
-        (f"{GROUPS}worst = 0", shops(), []),
+        pytest.param(f"{GROUPS}worst = 0", shops(), [], marks=SLOW),
         (f"{GROUPS}worst = 0", changed(town="Zürich", shop=2), ["town = Zürich, shop = 2"]),
-        (f"{GROUPS}worst = 0", changed(town="東京", shop=3), []),
+        pytest.param(f"{GROUPS}worst = 0", changed(town="東京", shop=3), [], marks=SLOW),
         (f"{GROUPS}worst = 0", with_other_rows(), []),
-        ('groups = [["東京", 0], ["東京", 1]], worst = 0', shops(), OTHERS),  # with other numbers of pages
-        (f"{GROUPS}worst = 3", shops(), None),
+        # with other numbers of pages
+        pytest.param('groups = [["東京", 0], ["東京", 1]], worst = 0', shops(), OTHERS, marks=SLOW),
+        pytest.param(f"{GROUPS}worst = 3", shops(), None, marks=SLOW),
     ],
 )
 def test_pages_of_groups_that_are_as_they_were_are_taken_over(
@@ -159,7 +166,7 @@ def test_pages_of_groups_that_are_as_they_were_are_taken_over(
     assert found.facts == fresh.result().facts
 
 
-@pytest.mark.parametrize("asked", [GROUPS, ""])
+@pytest.mark.parametrize("asked", [GROUPS, pytest.param("", marks=SLOW)])
 def test_what_is_on_a_page_decides_whether_it_is_taken_over(tmp_path: Path, asked: str) -> None:
     """Pages of the same key are the same."""
     seen: dict[bytes, bytes] = {}

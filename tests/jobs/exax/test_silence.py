@@ -91,7 +91,7 @@ def test_what_computes_is_not_told_of() -> None:
 
 
 def test_it_holds_no_files() -> None:
-    before = len([*Path("/proc/self/fd").iterdir()])
+    before = {*Path("/proc/self/fd").iterdir()}
     for job in waiting("time.sleep(1000)"):
         said_of(job, 61)
-    assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert {each for each in Path("/proc/self/fd").iterdir() if each.exists()} <= before

@@ -63,7 +63,13 @@ print(json.dumps(sorted(done)))
 """
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * bool(number % 4))
+        for number, file in enumerate(METHODS)
+    ],
+)
 def test_the_closure_is_what_python_imports(method: Path) -> None:
     imported = set(json.loads(fresh_python(f"METHOD = {str(method)!r}\n{IMPORT_EVERYTHING}", ROOT)))
     modules = closure(method)[0]

@@ -19,7 +19,7 @@ from shortloop.jobs.store.setup import setup_of, sources_of
 from shortloop.jobs.store.store import Store
 from shortloop.text import one_line, printable
 from shortloop.upkeep.inventory import STATES, inventory
-from shortloop.worker.fields import BEFORE
+from shortloop.worker.records import EARLIER
 from shortloop.worker.renamed import renamed
 from shortloop.worker.results import Result, Setup
 
@@ -154,10 +154,8 @@ def _from(setup: Setup, result: Result | None) -> Rows:
         return
     if (taken := result.record.get("taken")) is not None:
         units = len(result.facts["units"])
-        yield (
-            "units",
-            f"{taken} of {units} read the same in {setup['jobs'][BEFORE]}, and were not computed again",
-        )
+        of = ", ".join(f"{count} from {job}" for job, count in taken.items())
+        yield "units", f"{sum(taken.values())} of {units} read the same, and were not computed again: {of}"
     now: dict[str, str] = {}
     for phase, files in result.facts.get("files", {}).items():
         for file in files:
@@ -176,7 +174,7 @@ def _from(setup: Setup, result: Result | None) -> Rows:
 
 def _how(setup: Setup, result: Result | None) -> Rows:
     for name, value in option_rows(setup["options"]):
-        if name not in OF_EVERY_JOB or value:
+        if name != EARLIER and (name not in OF_EVERY_JOB or value):
             yield f"option {name}", str(value)
     if result is not None:
         yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())

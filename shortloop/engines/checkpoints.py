@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TextIO
 from shortloop.engines.row_files import RowFiles
 from shortloop.engines.units import Units
 from shortloop.jobs.keys.digest import digest
-from shortloop.worker.records import take_space
+from shortloop.worker.records import EARLIER, take_space
 
 if TYPE_CHECKING:
     import numpy as np
@@ -301,9 +301,8 @@ def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None
     """Where the job in the current folder keeps its units, for this process and its forks alone."""
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
-    name = digest(
-        [setup["method"], setup["hash"], setup["options"], setup["jobs"], setup.get("datasets"), code]
-    )
+    options = {name: each for name, each in setup["options"].items() if name != EARLIER}
+    name = digest([setup["method"], setup["hash"], options, setup["jobs"], setup.get("datasets"), code])
     folder = job.parent / CHECKPOINTS / name
     folder.mkdir(parents=True, exist_ok=True)
     lock = (folder / "lock").open("w")

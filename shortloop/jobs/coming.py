@@ -151,7 +151,7 @@ class Coming:
         stage = signature_of(wanted.stage).stage
         if stage is None or not has_units(wanted.stage) or wanted.files or wanted.paths:
             return None
-        if self._store.find(wanted.parts().key()) is not None or (base and self._store.find_alike(base)):
+        if self._store.find(wanted.parts().key()) or (base and self._store.find_alike(base, most=1)):
             return None
         _, method = find_method(wanted.stage)
         fields = fields_of(stage)

@@ -48,10 +48,12 @@ from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_setti
 from shortloop.text import one_line
 from shortloop.worker.fields import BEFORE
 from shortloop.worker.inputs import File
+from shortloop.worker.records import EARLIER
 
 __all__ = ["Executor", "run_pipeline"]
 
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
+EARLIER_JOBS = 20  # that are asked for rows of units
 
 
 class Executor(Run):
@@ -158,7 +160,7 @@ class Executor(Run):
                 self._lookup.places[wanted.place] = job.job
                 reason = order.reason if fresh else ""
                 built = replace(reused(job, wanted), fresh=fresh, plan="", reason=reason)
-                if BEFORE in order.jobs and wanted.units is not None:
+                if EARLIER in order.options:
                     built = built.with_units()
                 return built, "" if found is None else self._outcome(found.job, job.job, order.key)
             if made is not None:
@@ -206,15 +208,19 @@ class Executor(Run):
         ids, base = wanted.ids(), wanted.base(parts)
         before = self._lookup.before(wanted)
         store = self._lookup.store
-        takes = base and not anew  # else it would take over what it is to compute
-        alike = [each.job for each in store.find_alike(base) if not each.rejected] if takes else []
-        if alike and wanted.grows:
-            ids[BEFORE] = max(alike, key=lambda job: self._amount(job, wanted.grows))
-        elif alike:
-            ids[BEFORE] = before.job if before is not None and before.job in alike else alike[0]
+        options = wanted.sent
+        previous = "" if before is None else before.job
+        if base and not anew:  # else it would take over what it is to compute
+            most = -1 if wanted.grows else EARLIER_JOBS
+            found = store.find_alike(base, previous, wanted.partition, most)
+            alike = [each.job for each in found if not each.rejected]
+            if alike and wanted.grows:
+                ids[BEFORE] = max(alike, key=lambda job: self._amount(job, wanted.grows))
+            elif alike:
+                options = {**options, EARLIER: alike[:EARLIER_JOBS]}
         return Order(
             method=wanted.stage,
-            options=wanted.sent,
+            options=options,
             jobs=ids,
             datasets=wanted.dataset_ids(),
             paths=wanted.paths,
@@ -224,7 +230,7 @@ class Executor(Run):
             partition=wanted.partition,
             pipeline=self.name,
             reason=ASKED if anew else self._lookup.reason(wanted, parts),
-            previous="" if before is None else before.job,
+            previous=previous,
             modules=wanted.modules,
             anew=anew,
         )

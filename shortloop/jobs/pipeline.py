@@ -128,7 +128,7 @@ class Built:
         if not self.fresh or record["problem"] is not None:
             return self
         number = len(record["facts"]["units"])
-        computed = number - record.get("taken", 0)
+        computed = number - sum(record.get("taken", {}).values())
         return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
 
     def result(self) -> Result:

@@ -16,7 +16,7 @@ from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.records import ROWS, Array, Outside, check_no_mask, save_array, write_record
 from shortloop.worker.references import here
 from shortloop.worker.results import open_result
-from shortloop.worker.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
+from shortloop.worker.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, read_rows, write_rows
 from shortloop.worker.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
 from shortloop.worker.tables import save_table
 from shortloop.worker.task import Task, costs_of, folder_kept
@@ -225,35 +225,44 @@ def computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes
 
 def take_rows(
     stage: CollectingStage,
-    known: Mapping[bytes, bytes],
     left: Iterable[int],
     take: Callable[[int, bytes], None],
-) -> int:
+    known: Mapping[bytes, bytes],
+    jobs: Iterable[Path] = (),
+) -> dict[str, int]:
     """Take over what units gave before, where they read the same.
 
     Parameters
     ----------
     stage : CollectingStage
         The stage, opened.
-    known : mapping of bytes to bytes
-        Rows, as of `compute_row`, by their keys.
     left : iterable of int
         Units that are still to be computed.
     take : callable
         ``take(unit, row)`` takes over a row.
+    known : mapping of bytes to bytes
+        Rows of this job, as of `compute_row`, by their keys.
+    jobs : iterable of Path
+        Folders of earlier jobs, which are asked one after the other as long as units are left.
 
     Returns
     -------
-    int
-        How many were taken over.
+    dict of str to int
+        How many rows each earlier job gave, by its id.
     """
-    taken = 0
-    for unit in left if known else ():
-        row = known.get(stage.unit_key(unit))
-        if row is not None:
+    units: dict[bytes, list[int]] = {}
+    for unit in left if known or jobs else ():
+        units.setdefault(stage.unit_key(unit), []).append(unit)
+
+    def use(rows: Mapping[bytes, bytes]) -> int:
+        found = [(unit, rows[key]) for key in rows.keys() & units.keys() for unit in units.pop(key)]
+        for unit, row in found:
             take(unit, row)
-            taken += 1
-    return taken
+        return len(found)
+
+    use(known)
+    given = ((job.name, use(read_rows(job / ROWS, units))) for job in jobs if units)
+    return {job: count for job, count in given if count}
 
 
 def _can_hold(dtype: np.dtype, value: np.ndarray) -> bool:
@@ -276,7 +285,7 @@ def write_output(
     threads: Iterable[Pool],
     files: Sequence[str] = (),
     rows: Sequence[bytes] = (),
-    taken: int = 0,
+    taken: Mapping[str, int] | None = None,
     engine: Mapping[str, Plain] | None = None,
 ) -> list[str]:
     """Finish a stage whose units are done: write what `Stage.finish` gives, and the record.
@@ -297,8 +306,8 @@ def write_output(
         Files that units gave.
     rows : sequence of bytes
         What each unit gave, of a stage that collects; as of `compute_row`.
-    taken : int, default 0
-        How many of them an earlier job gave.
+    taken : mapping of str to int, optional
+        How many of them each earlier job gave.
     engine : mapping, optional
         What computed the units.
 

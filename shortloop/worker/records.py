@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shortloop.worker.threads import Pool
 
 __all__ = [
+    "EARLIER",
     "FORMAT",
     "RECORD",
     "ROWS",
@@ -45,7 +46,9 @@ __all__ = [
 RECORD = "record.json"
 ROWS = "units.rows"
 """File of a job with what each unit gave, which a later job takes over for units that read the same."""
-FORMAT = 2
+EARLIER = "_earlier"
+"""Option that the frame adds: ids of jobs that may have rows of the same units."""
+FORMAT = 3
 """Number of the format of records and manifests. Whoever changes one of them raises it: jobs of another
 number are not used, and are built again."""
 
@@ -130,7 +133,7 @@ class Record(TypedDict):
     tables: NotRequired[dict[str, DescribedTable]]
     figures: NotRequired[list[str]]
     files: NotRequired[list[str]]
-    taken: NotRequired[int]
+    taken: NotRequired[dict[str, int]]
     engine: NotRequired[dict[str, Plain]]
     facts: dict[str, Any]
     threads: list[Pool]
@@ -231,7 +234,7 @@ def write_record(
     tables: Mapping[str, DescribedTable] | None = None,
     figures: Sequence[str] = (),
     files: Sequence[str] = (),
-    taken: int = 0,
+    taken: Mapping[str, int] | None = None,
     engine: Mapping[str, Plain] | None = None,
     threads: Iterable[Pool] = (),
     versions: Mapping[str, str] | None = None,
@@ -257,8 +260,8 @@ def write_record(
         What each ``.parquet`` file is.
     figures, files : sequence of str
         Names of figures, and of files that are none of these.
-    taken : int, default 0
-        How many units an earlier job gave.
+    taken : mapping of str to int, optional
+        How many units each earlier job gave, by its id.
     engine : mapping, optional
         What computed the units.
     threads : iterable of Pool

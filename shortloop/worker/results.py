@@ -14,7 +14,7 @@ from shortloop.errors import InputError, TransientError
 from shortloop.plain import Plain, copied
 from shortloop.text import one_line
 from shortloop.worker.opened import Arrays, Tables
-from shortloop.worker.records import FORMAT, RECORD, ROWS, Record
+from shortloop.worker.records import EARLIER, FORMAT, RECORD, ROWS, Record
 from shortloop.worker.tables import unit_frame
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class Result:
     @property
     def options(self) -> dict[str, Plain]:
         """The options it was made with; a copy."""
-        return copied(self.setup["options"])
+        return copied({name: each for name, each in self.setup["options"].items() if name != EARLIER})
 
     @property
     def inputs(self) -> dict[str, str | list[str]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -36,6 +38,7 @@ FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
 BEGIN = SIZE + 1
 """Where in a row begins what the unit gave."""
 LENGTH = struct.Struct("<q")
+ENTRY = struct.Struct(f"<{SIZE}scQ")  # key, whether others may take it over, length
 ALIKE = "biufc"  # kinds of numbers, which one array may hold together
 KINDS = f"{ALIKE}UmM"
 
@@ -194,31 +197,43 @@ def write_rows(file: Path, rows: Sequence[bytes]) -> None:
     rows : sequence of bytes
         Each a key, `FOR_OTHERS` or `FOR_THIS_JOB`, and what `pack` gave.
     """
+    entries = [ENTRY.pack(row[:SIZE], row[SIZE:BEGIN], len(row)) for row in rows]
     with file.open("wb") as stream:
-        for row in rows:
-            stream.write(LENGTH.pack(len(row)) + row)
+        stream.writelines([LENGTH.pack(len(rows)), *entries, *rows])
 
 
-def read_rows(file: Path) -> dict[bytes, bytes]:
+def read_rows(file: Path, wanted: Container[bytes]) -> dict[bytes, bytes]:
     """What units of another job gave.
 
     Parameters
     ----------
     file : Path
         As of `write_rows`.
+    wanted : container of bytes
+        Keys of the rows to read.
 
     Returns
     -------
     dict of bytes to bytes
-        The whole row, by its key, if another job may take it over.
+        The whole row, by its key, if another job may take it over; empty if the file is gone or damaged.
     """
-    data, at, found = file.read_bytes(), 0, {}
-    while at < len(data):
-        (length,) = LENGTH.unpack_from(data, at)
-        row = data[at + LENGTH.size : at + LENGTH.size + length]
-        if row[SIZE:BEGIN] == FOR_OTHERS:
-            found[row[:SIZE]] = row
-        at += LENGTH.size + length
+    found: dict[bytes, bytes] = {}
+    with contextlib.suppress(OSError, struct.error), file.open("rb") as stream:
+        (count,) = LENGTH.unpack(stream.read(LENGTH.size))
+        size = os.fstat(stream.fileno()).st_size
+        at = LENGTH.size + ENTRY.size * count
+        if not 0 < at <= size:
+            return {}
+        entries = [*ENTRY.iter_unpack(stream.read(ENTRY.size * count))]
+        if at + sum(length for _, _, length in entries) != size:
+            return {}
+        for key, mark, length in entries:
+            if mark == FOR_OTHERS and key in wanted:
+                stream.seek(at)
+                row = stream.read(length)
+                if len(row) == length and row[:BEGIN] == key + mark:
+                    found[key] = row
+            at += length
     return found
 
 

@@ -28,9 +28,8 @@ from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.identity import digest_of_units
 from shortloop.worker.inputs import File
 from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, take_rows, write_output
-from shortloop.worker.records import ROWS, create_array
+from shortloop.worker.records import create_array
 from shortloop.worker.results import Result, Where, open_result
-from shortloop.worker.rows import read_rows
 from shortloop.worker.stage import CollectingStage, Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 
@@ -107,7 +106,7 @@ def _each(made: Any, what: str) -> Any:
     return [str(getattr(each, what)) for each in made] if isinstance(made, list) else str(getattr(made, what))
 
 
-def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
+def do_job(task: Task, folder: Path, fill: int = 0, earlier: Sequence[Path] = ()) -> Result:
     """Do a whole job in this process, unit by unit, on arrays whose bytes are all alike at first."""
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(folder):
@@ -117,10 +116,10 @@ def do_job(task: Task, folder: Path, fill: int = 0) -> Result:
             array[stage.have :].reshape(-1).view(np.uint8)[...] = fill
         given: dict[str, bytes] = {}
         rows: dict[int, bytes] = {}
-        units, taken = range(len(costs_of(stage))), 0
+        units = range(len(costs_of(stage)))
+        taken: dict[str, int] = {}
         if isinstance(stage, CollectingStage):
-            known = {} if task.before is None else read_rows(Path(task.before, ROWS))
-            taken = take_rows(stage, known, units, rows.__setitem__)
+            taken = take_rows(stage, units, rows.__setitem__, {}, earlier)
             rows |= {unit: compute_row(stage, unit) for unit in units if unit not in rows}
         else:
             for unit in units:
@@ -150,7 +149,7 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
             units = Checkpoint(costs if number == 2 else list(range(len(costs))), units=found)
             arrays = lay_out(stage, task, units.create_array)
             if isinstance(stage, CollectingStage):
-                take_rows(stage, units.rows_before(), units.left(), units.take_row)
+                take_rows(stage, units.left(), units.take_row, units.rows_before())
             units.start()
             if number == 1:
                 _work(stage, units, arrays, done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -158,9 +157,9 @@ def test_pages_of_groups_that_are_as_they_were_are_taken_over(
 ) -> None:
     _, before = built(tmp_path / "before", f"{GROUPS}worst = 0")
     run, fresh = built(tmp_path / "now", asked, frame=frame)
-    task = dataclasses.replace(run.tasks[fresh.job], before=str(before.path))
-    found = do_job(task, tmp_path / "taken")
-    assert found.record.get("taken", 0) == (0 if again is None else len(found.facts["units"]) - len(again))
+    found = do_job(run.tasks[fresh.job], tmp_path / "taken", earlier=[before.path])
+    taken = 0 if again is None else len(found.facts["units"]) - len(again)
+    assert sum(found.record.get("taken", {}).values()) == taken
     for name in ("diagnostics.pdf", ROWS):
         assert (found.path / name).read_bytes() == (fresh.path / name).read_bytes()
     assert found.facts == fresh.result().facts

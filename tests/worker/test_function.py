@@ -17,9 +17,7 @@ from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.function import UnitsStage, stage_of_function
 from shortloop.worker.inputs import File
 from shortloop.worker.output import compute_row, take_rows, write_output
-from shortloop.worker.records import ROWS
 from shortloop.worker.results import open_result
-from shortloop.worker.rows import read_rows
 from shortloop.worker.stage import Job, Values
 from shortloop.worker.task import Task
 from shortloop.worker.values import sorted_out
@@ -71,21 +69,20 @@ def opened(
     return stage
 
 
-def done(stage: UnitsStage, folder: Path, before: Path | None = None) -> tuple[Any, int]:
+def done(stage: UnitsStage, folder: Path, *earlier: Path) -> tuple[Any, int]:
     """What a job leaves, and how many units it has taken over."""
     folder.mkdir()
-    task = Task("power", "", "", stage.partition, {}, {}, None if before is None else str(before))
+    task = Task("power", "", "", stage.partition, {}, {})
     rows: dict[int, bytes] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        known = {} if before is None else read_rows(before / ROWS)
-        taken = take_rows(stage, known, range(len(stage.units())), rows.__setitem__)
+        taken = take_rows(stage, range(len(stage.units())), rows.__setitem__, {}, earlier)
         for unit in range(len(stage.units())):
             if unit not in rows:
                 rows[unit] = compute_row(stage, unit)
         ordered = [rows[unit] for unit in sorted(rows)]
         write_output(stage, task, {}, [], rows=ordered, taken=taken)
-    return open_result(folder), taken
+    return open_result(folder), sum(taken.values())
 
 
 def test_units_become_arrays_and_a_frame(tmp_path: Path) -> None:

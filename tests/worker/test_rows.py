@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as npst
 
 from shortloop.errors import InputError
 from shortloop.worker.content import SIZE
-from shortloop.worker.rows import FOR_OTHERS, pack, read_rows, stacked, unpack, write_rows
+from shortloop.worker.rows import FOR_OTHERS, FOR_THIS_JOB, pack, read_rows, stacked, unpack, write_rows
 
 SCALARS = st.one_of(
     st.booleans(),
@@ -127,6 +127,31 @@ def test_no_units_give_nothing() -> None:
 def test_rows_are_found_by_their_keys(tmp_path: Path) -> None:
     rows = [bytes([number]) * SIZE + FOR_OTHERS + pack({"x": number}, "u") for number in range(5)]
     write_rows(tmp_path / "rows", rows)
-    assert read_rows(tmp_path / "rows") == {row[:SIZE]: row for row in rows}
+    wanted = {row[:SIZE]: row for row in rows[1:4]}
+    assert read_rows(tmp_path / "rows", {*wanted, bytes(SIZE - 1) + b"x"}) == wanted
+    assert read_rows(tmp_path / "rows", {}) == {}
     write_rows(tmp_path / "rows", [])
-    assert read_rows(tmp_path / "rows") == {}
+    assert read_rows(tmp_path / "rows", wanted) == {}
+
+
+def test_rows_that_hold_for_one_job_are_not_found(tmp_path: Path) -> None:
+    keys = [bytes([number]) * SIZE for number in range(4)]
+    rows = [key + mark + b"x" for key, mark in zip(keys, [FOR_OTHERS, FOR_THIS_JOB] * 2)]
+    write_rows(tmp_path / "rows", rows)
+    assert [*read_rows(tmp_path / "rows", keys)] == [keys[0], keys[2]]
+
+
+def test_a_file_of_rows_that_is_gone_or_damaged_gives_none(tmp_path: Path) -> None:
+    """Cut off anywhere, longer, or another file altogether; a row that is found is one that was written."""
+    rows = [bytes([number]) * SIZE + FOR_OTHERS + b"row" * number for number in range(3)]
+    keys, file = [row[:SIZE] for row in rows], tmp_path / "rows"
+    write_rows(file, rows)
+    whole = file.read_bytes()
+    assert read_rows(tmp_path / "none", keys) == read_rows(tmp_path, keys) == {}
+    others = [*(whole[:end] for end in range(len(whole))), whole + b"x", b"\xff" * 99, b"{}", bytes(64)]
+    for other in others:
+        file.write_bytes(other)
+        assert read_rows(file, keys) == {}, other
+    for place in range(len(whole) - sum(map(len, rows))):  # before the rows
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert read_rows(file, keys).items() <= {row[:SIZE]: row for row in rows}.items()

@@ -40,8 +40,7 @@ from shortloop.worker.content import SIZE
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
 from shortloop.worker.identity import digest_of_units, ids_of_units
 from shortloop.worker.output import computed, keep_unit, lay_out, take_rows, write_output
-from shortloop.worker.records import ROWS, create_array, reject
-from shortloop.worker.rows import read_rows
+from shortloop.worker.records import EARLIER, create_array, reject
 from shortloop.worker.stage import CollectingStage, Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import Pool, check_single_thread
@@ -79,7 +78,8 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     """
     taken = fields_of(stage)
     # Without defaults: exax would make values of the types of these.
-    options = dict.fromkeys(["partition", "modules", *taken.options])
+    frame = ["partition", "modules", *([EARLIER] if issubclass(stage, CollectingStage) else [])]
+    options = dict.fromkeys([*frame, *taken.options])
     jobs: list[Any] = [*taken.jobs, *taken.perhaps, *([name] for name in taken.lists)]
     datasets = [*taken.datasets, *taken.perhaps_datasets, *([name] for name in taken.dataset_lists)]
     made = {
@@ -87,7 +87,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
         "description": inspect.getdoc(stage) or stage.__name__,
         "depend_extra": code_of(file),
         "options": options,
-        "jobs": (*jobs, *([BEFORE] if stage.grows or issubclass(stage, CollectingStage) else [])),
+        "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
         "datasets": (*datasets,),
     }
     if not _has_units(stage):
@@ -103,7 +103,7 @@ class _Work:
 
         options = dict(g.options)
         self.file = method = Path(file).resolve()
-        modules = options.pop("modules")
+        modules, earlier = options.pop("modules"), options.pop(EARLIER, None)
         if modules is None:  # a run gives all options; others leave out some
             options |= {name: each for name, each in _defaults(kind).items() if options[name] is None}
         self.modules = modules or []
@@ -128,8 +128,11 @@ class _Work:
         """Whether what is to be computed was found not to be computable; the job says why."""
         self.at_once = True
         """Whether it is not worth to share it out."""
-        self.taken = 0
-        """How many units an earlier job gave."""
+        workdirs = self.task.where.workdirs
+        self.earlier = [Path(workdirs[job.rpartition("-")[0]], job) for job in earlier or ()]
+        """Folders of jobs that may have rows of the same units; some may be gone."""
+        self.taken: dict[str, int] = {}
+        """How many units each of them gave."""
         self.early: tuple[dict[str, Plain], Pools] = {}, []
         """What has computed units for a run that was cut off before this job began; its thread pools."""
         self.units: Checkpoint | None = None
@@ -148,19 +151,13 @@ class _Work:
             self.units = Checkpoint(costs, code, self._trusted, found)
             self.arrays = lay_out(self.stage, self.task, self.units.create_array)
             if isinstance(self.stage, CollectingStage):
-                self._take_rows(self.stage, self.units)
+                given = self.units.rows_before(), self.earlier
+                self.taken = take_rows(self.stage, self.units.left(), self.units.take_row, *given)
             self.at_once = len(self.units.left()) <= 1 or self.stage.is_small()
             self.units.start()
         else:
             self.arrays = lay_out(self.stage, self.task, create_array)
         self.refused = False
-
-    def _take_rows(self, stage: CollectingStage, units: Checkpoint) -> None:
-        """Take over what units gave to this job before it was cut off, and to an earlier one."""
-        take_rows(stage, units.rows_before(), units.left(), units.take_row)
-        if self.task.before is not None:
-            known = read_rows(Path(self.task.before, ROWS))
-            self.taken = take_rows(stage, known, units.left(), units.take_row)
 
     def _trusted(self, job: Path) -> bool:
         """Whether a job that was cut off had loaded the code, and read the files, that this one would."""

@@ -79,6 +79,8 @@ class Row(NamedTuple):
         How long it took.
     rejected : bool
         Whether it rejected its input.
+    partition : str or None
+        As of `Manifest`.
     states : States
         States of its files when they were last known to be right; see `states_of`.
     """
@@ -88,6 +90,7 @@ class Row(NamedTuple):
     content: str
     seconds: float
     rejected: bool
+    partition: str | None
     states: States
 
 
@@ -165,19 +168,29 @@ class Index(Places):
         """
         return self._rows("job = ?", job)
 
-    def by_base(self, base: str) -> list[Row]:
-        """Jobs with the same key but for one option, the newest first.
+    def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
+        """Jobs with a base: one of them first, then those of a partition, the newest first.
 
         Parameters
         ----------
         base : str
-            The key without the option.
+            As of `Manifest`.
+        first : str
+            Job id, or empty.
+        partition : str or None
+            Which part of the data.
+        most : int
+            How many of each workdir; -1: all.
 
         Returns
         -------
         list of Row
         """
-        return self._rows("base = ?1 or job in (select job from declared where base = ?1)", base)
+        return self._rows(
+            "base = ?1 or job in (select job from declared where base = ?1)",
+            *(base, first, partition),
+            order=f"job = ?2 desc, partition is ?3 desc, rowid desc limit {most}",
+        )
 
     def by_declared(self, key: str) -> list[Row]:
         """Jobs that count as made of what a key holds, as somebody has declared; the newest first.
@@ -301,13 +314,13 @@ class Index(Places):
         """
         return {str(method).rpartition(".")[2]: float(mean) for method, mean in reversed(self._all(RECENT))}
 
-    def _rows(self, where: str, value: str) -> list[Row]:
-        select = (
-            f"select job, key, content, seconds, rejected, states from jobs where {where} order by rowid desc"
-        )
+    def _rows(self, where: str, *values: str | None, order: str = "rowid desc") -> list[Row]:
+        columns = "job, key, content, seconds, rejected, partition, states"
         return [
-            Row(job, key, content, seconds, bool(rejected), _loaded(states))
-            for job, key, content, seconds, rejected, states in self._all(select, value)
+            Row(job, key, content, seconds, bool(rejected), partition, _loaded(states))
+            for job, key, content, seconds, rejected, partition, states in self._all(
+                f"select {columns} from jobs where {where} order by {order}", *values
+            )
         ]
 
     def _all(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:

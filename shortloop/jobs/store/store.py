@@ -130,25 +130,34 @@ class Store:
                 self._whole[key] = found
         return self._whole.get(key)
 
-    def find_alike(self, base: str) -> list[StoredJob]:
-        """Whole jobs whose keys are the same but for one option, the newest first.
+    def find_alike(
+        self, base: str, first: str = "", partition: str | None = None, most: int = -1
+    ) -> list[StoredJob]:
+        """Whole jobs with a base: one of them first, then those of a partition, the newest first.
 
         Parameters
         ----------
         base : str
-            Their key without the option.
+            As of their manifests.
+        first : str, optional
+            Job id.
+        partition : str, optional
+            Which part of the data. Default: all of it.
+        most : int, optional
+            How many to look at in each workdir. Default: all.
 
         Returns
         -------
         list of StoredJob
         """
         added = self._writer.added(base)
-        rows = self.index.by_base(base)
+        rows = self.index.by_base(base, first, partition, most)
         known = {row.job for row in rows}
-        return [
+        found = [
             *(job for job in added if job.job not in known),
             *(job for row in rows if (job := self._check(row)) is not None),
         ]
+        return sorted(found, key=lambda each: (each.job != first, each.partition != partition))
 
     def add(self, folder: Path, manifest: Manifest) -> StoredJob:
         """Record a job of this project, in the background, and find it from now on.
@@ -314,7 +323,8 @@ class Store:
         except OSError:
             same = False
         has_tables = any(is_table_file(str(state[0])) for state in row.states)
-        found = StoredJob(row.job, folder, row.content, row.seconds, row.rejected, has_tables)
+        how = row.rejected, has_tables
+        found = StoredJob(row.job, folder, row.content, row.seconds, *how, partition=row.partition)
         if not same:
             looked = self._look_again(folder, row)
             if looked is None:

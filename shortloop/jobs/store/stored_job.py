@@ -30,6 +30,8 @@ class StoredJob:
         Whether it left tables.
     harmless : str
         Why it is used though its code or versions changed, as somebody has declared; empty: they did not.
+    partition : str or None
+        Which part of the data it is of; None: all.
     """
 
     job: str
@@ -39,6 +41,7 @@ class StoredJob:
     rejected: bool
     has_tables: bool
     harmless: str = ""
+    partition: str | None = None
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
@@ -56,4 +59,5 @@ class StoredJob:
         StoredJob
         """
         seconds = float(manifest.cost.get("seconds", 0))
-        return cls(manifest.job, folder, manifest.content, seconds, manifest.rejected, manifest.has_tables)
+        how = manifest.rejected, manifest.has_tables
+        return cls(manifest.job, folder, manifest.content, seconds, *how, partition=manifest.partition)

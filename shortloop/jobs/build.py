@@ -49,7 +49,9 @@ class Order:
     parts : Parts
         What its key is made of.
     base : str
-        Its key without the option in which it can grow; empty if there is none.
+        As of its manifest.
+    units : list of str
+        As of its manifest.
     partition : str or None
         Which part of the data; None: all.
     pipeline : str
@@ -74,6 +76,7 @@ class Order:
     caption: str
     parts: Parts
     base: str = ""
+    units: list[str] = field(default_factory=list)
     partition: str | None = None
     pipeline: str = ""
     reason: str = ""
@@ -205,6 +208,7 @@ def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Ev
         content=content,
         files=files,
         base=order.base,
+        units=order.units,
         partition=order.partition,
         rejected=rejected,
         pipeline=order.pipeline,

@@ -227,6 +227,7 @@ class Executor(Run):
             caption=one_line(" ".join(filter(None, (wanted.stage, wanted.partition)))),
             parts=parts,
             base=base,
+            units=wanted.of_units,
             partition=wanted.partition,
             pipeline=self.name,
             reason=ASKED if anew else self._lookup.reason(wanted, parts),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
-from shortloop.jobs.keys.digest import canonical, digest
-from shortloop.jobs.keys.key import Parts, in_given_order, parts_of
+from shortloop.jobs.keys.digest import canonical
+from shortloop.jobs.keys.key import Parts, parts_of
 from shortloop.jobs.keys.options import check_options
 from shortloop.jobs.keys.typed_options import settled
 from shortloop.jobs.method_options import Given, options_given
@@ -102,7 +102,7 @@ class Request:
         return parts_of(self.stage, self.options, inputs, self.modules)
 
     def base(self, parts: Parts) -> str:
-        """What all jobs have in common that this one can take something over from.
+        """The base of the jobs that this one can take something over from.
 
         Parameters
         ----------
@@ -116,11 +116,17 @@ class Request:
         """
         if self.grows:
             return parts.key(without=self.grows)
-        if self.units is None:
-            return ""
-        options = {name: each for name, each in parts.options.items() if name in (*self.units, MODULES)}
-        inputs = {name: each for name, each in parts.inputs.items() if name in self.units}
-        return digest(["units", {**vars(parts), "options": in_given_order(options), "inputs": inputs}])
+        return parts.key_of_units(self.of_units) if self.of_units else ""
+
+    @property
+    def of_units(self) -> list[str]:
+        """Names of the options and inputs that all its units read, if others can take over its units.
+
+        Returns
+        -------
+        list of str
+        """
+        return [] if self.grows or self.units is None else [*self.units, MODULES]
 
     def above(self) -> list[Built]:
         """The jobs that it is made from.

@@ -7,7 +7,7 @@ came out the same changes no key below it (early cut-off).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from shortloop.jobs.keys.code import code_state
@@ -60,6 +60,23 @@ class Parts:
         """
         options = {name: value for name, value in self.options.items() if name != without}
         return digest({**vars(self), "options": in_given_order(options), "without": without})
+
+    def key_of_units(self, names: Collection[str]) -> str:
+        """What all units hang on, beside what each of them reads.
+
+        Parameters
+        ----------
+        names : collection of str
+            Options and inputs that all units read.
+
+        Returns
+        -------
+        str
+            Hexadecimal.
+        """
+        options = {name: value for name, value in self.options.items() if name in names}
+        inputs = {name: content for name, content in self.inputs.items() if name in names}
+        return digest(["units", {**vars(self), "options": in_given_order(options), "inputs": inputs}])
 
 
 def parts_of(

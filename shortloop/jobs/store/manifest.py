@@ -56,7 +56,10 @@ class Manifest:
     files : dict of str to (int, str)
         Size in bytes and SHA-256 of each file.
     base : str
-        Its key without the option in which it can grow; empty if there is none.
+        Its key without the option in which it can grow, or what all its units hang on; empty: nothing of it
+        can be taken over.
+    units : list of str
+        Names of the options and inputs that all its units read, if others can take over its units.
     partition : str or None
         Which part of the data; None: all.
     rejected : bool
@@ -88,6 +91,7 @@ class Manifest:
     content: str
     files: dict[str, tuple[int, str]]
     base: str = ""
+    units: list[str] = field(default_factory=list)
     partition: str | None = None
     rejected: bool = False
     pipeline: str = ""
@@ -117,11 +121,16 @@ class Manifest:
         Returns
         -------
         list of (str, str, Harmless)
-            Of each declaration its key then, that without the option in which it can grow, and itself.
+            Of each declaration its key and base then, and itself.
         """
         states = [(each.applied(self.parts), each) for each in self.harmless]
-        grows = self.grows if states else ""
-        return [(parts.key(), parts.key(without=grows) if grows else "", each) for parts, each in states]
+        return [(parts.key(), self._base_of(parts), each) for parts, each in states]
+
+    def _base_of(self, parts: Parts) -> str:
+        if self.units:
+            return parts.key_of_units(self.units)
+        grows = self.grows
+        return parts.key(without=grows) if grows else ""
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

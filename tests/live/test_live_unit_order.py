@@ -39,14 +39,16 @@ def test_workers_compute_the_units_that_they_are_asked_for(project: OrderProject
     assert project.computed() == 12 * len(jobs)
 
 
-def test_units_of_an_earlier_job_keep_their_values(project: OrderProject) -> None:
+def test_units_of_earlier_jobs_keep_their_values(project: OrderProject) -> None:
+    """Whichever job has them: also if the one in between has few of them."""
     project.ask(*asked(count=12))
     project.go()
     project.computed()
-    project.ask(*asked(count=15))
-    project.go()
-    project.check(len(asked()), 15)
-    assert project.computed() == 3 * len(asked())
+    for count, new, engine in ((2, 0, "slices"), (15, 3, "joblib")):
+        project.ask(*asked(count=count))
+        project.go(engine)
+        project.check(len(asked()), count)
+        assert project.computed() == new * len(asked())
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import struct
@@ -38,7 +39,6 @@ FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
 BEGIN = SIZE + 1
 """Where in a row begins what the unit gave."""
 LENGTH = struct.Struct("<q")
-ENTRY = struct.Struct(f"<{SIZE}scQ")  # key, whether others may take it over, length
 ALIKE = "biufc"  # kinds of numbers, which one array may hold together
 KINDS = f"{ALIKE}UmM"
 
@@ -197,9 +197,9 @@ def write_rows(file: Path, rows: Sequence[bytes]) -> None:
     rows : sequence of bytes
         Each a key, `FOR_OTHERS` or `FOR_THIS_JOB`, and what `pack` gave.
     """
-    entries = [ENTRY.pack(row[:SIZE], row[SIZE:BEGIN], len(row)) for row in rows]
+    keys, lengths = [row[:SIZE] for row in rows], [LENGTH.pack(len(row)) for row in rows]
     with file.open("wb") as stream:
-        stream.writelines([LENGTH.pack(len(rows)), *entries, *rows])
+        stream.writelines([LENGTH.pack(len(rows)), *keys, *lengths, *rows])
 
 
 def read_rows(file: Path, wanted: Container[bytes]) -> dict[bytes, bytes]:
@@ -220,20 +220,20 @@ def read_rows(file: Path, wanted: Container[bytes]) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     with contextlib.suppress(OSError, struct.error), file.open("rb") as stream:
         (count,) = LENGTH.unpack(stream.read(LENGTH.size))
-        size = os.fstat(stream.fileno()).st_size
-        at = LENGTH.size + ENTRY.size * count
-        if not 0 < at <= size:
+        begin, size = LENGTH.size + (SIZE + LENGTH.size) * count, os.fstat(stream.fileno()).st_size
+        if not LENGTH.size <= begin <= size:
             return {}
-        entries = [*ENTRY.iter_unpack(stream.read(ENTRY.size * count))]
-        if at + sum(length for _, _, length in entries) != size:
-            return {}
-        for key, mark, length in entries:
-            if mark == FOR_OTHERS and key in wanted:
-                stream.seek(at)
+        data = stream.read(SIZE * count)
+        keys = [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
+        hits = set(filter(wanted.__contains__, keys))
+        lengths = struct.unpack(f"<{count}q", stream.read(LENGTH.size * count)) if hits else ()
+        starts = [*itertools.accumulate(lengths, initial=begin)]
+        for key, start, length in zip(keys, starts, lengths) if starts[-1] == size else ():
+            if key in hits:
+                stream.seek(start)
                 row = stream.read(length)
-                if len(row) == length and row[:BEGIN] == key + mark:
+                if row[:BEGIN] == key + FOR_OTHERS and len(row) == length:
                     found[key] = row
-            at += length
     return found
 
 

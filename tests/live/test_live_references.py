@@ -163,10 +163,10 @@ def test_the_edit_of_a_file_reaches_the_units_that_refer_to_it(
 ) -> None:
     project.write(value + 1, value + 2, value + 3)
     project.go(engine)
-    project.write(value + 1, 700, value + 3)
+    project.write(value + 1, value + 700, value + 3)
     found = project.go(engine)
     assert {kind: found[kind]["x"].tolist() for kind in KINDS} == {
-        kind: [value + 1, 700, value + 3] for kind in KINDS
+        kind: [value + 1, value + 700, value + 3] for kind in KINDS
     }
     taken = {kind: sum(found[kind].record.get("taken", {}).values()) for kind in ALONE}
     assert taken == dict.fromkeys(ALONE, 2)

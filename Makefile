@@ -1,7 +1,7 @@
 # make run    set up, start the exax server if none answers, run the main pipeline
 # make test   set up, run all tests but the slow ones, or those that TESTS names
 # make docs   set up, build the pages of docs/ in docs/_build; warnings are errors
-# make soak   kill processes, edit pipelines and panels, damage recordings at random, for long,
+# make soak   kill processes, edit pipelines, panels and units, damage recordings at random, for long,
 #              and compute random studies and panels in another way (KILLS, EDITS, MUTANTS, STUDIES, PANELS, SEED)
 # make bench  measure how fast it is on this machine (PARTICIPANTS, RUNS, PARTS, QUICK=1)
 PYTHON ?= python3
@@ -71,6 +71,7 @@ soak: $(READY)
 		$(BIN)/python -m pytest --capture=no --timeout=0 --hypothesis-seed=$(SEED) \
 		tests/live/test_live_faults_random.py tests/live/test_live_engines_random.py tests/live/test_live_property.py \
 		tests/live/test_live_property_eeg.py tests/live/test_live_property_panel.py \
+		tests/live/test_live_property_units.py \
 		tests/eeg tests/panel/test_panel_judged.py
 
 bench: $(READY)

@@ -84,13 +84,14 @@ def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | No
             if check is not None:
                 check()
             server.wait()
-            # Ctrl-C reaches the run too, which ends its job and itself; that is waited for.
-            signal.signal(signal.SIGINT, lambda number, frame: None)
-            os.write(tell, b"go")
+            if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                # Ctrl-C is passed on to the run, which ends its job and itself; that is waited for.
+                signal.signal(signal.SIGINT, lambda number, frame: None)
+            with run.passing_signals_on():
+                os.write(tell, b"go")
+                return run.wait()
         finally:
             os.close(tell)
-        with run.passing_signals_on():
-            return run.wait()
 
 
 def _wait_until_told(told: int) -> None:

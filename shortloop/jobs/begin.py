@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,6 +21,7 @@ from shortloop.text import one_line
 __all__ = ["begun"]
 
 PREPARE = "shortloop.prepare"
+ENDING, LOOK_EVERY = 5.0, 0.02  # s that a job may take to end when it was told to
 
 
 @contextmanager
@@ -51,7 +54,23 @@ def begun(
     ):
         _begin(store, settings)
         store.index.begun(name, settings.name if settings else "")
-        yield store, record
+        try:
+            yield store, record
+        except (KeyboardInterrupt, SystemExit):
+            _tell_kept(store)
+            raise
+
+
+def _tell_kept(store: Store) -> None:
+    """Say how many units are kept of the job that this run has ended."""
+    with contextlib.suppress(Exception):  # the server may have been ended as well
+        deadline = time.monotonic() + ENDING
+        while not client.is_idle():
+            if time.monotonic() > deadline:
+                return
+            time.sleep(LOOK_EVERY)
+        for line in store.tidy():
+            print(one_line(line), flush=True)
 
 
 def _begin(store: Store, settings: SettingsFile | None) -> None:

@@ -93,14 +93,21 @@ def say_why(error: InputError) -> None:
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Whoever ends this process with a signal ends its job too, so signals become exceptions."""
+    """Whoever ends this process with a signal ends its job too, so signals become exceptions.
+
+    A second Ctrl-C is ignored: a terminal sends it to this process, and so does `shortloop run`.
+    """
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
 
     def leave(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
     before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:

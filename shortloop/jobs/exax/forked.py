@@ -70,13 +70,28 @@ class Forked:
 
     @contextlib.contextmanager
     def passing_signals_on(self) -> Iterator[None]:
-        """A signal that ends this process meanwhile ends it, too; that is waited for."""
+        """A signal that ends this process meanwhile ends it, too; that is waited for.
+
+        SIGINT only ends the fork: a terminal sends it to both, others to this process alone.
+        """
+        before = signal.getsignal(signal.SIGINT)
+
+        def interrupt(number: int, frame: object) -> None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)  # `poll` might take the status from a wait that goes on below
+            if callable(before):
+                before(number, None)
+
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, interrupt)
         try:
             yield
         except SystemExit:
             self.signal(signal.SIGTERM)
             self.wait()
             raise
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def signal(self, number: int) -> None:
         """Send it a signal, if it has not ended."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from typing import Any, cast
 
 from shortloop.engines.calling import called, gone, hint_of, packed
+from shortloop.engines.ended import unit_lost
 from shortloop.engines.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.engines.messages import SLICES, Asked, EngineNote, JobWork, UnitsDone
 from shortloop.engines.node_messages import Needs
@@ -25,7 +26,7 @@ __all__ = ["Computing", "UnitFailed"]
 
 
 class UnitFailed(RuntimeError):
-    """A unit raised an exception, or ended its process, in a worker."""
+    """A unit raised an exception in a worker."""
 
 
 class Computing:
@@ -125,10 +126,9 @@ class Computing:
         for data in batches:
             yield from self._taken(data, left, False, work)
 
-    def lost(self, units: Sequence[bytes]) -> UnitFailed:
-        """What to say of units whose process ended."""
-        names = ", ".join(map(self._unit_name, units))
-        return UnitFailed(f"{names} ({self._what}): the process that computed it ended")
+    def lost(self, unit: bytes, found: str) -> TransientError:
+        """The error of a unit whose process ended."""
+        return unit_lost(self._unit_name(unit), found, self._what)
 
     def early(self, costs: Mapping[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
         """Units that an engine has computed for a run that was cut off before the job began; none, if its
@@ -217,8 +217,7 @@ class Computing:
         if "broken" in said:
             raise TransientError("the engine has failed", found=said["broken"].strip(), hint=hint_of(engine))
         if "failed" in said:
-            names = ", ".join(map(self._unit_name, said["failed"]))
-            raise UnitFailed(f"{names} ({self._what}): {said['how']}, each time that it was tried")
+            raise self.lost(said["failed"][0], f"{said['how']}, each time that it was tried")
         if "engine" in said:
             self._said |= said["engine"]
             self._said["workers"] = said["workers"]

@@ -30,8 +30,9 @@ _started = time.time_ns()  # before anything is loaded that may be another later
 load_from_source(anew=True)
 set_single_thread()  # before NumPy is loaded
 
+from shortloop.engines.ended import how_ended  # noqa: E402
 from shortloop.engines.job_process import serve  # noqa: E402
-from shortloop.engines.messages import FORKED, STALE, JobWork  # noqa: E402
+from shortloop.engines.messages import STALE, JobWork  # noqa: E402
 from shortloop.engines.mirror import hold_mirror  # noqa: E402
 from shortloop.engines.refusing import refusing  # noqa: E402
 from shortloop.jobs.exax.parent_death import ends_with_this  # noqa: E402
@@ -60,9 +61,9 @@ def serve_worker(address: str) -> int:
     int
         Exit status.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its forks
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends what it started
     loaded: dict[str, State] = {}
+    forks: dict[int, int | None] = {}  # processes, with a status where they ended with another than 0
     folder = Path(address).parent  # of this process alone, with all that its forks put there
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
     with contextlib.ExitStack() as end, socket.socket(socket.AF_UNIX) as listener:
@@ -74,33 +75,57 @@ def serve_worker(address: str) -> int:
             if LIFE in select.select([LIFE, listener.fileno()], [], [])[0]:
                 return 0
             with contextlib.suppress(OSError, EOFError), Connection(listener.accept()[0].detach()) as asking:
-                if not _forked(asking, loaded):
+                said = pickle.loads(asking.recv_bytes())
+                if isinstance(said, int):
+                    asking.send_bytes(how_ended(_status(said, forks)).encode())
+                elif not _forked(asking, said, loaded, forks):
                     return 0
 
 
-def _forked(asking: Connection, loaded: dict[str, State]) -> bool:
+def _status(process: int, forks: dict[int, int | None]) -> int:
+    """The exit status of a fork that is ending."""
+    status = forks.pop(process)
+    if status is not None:
+        return status
+    os.kill(process, signal.SIGKILL)  # so that it keeps nobody waiting
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _reap(forks: dict[int, int | None]) -> None:
+    for process in [each for each, status in forks.items() if status is None]:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended and status:
+            forks[process] = os.waitstatus_to_exitcode(status)
+        elif ended:
+            del forks[process]
+
+
+def _forked(
+    asking: Connection, work: JobWork, loaded: dict[str, State], forks: dict[int, int | None]
+) -> bool:
     """Fork a process for a job; False if another forkserver must do that."""
-    work: JobWork = pickle.loads(asking.recv_bytes())
     libraries = cast("dict[str, str]", work["task"]["versions"])
     if not _has_path(work["path"]) or not _is_as_loaded(loaded) or not _are_as_old(libraries):
         asking.send_bytes(STALE)
         return False
     with refusing(work.get("mirrored")):
         import_all(work["imports"])
+    _reap(forks)
     follow = ends_with_this()
-    if not os.fork():
+    process = os.fork()
+    if not process:
         follow()
         _be_process(asking, work)
+    forks[process] = None
     return True
 
 
 def _be_process(asking: Connection, work: JobWork) -> NoReturn:
     status = 1
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), LIFE)
         hold_mirror(work)
-        asking.send_bytes(FORKED)
+        asking.send_bytes(b"%d" % os.getpid())
         serve(asking, work)
         status = 0
     except (OSError, EOFError):  # the worker has ended

@@ -118,7 +118,7 @@ class _JobProcess:
                 check_refused()  # it may have gone on without
                 values.append(value)
                 done.append(unit)
-        except Exception as error:
+        except BaseException as error:  # also `SystemExit`
             said = explained(traceback.format_exc(), error, self._mirrored)
             failure = {"unit": unit, "traceback": said}
         seconds = time.perf_counter() - started

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BEGIN",
-    "FORKED",
     "HERE",
     "SLICES",
     "STALE",
@@ -31,9 +30,8 @@ __all__ = [
     "Work",
 ]
 
-FORKED, STALE = b"forked", b"stale"
-"""What a forkserver answers: there is a process for the job, or another forkserver is needed, as code that
-this one has loaded is another by now."""
+STALE = b"stale"
+"""What a forkserver answers if another one is needed, as code that it has loaded is another by now."""
 BEGIN = [b""]
 """In place of units: the stage is opened, says what its units cost, and computes the one that costs most."""
 SLICES = "slices"

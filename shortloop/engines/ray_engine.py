@@ -167,6 +167,7 @@ class RayEngine(Engine):
             ray.exceptions.WorkerCrashedError,
             ray.exceptions.NodeDiedError,
             ray.exceptions.ObjectLostError,
+            ray.exceptions.OutOfMemoryError,
             ray.exceptions.TaskUnschedulableError,
         ):
             return Reply(0.0, b"", "the worker that computed it ended")

@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from shortloop.engines.messages import BEGIN, STALE, Reply, Work
 from shortloop.engines.mirror import NotHere, Placed, placed
@@ -59,8 +59,9 @@ def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
         seconds, failed, costs = pickle.loads(connection.recv_bytes())
         data = connection.recv_bytes()
     except (EOFError, OSError):
+        found = _processes.how_ended(connection)
         connection.close()
-        return Reply(0.0, b"", "the process that computed it ended")
+        return Reply(0.0, b"", found)
     if failed or (units == BEGIN and not costs):  # nobody may look at what it says, so it is not asked again
         connection.close()
     else:
@@ -92,15 +93,21 @@ class _Processes:
             for each in place.holds:  # whoever needs them has them
                 os.close(each)
 
+    def how_ended(self, connection: Connection) -> str:
+        """How the process ended that a connection leads to."""
+        with self._lock:
+            used = next((each for each in self._forkservers.values() if connection in each.forks), None)
+        with contextlib.suppress(OSError, EOFError):
+            if used is not None:
+                return used.how_ended(connection)
+        return "its worker ended"
+
     def _fork(self, place: Placed) -> Connection:
         said = ""
         for _ in range(STARTS):
             forkserver = self._forkserver(place)
             try:
-                connection = forkserver.fork(place.work)
-                with self._lock:
-                    forkserver.forks.add(connection)
-                return connection
+                return forkserver.fork(place.work)
             except (OSError, EOFError):
                 with self._lock:
                     if self._forkservers.get(_where(place)) is forkserver:
@@ -193,7 +200,8 @@ class _Forkserver:
         assert self._process.stdout is not None
         self._process.stdout.readline()  # it is ready, or has ended
         self.used, self.asked = 0.0, 0  # when it was last, and how many wait for a fork
-        self.forks: WeakSet[Connection] = WeakSet()  # to processes that compute, or wait for a batch
+        # To processes that compute, or wait for a batch.
+        self.forks: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()
         atexit.register(self.end)
 
     def fork(self, work: Work) -> Connection:
@@ -206,14 +214,22 @@ class _Forkserver:
         """
         connection = Client(self._address, "AF_UNIX")
         connection.send_bytes(work.data)
-        if connection.recv_bytes() == STALE:
+        answer = connection.recv_bytes()
+        if answer == STALE:
             connection.close()
             raise EOFError
+        self.forks[connection] = int(answer)
         return connection
+
+    def how_ended(self, connection: Connection) -> str:
+        """How the process ended that a connection leads to."""
+        with Client(self._address, "AF_UNIX") as asked:
+            asked.send_bytes(pickle.dumps(self.forks[connection]))
+            return asked.recv_bytes().decode()
 
     def is_used(self) -> bool:
         """Whether it has a fork, or is asked for one; with it, its forks end."""
-        return self.asked > 0 or any(not each.closed for each in self.forks)
+        return self.asked > 0 or any(not each.closed for each in [*self.forks])
 
     def end(self) -> str:
         """End it; the last that it said."""

@@ -92,12 +92,7 @@ class UnitsStage(CollectingStage, FunctionStage):
             own[UNIT] = self._names[unit]
         reads, own = copy.deepcopy((self._reads[unit], own))
         function = type(self).function
-        try:
-            given: Mapping[str, ArrayLike | bytes] = function(reads, **{**self._shared, **own})  # type: ignore[assignment]
-        except Exception as error:
-            error.add_note(f"in unit {self.unit_name(unit)}")
-            raise
-        return given
+        return function(reads, **{**self._shared, **own})  # type: ignore[return-value]
 
     def unit_name(self, unit: int) -> str:
         return f"{self._names[unit]} of {type(self).__name__}"

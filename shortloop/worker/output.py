@@ -220,7 +220,15 @@ def computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes
         As of `compute_unit`, or of `compute_row` where the stage collects.
     """
     with folder_kept():
-        return compute_row(stage, unit) if isinstance(stage, CollectingStage) else compute_unit(stage, unit)
+        try:
+            if isinstance(stage, CollectingStage):
+                return compute_row(stage, unit)
+            return compute_unit(stage, unit)
+        except BaseException as error:  # also `SystemExit`, and a panic of a library that is written in Rust
+            name = stage.unit_name(unit)
+            if name not in str(error):
+                error.add_note(f"in unit {name}")
+            raise
 
 
 def take_rows(

@@ -181,7 +181,8 @@ def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) ->
     ("bad", "said"),
     [
         ('raise ValueError("three rows")', "ValueError: three rows"),
-        ("os._exit(3)", "the process that computed it ended"),
+        ("os._exit(3)", "exit with status 3"),
+        ("os.kill(os.getpid(), 9)", "signal 9 (SIGKILL)"),
     ],
 )
 def test_a_unit_that_fails_is_named(project: ThreadsProject, bad: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""The end of a job is seen at once, by the process that has forked it.
+"""The end of a job, or of one of its slices, is seen at once, with what ended it.
 
 exax forks one more process for each job, which does nothing but wait for its end, and it takes a job for
 ended only when the process that keeps what the job prints has ended as well.
@@ -10,6 +10,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import select
 import sys
 import time
@@ -18,12 +19,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from shortloop.engines.ended import Computed, how_ended, job_lost
+from shortloop.jobs.exax.silence import BEGUN
 from shortloop.jobs.exax.unit_processes import UnitForks
 
-__all__ = ["leave_pipe_of_job", "look_often_for_end", "see_ends"]
+__all__ = ["leave_pipe_of_job", "look_often_for_end", "name_lost_units", "see_ends"]
 
 PIPE = 65536  # bytes that are read at once
 LOOK_EVERY = 0.0005  # s; exax looks every 10 ms, for as long as a small job takes
+ENDING = 5.0  # s that a process may take to end when nothing of it holds its pipe
+SLICE_ENDED = re.compile(r"analysis-(\d+) terminated with exitcode (-?\d+)")  # in exax's words
 
 
 def see_ends() -> None:
@@ -39,7 +44,7 @@ def see_ends() -> None:
     def receive(sock: Any, size: int, fatal: bool = False) -> bytes | None:
         while awaited and (speaks := _first_to_speak(sock, awaited, forks)) is not None:
             if isinstance(speaks, UnitForks):
-                speaks.fork()
+                speaks.answer()
             elif speaks.has_ended():
                 awaited.remove(speaks)
         return original(sock, size, fatal)
@@ -82,18 +87,40 @@ def look_often_for_end() -> None:
     dispatch.statmsg_endwait = wait_for_output
 
 
+def name_lost_units() -> None:
+    """From now on, a job names the units of a slice that ended, and what ended it."""
+    from accelerator import launch
+    from accelerator.error import AcceleratorError
+
+    original: Callable[..., Any] = launch.fork_analysis
+
+    @functools.wraps(original)
+    def fork_analysis(slices: int, most: int, analysis: object, given: dict[str, Any], *more: Any) -> Any:
+        try:
+            return original(slices, most, analysis, given, *more)
+        except AcceleratorError as error:
+            now = getattr(given.get("prepare_res"), "now", None)
+            if not isinstance(now, Computed):  # of a method that is made of no stage
+                raise
+            ended = SLICE_ENDED.match(str(error))
+            raise (now.lost(int(ended[2]), int(ended[1])) if ended else now.lost(0)) from None
+
+    launch.fork_analysis = fork_analysis
+
+
 class _Awaited:
     """A job that runs, in place of exax's process, which is asked whether it is alive, to be reaped."""
 
     def __init__(self, runner: Any, cookie: int, job: tuple[int, int, str, str, str]) -> None:
-        _, pipe, workdir, name, method = job
+        self._process, pipe, workdir, name, method = job
+        self._folder, self._what = Path(workdir, name), f"{name} ({method})"
         self._runner = runner
         self._cookie = cookie
         self._said = bytearray()
         self.is_lost = False
         self.pipe = os.dup(pipe)  # exax closes the other one
         try:
-            Path(workdir, name, "method.tar.gz").write_bytes(runner.archives[method])
+            (self._folder / "method.tar.gz").write_bytes(runner.archives[method])
         except OSError:  # on a full disk; the job has failed then
             traceback.print_exc()
             self.is_lost = True
@@ -108,12 +135,31 @@ class _Awaited:
         if part:
             return False
         os.close(self.pipe)
-        status: Any = {"launcher": "[invalid data] (probably killed)"}  # in exax's words
-        result = None
-        with contextlib.suppress(ValueError, TypeError):
+        try:
             status, result = json.loads(b"" if self.is_lost else self._said)
+        except (ValueError, TypeError):
+            status, result = {"launcher": self._lost()}, None
         self._runner.respond(self._cookie, (status, result))
         return True
+
+    def _lost(self) -> str:
+        """The text of the error of this job, which said nothing at its end."""
+        unit = None
+        with contextlib.suppress(OSError):
+            unit = (self._folder / BEGUN).read_text(encoding="utf-8")
+        error = job_lost(self._what, self._ended(), unit)
+        return f"{type(error).__module__}.{type(error).__name__}: {error}"
+
+    def _ended(self) -> str:
+        """What ended the process of this job; it is left to exax, which waits for its end as well."""
+        deadline = time.monotonic() + ENDING
+        with contextlib.suppress(OSError):
+            while time.monotonic() < deadline:
+                found = os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+                if found is not None:
+                    return how_ended(found.si_status if found.si_code == os.CLD_EXITED else -found.si_status)
+                time.sleep(LOOK_EVERY)
+        return "no result"
 
 
 def _first_to_speak(sock: Any, awaited: list[_Awaited], forks: UnitForks) -> _Awaited | UnitForks | None:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from shortloop.engines.checkpoints import Checkpoint
+from shortloop.engines.ended import Computed
 from shortloop.engines.messages import SLICES, EngineNote, JobWork
 from shortloop.engines.note import early_results, engine_of_run
 from shortloop.errors import InputError
@@ -24,7 +25,7 @@ from shortloop.jobs.exax.datasets import open_dataset
 from shortloop.jobs.exax.evidence import Evidence, evidence_of
 from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, states_of_jobs, work_of_job
 from shortloop.jobs.exax.fork_safety import threads_lost_by_fork
-from shortloop.jobs.exax.silence import note_units
+from shortloop.jobs.exax.silence import BEGUN, note_units
 from shortloop.jobs.exax.unit_processes import computed_in_processes
 from shortloop.jobs.keys.code import Code, code_of, code_state
 from shortloop.jobs.keys.digest import digest
@@ -101,7 +102,7 @@ class _Work:
     def __init__(self, kind: type[Stage], file: str) -> None:
         from accelerator import g
 
-        options = dict(g.options)
+        options, self.slices = dict(g.options), g.slices
         self.file = method = Path(file).resolve()
         modules, earlier = options.pop("modules"), options.pop(EARLIER, None)
         if modules is None:  # a run gives all options; others leave out some
@@ -155,6 +156,7 @@ class _Work:
                 self.taken = take_rows(self.stage, self.units.left(), self.units.take_row, *given)
             self.at_once = len(self.units.left()) <= 1 or self.stage.is_small()
             self.units.start()
+            self.now = Computed(self.what, self.stage.unit_name, self.slices)
         else:
             self.arrays = lay_out(self.stage, self.task, create_array)
         self.refused = False
@@ -173,45 +175,47 @@ class _Work:
             reject(task.name, task.partition, error, task.versions, task.where.files)
             return None
 
-    def compute(self) -> Pools | None:
+    def compute(self, slice_: int = 0) -> Pools | None:
         """Compute units until none is left; the thread pools of this process, if it computed any."""
         assert self.units is not None
         any_drawn = False
         for units in self.units.batches():
             any_drawn = True
-            note_units(units, self.stage.unit_name)
+            names = note_units(units, self.stage.unit_name)
+            if self.at_once:  # no other process of the job could say what this one computed
+                Path(BEGUN).write_text(names, encoding="utf-8", errors="replace")
             given: list[Any] = []
             try:
-                given.extend(computed(self.stage, unit) for unit in units)
+                for unit in units:
+                    self.now.begin(slice_, unit)
+                    given.append(computed(self.stage, unit))
             finally:  # those before one that raises are kept
                 for unit, values in zip(units, given):
                     self._keep(unit, values)
+        self.now.end(slice_)
+        if self.at_once:
+            Path(BEGUN).unlink(missing_ok=True)
         return check_single_thread() if any_drawn else None
+
+    @property
+    def what(self) -> str:
+        """What messages call the job."""
+        return " ".join(filter(None, (self.task.name, self.task.partition)))
 
     def compute_elsewhere(self, engine: EngineNote) -> Pools:
         """Have an engine compute all units that are left; the thread pools of its workers."""
-        assert self.units is not None
-        what = " ".join(filter(None, (self.task.name, self.task.partition)))
-        computing, numbers = self._computing(engine, what, self.code)
-        for each, given in computing.units(self._left(numbers), self._for_workers()):
-            self._keep(numbers[each], given)
-            self.units.mark(numbers[each])
+        computing, numbers = self._computing(engine, self.what, self.code)
+        self._keep_all(computing.units(self._left(numbers), self._for_workers()), numbers)
         self.engine = computing.described()
         threads: Pools = computing.threads
         return threads
 
     def compute_in_processes(self, threads: list[str]) -> Pools:
         """Have processes compute the units that have none of the threads of this one."""
-        from accelerator import g
-
-        assert self.units is not None
-        what = " ".join(filter(None, (self.task.name, self.task.partition)))
-        computing, numbers = self._computing(None, what, self.code)
-        work, left, count = self._for_workers(), self._left(numbers), g.slices
+        computing, numbers = self._computing(None, self.what, self.code)
+        work, left, count = self._for_workers(), self._left(numbers), self.slices
         batches = computed_in_processes(work, left, count, computing.lost)
-        for each, given in computing.done(batches, left, work):
-            self._keep(numbers[each], given)
-            self.units.mark(numbers[each])
+        self._keep_all(computing.done(batches, left, work), numbers)
         early, pools = self.early
         self.engine = {**early, "workers": count, **computing.described(), "threads": [*threads]}
         return [*computing.threads, *pools]
@@ -221,9 +225,7 @@ class _Work:
         if self.units is None or self.refused or not os.path.isdir(early_results()):
             return
         computing, numbers = self._computing(None, self.task.name)
-        for each, given in computing.early(self._left(numbers), self._for_workers()):
-            self._keep(numbers[each], given)
-            self.units.mark(numbers[each])
+        self._keep_all(computing.early(self._left(numbers), self._for_workers()), numbers)
         described = computing.described()
         if "early" in described:
             self.early = {name: each for name, each in described.items() if name != "name"}, computing.threads
@@ -252,6 +254,13 @@ class _Work:
         left, costs = {*self.units.left()}, self.units.costs
         return {each: costs[number] for each, number in numbers.items() if number in left}
 
+    def _keep_all(self, given: Iterable[tuple[bytes, Any]], numbers: Mapping[bytes, int]) -> None:
+        """Keep units that were computed elsewhere."""
+        assert self.units is not None
+        for each, values in given:
+            self._keep(numbers[each], values)
+            self.units.mark(numbers[each])
+
     def _keep(self, unit: int, given: Any) -> None:
         assert self.units is not None
         if isinstance(self.stage, CollectingStage):
@@ -260,8 +269,6 @@ class _Work:
             keep_unit(self.stage, unit, given, self.arrays, self.units.keep_file)
 
     def _for_workers(self) -> JobWork:
-        from accelerator import g
-
         return work_of_job(
             type(self.stage),
             self.file,
@@ -272,7 +279,7 @@ class _Work:
             jobs=self.task.jobs,
             before=self.task.before,
             datasets=self.task.datasets,
-            slices=g.slices,
+            slices=self.slices,
         )
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
@@ -341,7 +348,7 @@ def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
 
 
 def _analysis(sliceno: int, prepare_res: _Work) -> Pools | None:
-    return prepare_res.compute()
+    return prepare_res.compute(sliceno)
 
 
 def _synthesis(job: Any, prepare_res: _Work, analysis_res: Iterable[Pools | None]) -> None:

@@ -10,7 +10,7 @@ from shortloop.jobs.exax.as_loaded import keep_methods_as_loaded, note_what_is_r
 from shortloop.jobs.exax.broken import do_without_broken_methods, let_no_method_end_this
 from shortloop.jobs.exax.cells import find_announced, load_announced
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
-from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, see_ends
+from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, name_lost_units, see_ends
 from shortloop.jobs.exax.isolation import import_methods_apart
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.exax.outputs import keep_output_in_one_process
@@ -88,6 +88,7 @@ def prepare_runner() -> None:
         find_announced()
         forks_end_with_this()
         see_ends()
+        name_lost_units()
         keep_causes()
         let_no_method_end_this()
         leave_pipe_of_job()

@@ -14,8 +14,10 @@ from typing import NamedTuple
 from shortloop.engines.note import engine_of_run
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT
 
-__all__ = ["Process", "Silence", "answer_where", "note_units"]
+__all__ = ["BEGUN", "Process", "Silence", "answer_where", "note_units"]
 
+BEGUN = ".begun"
+"""File in the folder of a job: the units that its only process computes."""
 WHERE, UNITS = "shortloop-where", "shortloop-units"  # files in memory that processes of a job have
 ASK = signal.SIGRTMIN + 7
 SAY_AFTER, END_AFTER = 60.0, 8.0  # s
@@ -42,7 +44,8 @@ class Process(NamedTuple):
 
 
 def answer_where() -> None:
-    """Let this process of a job, and its forks, say where they are when they are asked."""
+    """Let this process of a job, and its forks, say where they are when they are asked, and as they crash."""
+    faulthandler.enable(2, all_threads=False)
     where = os.memfd_create(WHERE)
     try:
         faulthandler.register(ASK, where, all_threads=False)
@@ -50,7 +53,7 @@ def answer_where() -> None:
         os.close(where)
 
 
-def note_units(units: Sequence[int], name: Callable[[int], str]) -> None:
+def note_units(units: Sequence[int], name: Callable[[int], str]) -> str:
     """Note which units this process computes from now on.
 
     Parameters
@@ -59,12 +62,18 @@ def note_units(units: Sequence[int], name: Callable[[int], str]) -> None:
         Their numbers.
     name : callable
         What messages call a unit.
+
+    Returns
+    -------
+    str
+        The first and the last one's.
     """
     global _units
     if _units[0] != os.getpid():
         _units = os.getpid(), os.memfd_create(UNITS)
     text = " … ".join(dict.fromkeys(map(name, (*units[:1], *units[-1:]))))
     os.pwrite(_units[1], text.encode("utf-8", "replace")[:NAMES].ljust(NAMES), 0)
+    return text
 
 
 class Silence:

@@ -7,8 +7,10 @@ an engine does.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pickle
+import signal
 import socket
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -16,12 +18,14 @@ from multiprocessing.connection import Connection, wait
 from typing import NoReturn, cast
 
 from shortloop.engines.batches import Batches
+from shortloop.engines.ended import how_ended
 from shortloop.engines.messages import JobWork
 from shortloop.jobs.exax.forked import let_go
 
 __all__ = ["UnitForks", "computed_in_processes"]
 
 _asked: socket.socket | None = None  # in a job: the process that has forked it
+_numbers = itertools.count()
 
 
 class UnitForks:
@@ -31,29 +35,41 @@ class UnitForks:
         global _asked
         self._requests, _asked = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.pipe = self._requests.fileno()
-        self._forked: list[int] = []
+        self._forked: dict[tuple[int, int], int] = {}  # by groups of jobs, and numbers there
 
-    def fork(self) -> None:
-        """Fork the process that a job has asked for, into the group of that job."""
+    def answer(self) -> None:
+        """Fork the process that a job has asked for, into the group of that job; or say how one ended."""
+        said, (connection,), _, _ = socket.recv_fds(self._requests, 64, 1)
+        group, number = map(int, said.split())
+        process = self._forked.pop((group, number), 0)
+        if process:
+            os.kill(process, signal.SIGKILL)  # it is ending, and must keep nobody waiting
+            status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+            os.write(connection, b"%d" % status)
+        else:
+            self._forked[group, number] = self._fork(group, connection)
+        os.close(connection)
+
+    def _fork(self, group: int, connection: int) -> int:
         if not self._forked:  # here, and not in each fork and each job
             import shortloop.engines.job_process  # noqa: F401
             from shortloop.jobs.exax.method import load_client
 
             load_client()
-        self._forked = [each for each in self._forked if not os.waitpid(each, os.WNOHANG)[0]]
-        group, given, _, _ = socket.recv_fds(self._requests, 64, 1)
+        for key, each in [*self._forked.items()]:
+            if key[0] != group and os.waitpid(each, os.WNOHANG)[0]:  # of a job that asks no more
+                del self._forked[key]
         process = os.fork()
         if not process:
-            _serve(int(group), *given)
-        self._forked.append(process)
-        os.close(*given)
+            _serve(group, connection)
+        return process
 
 
 def computed_in_processes(
     work: JobWork,
     costs: Mapping[bytes, float],
     count: int,
-    lost: Callable[[list[bytes]], Exception],
+    lost: Callable[[bytes, str], Exception],
 ) -> Iterator[bytes]:
     """Have units of this job computed in processes of their own.
 
@@ -66,7 +82,7 @@ def computed_in_processes(
     count : int
         How many processes.
     lost : callable
-        What to raise if the process that computes some units ends.
+        ``lost(unit, how)`` is raised if the process that computes a unit alone ends.
 
     Yields
     ------
@@ -76,7 +92,15 @@ def computed_in_processes(
     batches = Batches(costs, [*costs], count)
     data = pickle.dumps(work)
     busy: dict[Connection, list[bytes]] = {}
+    numbers: dict[Connection, int] = {}
     with contextlib.ExitStack() as end:
+
+        def start() -> Connection:
+            number = next(_numbers)
+            process = end.enter_context(Connection(_ask(number).detach()))
+            numbers[process] = number
+            process.send_bytes(data)
+            return process
 
         def hand_out(process: Connection) -> None:
             if batch := batches.next():
@@ -84,9 +108,7 @@ def computed_in_processes(
                 process.send_bytes(pickle.dumps(batch))
 
         for _ in range(min(count, len(costs))):
-            process = end.enter_context(_fork())
-            process.send_bytes(data)
-            hand_out(process)
+            hand_out(start())
         while busy:
             for process in cast("list[Connection]", wait([*busy])):
                 batch = busy.pop(process)
@@ -94,18 +116,28 @@ def computed_in_processes(
                     seconds, _, _ = pickle.loads(process.recv_bytes())
                     done = process.recv_bytes()
                 except (EOFError, OSError):
-                    raise lost(batch) from None
+                    if len(batch) == 1:
+                        raise lost(batch[0], _how_ended(numbers[process])) from None
+                    batches.put_back(batch)  # each alone, so that it is known which one it was
+                    hand_out(start())
+                    continue
                 batches.done(batch, seconds)
                 hand_out(process)
                 yield done
 
 
-def _fork() -> Connection:
+def _ask(number: int) -> socket.socket:
+    """Ask for a process, or how it ended if it was asked for before; what is connected to the answer."""
     assert _asked is not None, "not a job"
     ours, theirs = socket.socketpair()
     with theirs:
-        socket.send_fds(_asked, [b"%d" % os.getpgid(0)], [theirs.fileno()])
-    return Connection(ours.detach())
+        socket.send_fds(_asked, [b"%d %d" % (os.getpgid(0), number)], [theirs.fileno()])
+    return ours
+
+
+def _how_ended(number: int) -> str:
+    with _ask(number) as answer:
+        return how_ended(int(answer.recv(64)))
 
 
 def _serve(group: int, descriptor: int) -> NoReturn:

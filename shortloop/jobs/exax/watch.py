@@ -45,7 +45,12 @@ def watch_jobs() -> None:
     @functools.wraps(original)
     def watched(workdir: str, jobid: str, *arguments: Any, **more: Any) -> Any:
         begin_job(Path(workdir) / jobid, is_watched)
-        return original(workdir, jobid, *arguments, **more)
+        try:
+            return original(workdir, jobid, *arguments, **more)
+        except Exception:
+            raise
+        except BaseException as end:  # exax says nothing of these, and takes the job for killed
+            raise RuntimeError("the job was to end its process, with the exception above") from end
 
     launch.execute_process = watched
 

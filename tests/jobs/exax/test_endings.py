@@ -16,8 +16,12 @@ from typing import Any
 import pytest
 
 from shortloop.jobs.exax.endings import look_often_for_end, see_ends
+from shortloop.jobs.exax.silence import BEGUN
 
-LOST = {"launcher": "[invalid data] (probably killed)"}
+ENDED = """\
+shortloop.errors.TransientError: the process of a job ended
+  job:          main-{number} (toy)
+  found:        {found}"""
 
 
 class Runner:
@@ -47,12 +51,12 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     made.sock.close()
 
 
-def begin(runner: Runner, folder: Path, cookie: int) -> int:
+def begin(runner: Runner, folder: Path, cookie: int, process: int = 0) -> int:
     """Begin to wait for a job, as exax's loop does; the end of the pipe that the job has."""
     folder.joinpath(f"main-{cookie}").mkdir(parents=True)
     pipe, job = os.pipe()
     runner.SimplifiedProcess(
-        target=None, args=(cookie, (0, pipe, str(folder), f"main-{cookie}", "toy")), name="main-1"
+        target=None, args=(cookie, (process, pipe, str(folder), f"main-{cookie}", "toy")), name="main-1"
     )
     os.close(pipe)
     return job
@@ -97,12 +101,32 @@ def test_reads_more_than_a_pipe_holds(runner: Runner, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", [b"", b'[null, [{"prep', b"null", b"\xff"])
-def test_a_job_that_was_killed_is_lost(runner: Runner, tmp_path: Path, said: bytes) -> None:
-    job = begin(runner, tmp_path, 1)
+@pytest.mark.parametrize(
+    ("end", "found"),
+    [("os.kill(os.getpid(), 11)", "signal 11 (SIGSEGV)"), ("os._exit(3)", "exit with status 3")],
+)
+def test_a_job_that_ends_says_how(runner: Runner, tmp_path: Path, said: bytes, end: str, found: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", f"import os; {end}"])
+    job = begin(runner, tmp_path, 1, process.pid)
     os.write(job, said)
     os.close(job)
     runner.recvall(runner.sock, 5)
-    assert runner.told == [(1, (LOST, None))]
+    assert lost(runner) == (1, ENDED.format(number=1, found=found))
+    assert process.wait() in (-11, 3)  # its end is left to whoever waits for it
+
+
+def lost(runner: Runner) -> tuple[int, str]:
+    ((number, (status, result)),) = runner.told
+    assert result is None
+    return number, status["launcher"].partition("\n  what to do:")[0]
+
+
+def test_a_job_that_ends_names_the_units_that_it_had(runner: Runner, tmp_path: Path) -> None:
+    job = begin(runner, tmp_path, 1)
+    (tmp_path / "main-1" / BEGUN).write_text("firm 3 of fit", encoding="utf-8")
+    os.close(job)
+    runner.recvall(runner.sock, 5)
+    assert "unit:         firm 3 of fit" in lost(runner)[1]
 
 
 def test_a_job_without_room_for_its_code_is_lost_and_the_others_go_on(runner: Runner, tmp_path: Path) -> None:
@@ -113,7 +137,7 @@ def test_a_job_without_room_for_its_code_is_lost_and_the_others_go_on(runner: Ru
     runner.SimplifiedProcess(target=None, args=(2, (0, pipe, str(tmp_path), "main-2", "toy")), name="main-2")
     os.close(pipe)
     runner.recvall(runner.sock, 5)
-    assert runner.told == [(2, (LOST, None))]
+    assert lost(runner) == (2, ENDED.format(number=2, found="no result"))
     os.write(first, b"[null, [{}, {}, {}]]")
     os.close(first)
     runner.recvall(runner.sock, 5)

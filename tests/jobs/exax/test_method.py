@@ -28,6 +28,7 @@ from shortloop.worker.stage import Finished, Outputs, Stage
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
+SLICES = 3
 
 
 class FakeJob(str):
@@ -69,6 +70,7 @@ class Jobs:
             inside.setattr(g, "options", {**made["options"], **options}, raising=False)
             inside.setattr(g, "jobs", dict(jobs or {}), raising=False)
             inside.setattr(g, "datasets", {}, raising=False)
+            inside.setattr(g, "slices", SLICES, raising=False)
             # This process has threads of libraries that other tests use; a job's has not.
             inside.setattr(method_module, "threads_lost_by_fork", list)
             if "prepare" not in made:
@@ -76,7 +78,7 @@ class Jobs:
             else:
                 prepared = made["prepare"](job)
                 if not job.early:
-                    found = [made["analysis"](number, prepared) for number in range(3)]
+                    found = [made["analysis"](number, prepared) for number in range(SLICES)]
                     made["synthesis"](job, prepared, iter(found))
             return job, open_result(job.path)
 

@@ -70,7 +70,7 @@ def said(project: Path, text: str, code: str, file: str = "methods/a_double.py")
     ("text", "has"),
     [
         (FUNCTION, "['numbers'] None Doubles. ['synthesis']"),
-        (UNITS, "['numbers', 'before'] None double ['analysis', 'prepare', 'synthesis']"),
+        (UNITS, "['numbers'] None double ['analysis', 'prepare', 'synthesis']"),
         (CLASS, "['numbers'] None Doubles. ['synthesis']"),
     ],
 )

@@ -76,7 +76,7 @@ class Signature:
     def units(self) -> tuple[str, ...] | None:
         """Fields that all units read, of a stage that takes over what units of an earlier job gave."""
         stage = self.stage
-        return stage.unit_fields if stage is not None and issubclass(stage, CollectingStage) else None
+        return stage.read_by_all() if stage is not None and issubclass(stage, CollectingStage) else None
 
 
 def signature_of(method: str) -> Signature:

@@ -51,6 +51,11 @@ class UnitsStage(CollectingStage, FunctionStage):
     units_of: ClassVar[Function]
     allow_empty: ClassVar[bool]
 
+    @classmethod
+    def read_by_all(cls) -> tuple[str, ...]:
+        """Fields; the function is given a partition if it has a parameter of that name."""
+        return cls.unit_fields
+
     def open(self) -> None:
         """Find the units."""
         kind = type(self)

@@ -338,6 +338,17 @@ class CollectingStage(Stage, ABC):
     unit_fields: ClassVar[tuple[str, ...]]
     """Fields that all units read; what the others say is in the `unit_key` of each."""
 
+    @classmethod
+    def read_by_all(cls) -> tuple[str, ...]:
+        """What units of two jobs must have in common for one to take over those of the other.
+
+        Returns
+        -------
+        tuple of str
+            Names of fields, and the partition, which units can look at.
+        """
+        return *cls.unit_fields, "partition"
+
     @abstractmethod
     def unit_key(self, unit: int) -> bytes:
         """All that the values of a unit hang on beside the code and `unit_fields`.

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jobs_project import empty_project, own_package
+from jobs_project import empty_project, own_package, write
 from units_runs import UnitsRuns
+
+from shortloop.jobs.pipeline import Built, Run
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -170,3 +172,51 @@ def test_each_unit_is_computed_once(runs: UnitsRuns, asked: list[list[dict[str, 
         _, computed = runs.fit(*wanted)
         assert len(computed) == len(new)
         known |= new
+
+
+OWN = '''\
+"""Numbers with the partition that they are of."""
+
+from shortloop import CollectingStage, Finished, stage
+
+
+@stage
+class Own(CollectingStage):
+    """A unit is a number; its key says so, and nothing of the partition."""
+
+    unit_fields = ("factor",)
+    names: list[int]
+    factor: int = 1
+
+    def units(self):
+        return len(self.names)
+
+    def unit_key(self, unit):
+        return self.names[unit].to_bytes(20, "little")
+
+    def compute(self, unit):
+        return {"said": f"{self.factor * self.names[unit]} of {self.partition}"}
+
+    def finish(self, out):
+        from shortloop.worker.rows import unpack
+
+        return Finished({"said": [str(unpack(row)["said"]) for row in out.rows], "units": self.names})
+'''
+
+
+def test_units_of_a_class_are_of_one_partition(runs: UnitsRuns) -> None:
+    """They can look at it, whatever their key says."""
+    write(runs.exax.project, "methods/a_own.py", OWN)
+
+    def pipeline(run: Run) -> Built:
+        for part in "AB":
+            run.build("own", partition=part, names=names, factor=factor)
+        return run.jobs[-1]
+
+    taken = []
+    for names, factor in (([1, 2, 3], 1), ([1], 1), ([1, 2, 3, 4], 1), ([1, 2], 2)):
+        found = [job.result() for job in runs.run(pipeline).jobs]
+        for part, job in zip("AB", found):
+            assert job.facts["said"] == [f"{factor * each} of {part}" for each in names]
+        taken.append([sum(job.record.get("taken", {}).values()) for job in found])
+    assert taken == [[0, 0], [1, 1], [3, 3], [0, 0]]

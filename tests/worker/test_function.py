@@ -16,7 +16,7 @@ from shortloop.worker.content import SIZE
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.function import UnitsStage, stage_of_function
 from shortloop.worker.inputs import File
-from shortloop.worker.output import compute_row, take_rows, write_output
+from shortloop.worker.output import compute_row, computed, take_rows, write_output
 from shortloop.worker.results import open_result
 from shortloop.worker.stage import Job, Values
 from shortloop.worker.task import Task
@@ -220,7 +220,7 @@ def test_an_error_names_its_unit() -> None:
 
     stage = opened(fails, squares, count=2)
     with pytest.raises(ZeroDivisionError) as caught:
-        stage.compute(1)
+        computed(stage, 1)
     assert caught.value.__notes__ == ["in unit n1 of fails"]
 
 

@@ -120,7 +120,7 @@ def measure(it, kind: str, power: int = 1):
     elif kind in ("partial", "closure", "object"):
         value = it()
     elif kind == "lazy":
-        value = it.collect()["column_1"].mean()
+        value = it.collect().to_series().mean()
     elif kind == "global":
         value = MEANS[it[1]]
     elif kind == "opened":

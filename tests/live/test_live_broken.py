@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -72,7 +73,7 @@ BROKEN = {
 
 
 class BrokenProject(EmptyProject):
-    """Methods that cannot be imported, in every way, and one that can."""
+    """Methods that cannot be imported, in every way, and one that can; a package that cannot."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -81,6 +82,13 @@ class BrokenProject(EmptyProject):
         self.write("good", STAGE.format(name="good", import_line=""))
         for name, (line, _, _) in BROKEN.items():
             self.write(name, STAGE.format(name=name, import_line=line))
+        for name in ("twice", "packaged"):
+            (folder / f"dev/a_{name}.py").write_text(
+                STAGE.format(name=name, import_line=""), encoding="utf-8"
+            )
+        (folder / "dev/__init__.py").write_text("import no_such_package\n", encoding="utf-8")
+        self.write("twice", STAGE.format(name="twice", import_line=""))
+        self.script("packaged", SCRIPT)
         self.write("raises", RAISES)
         self.write("raises_unit", RAISES_IN_A_UNIT)
         self.script("calls", "import helper\n" + SCRIPT.replace("return", "helper.outer(3)\n    return"))
@@ -122,6 +130,29 @@ def test_what_needs_one_says_where_and_why(project: BrokenProject, command: str,
     assert "what to do:" in said
     assert "importlib" not in said
     assert "deathening" not in said
+
+
+def test_methods_of_a_package_that_cannot_be_imported(project: BrokenProject) -> None:
+    done = project.command("run", "packaged")
+    assert done.returncode == 1
+    assert "dev/__init__.py, line 1" in done.stdout
+    assert "No module named 'no_such_package'" in done.stdout
+
+
+def test_two_methods_of_one_name(project: BrokenProject) -> None:
+    twice = project.folder / "dev/a_twice.py"
+    done = project.command("run", "twice")
+    assert done.returncode == 1
+    assert "2 methods have the name twice" in done.stdout
+    assert str(twice) in done.stdout
+    assert str(project.folder / "methods/a_twice.py") in done.stdout
+    text = twice.read_text(encoding="utf-8")
+    twice.unlink()
+    done = project.command("run", "twice")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (job,) = re.findall(r"main-\d+(?= +\d)", done.stdout)
+    twice.write_text(text, encoding="utf-8")
+    assert project.command("show", job).returncode == 0
 
 
 def test_one_that_breaks_and_is_mended_while_a_server_runs(project: BrokenProject) -> None:

@@ -18,6 +18,7 @@ from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import Any
 
+from shortloop.jobs.exax.broken import folder_of_package
 from shortloop.jobs.keys.file_state import CHANGED, SETTLED_NS, states_of_files
 from shortloop.jobs.keys.own_code import is_own
 from shortloop.jobs.project import cache_directory, write_atomically
@@ -196,7 +197,7 @@ def _are_listed(known: Mapping[str, Any], configuration: Mapping[str, Any]) -> b
 
     found = {}
     for package, discover in configuration["method_directories"].items():
-        folder = os.path.dirname(sys.modules[package].__file__ or "")
+        folder = folder_of_package(package)
         for name, method in read_methods_conf(folder, discover).items():
             found[name] = package, method.version
     return found == {name: (each.package, each.version) for name, each in known.items()}

@@ -32,16 +32,23 @@ def find_method(method: str) -> tuple[str, Path]:
     Raises
     ------
     InputError
-        If no package of the configuration has it.
+        If no package of the configuration has it, or several have.
     """
     known = _methods.get(method)
     if known is not None and os.path.isfile(known[1]):
         return known
-    for package, folder in packages():
-        file = folder / f"a_{method}.py"
-        if file.is_file():
-            _methods[method] = package, file
-            return package, file
+    files = [(package, folder / f"a_{method}.py") for package, folder in packages()]
+    found = [each for each in files if each[1].is_file()]
+    if len(found) > 1:
+        raise InputError(
+            f"{len(found)} methods have the name {method}",
+            found=", ".join(str(file) for _, file in found),
+            expected="a name of its own for each method",
+            hint="rename one of the files and its stage, or delete it",
+        )
+    if found:
+        _methods[method] = found[0]
+        return found[0]
     raise InputError(
         "there is no such method",
         found=method,

@@ -9,7 +9,7 @@ import os
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from shortloop.errors import InputError
 from shortloop.plain import Plain
@@ -207,8 +207,8 @@ def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
 def _name(name: Any) -> Plain:
     """The name of a unit, as plain data; None if it is missing, as where `groupby` keeps what has no name."""
     if isinstance(name, tuple):
-        return [_name(each) for each in name]
+        return tuple(_name(each) for each in name)
     plain = name.item() if hasattr(name, "item") else name
-    if isinstance(plain, str | int | bool) or (isinstance(plain, float) and math.isfinite(plain)):
-        return plain
+    if type(plain) in (str, int, bool) or (type(plain) is float and math.isfinite(plain)):
+        return cast("Plain", plain)
     return None if plain is None or str(plain) in ("nan", "NaT", "<NA>") else str(plain)

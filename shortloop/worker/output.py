@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.plain import Plain, as_read_back
+from shortloop.plain import Plain
 from shortloop.worker.coverage import check_coverage, indices_of
+from shortloop.worker.exact_arrays import exact_array
+from shortloop.worker.fact_types import ARRAY, NotPlain, with_types
 from shortloop.worker.figures import figure_files
 from shortloop.worker.hearing import heard
 from shortloop.worker.names import check_array_name, check_file_name
-from shortloop.worker.records import ROWS, Array, Outside, check_no_mask, save_array, write_record
+from shortloop.worker.records import ROWS, Array, Outside, save_array, write_record
 from shortloop.worker.references import here
 from shortloop.worker.results import open_result
 from shortloop.worker.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, read_rows, write_rows
@@ -129,14 +131,11 @@ def keep_unit(
         what NumPy would do then, to repeat values or to cut them off, is nothing that a stage means. If it
         gives a file whose path is none of a job's, or any, though the stage grows.
     """
-    import numpy as np
-
     indices = indices_of(stage, unit, arrays)
     if values.keys() != indices.keys() or not values:
         _keep_files(stage, unit, values, arrays, indices, keep_file)
     for name, where in indices.items():
-        check_no_mask(name, values[name])
-        value, array = np.asarray(values[name]), arrays[name]
+        value, array = exact_array(values[name], name), arrays[name]
         shape = array.shape[1:] if isinstance(where, int) else array[where].shape
         if value.shape != shape or value.dtype is not array.dtype:
             _check_fit(stage, unit, name, value, array.dtype, shape)
@@ -330,12 +329,14 @@ def write_output(
         If it gives something else than `Finished`, facts that are no plain data, what its units have given,
         or a name that no file of a job can have, or that two have.
     """
+    import numpy as np
+
     kind = type(stage).__name__
     with folder_kept():
         finished = stage.finish(Outputs(arrays, [row[BEGIN:] for row in rows]))
     if not isinstance(finished, Finished):
         raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
-    _check_facts(kind, finished.facts)
+    facts, types = _facts(kind, finished.facts)
     described = {name: _described(out) for name, out in stage.outputs().items()}
     for name, each in finished.arrays.items():
         check_array_name(name)
@@ -346,6 +347,8 @@ def write_output(
             outside = each.values
         elif each.values is not None:
             save_array(name, each.values)
+            if isinstance(each.values, np.ndarray) and not each.values.ndim:
+                types[name] = ARRAY  # and not a scalar
         described[name] = Array(each.axes, each.description, each.unit, outside)
     drawn = [figure_files(name, figure).items() for name, figure in finished.figures.items()]
     whole = [*finished.files.items(), *itertools.chain.from_iterable(drawn)]
@@ -358,7 +361,6 @@ def write_output(
     for path, content in whole:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(content)
-    facts = dict(finished.facts)
     if stage.grows:
         facts[stage.grows] = task.options[stage.grows]
     collects = isinstance(stage, CollectingStage)
@@ -369,6 +371,7 @@ def write_output(
         task.partition,
         described,
         facts=facts,
+        types=types,
         coordinates=finished.coordinates,
         tables=tables,
         figures=list(finished.figures),
@@ -381,12 +384,18 @@ def write_output(
     return [*written[len(files) :], *([ROWS] if collects else [])]
 
 
-def _check_facts(kind: str, facts: Mapping[str, object]) -> None:
-    for name, fact in facts.items():
+def _facts(kind: str, given: Mapping[str, object]) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    """Facts as JSON, and types of those of which it has no word."""
+    facts: dict[str, Plain] = {}
+    types: dict[str, Plain] = {}
+    for name, fact in given.items():
         try:
-            as_read_back(fact)
-        except (TypeError, ValueError) as error:
+            facts[name], found = with_types(fact)
+        except NotPlain as error:
             raise ValueError(f"{kind} gives a fact {name} that is no plain data: {error}") from None
+        if found is not None:
+            types[name] = found
+    return facts, types
 
 
 def _described(out: Out) -> Array:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 from shortloop.errors import InputError, TransientError
 from shortloop.plain import Plain
 from shortloop.worker.axes import check_coordinates
-from shortloop.worker.masks import is_masked
+from shortloop.worker.exact_arrays import exact_array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,6 @@ __all__ = [
     "DescribedOutside",
     "Outside",
     "Record",
-    "check_no_mask",
     "create_array",
     "noted",
     "reject",
@@ -136,6 +135,7 @@ class Record(TypedDict):
     taken: NotRequired[dict[str, int]]
     engine: NotRequired[dict[str, Plain]]
     facts: dict[str, Any]
+    types: NotRequired[dict[str, Plain]]
     threads: list[Pool]
     versions: dict[str, str]
     problem: str | None
@@ -197,31 +197,11 @@ def save_array(name: str, values: ArrayLike) -> None:
     Raises
     ------
     ValueError
-        If some are masked.
+        As `exact_array`.
     """
     import numpy as np
 
-    check_no_mask(name, values)
-    np.save(f"{name}.npy", np.asarray(values), allow_pickle=False)
-
-
-def check_no_mask(name: str, values: object) -> None:
-    """Refuse an array that hides values: what lies below its mask would be kept.
-
-    Parameters
-    ----------
-    name : str
-        Name of the array.
-    values : object
-        Its values.
-
-    Raises
-    ------
-    ValueError
-        If some are masked.
-    """
-    if is_masked(values):
-        raise ValueError(f"values of {name} are masked, and masks are not kept: fill them, e.g. with nan")
+    np.save(f"{name}.npy", exact_array(values, name), allow_pickle=False)
 
 
 def write_record(
@@ -230,6 +210,7 @@ def write_record(
     arrays: Mapping[str, Array],
     *,
     facts: Mapping[str, Plain] | None = None,
+    types: Mapping[str, Plain] | None = None,
     coordinates: Mapping[str, str] | None = None,
     tables: Mapping[str, DescribedTable] | None = None,
     figures: Sequence[str] = (),
@@ -253,6 +234,8 @@ def write_record(
         What each ``.npy`` file is, and each array outside the job.
     facts : mapping, optional
         Anything else that is plain data: names, counts, notes.
+    types : mapping, optional
+        Types that JSON lacks, of facts and arrays of no axes, as of `shortloop.worker.fact_types.with_types`.
     coordinates : mapping of str to str, optional
         What stands at each place of an axis: the name of an array of this one axis, or of a fact, by the
         axis.
@@ -282,7 +265,13 @@ def write_record(
     check_coordinates(coordinates or {}, described, facts or {})
     optional: dict[str, object] = {"tables": tables, "figures": list(figures), "files": list(files)}
     found = {option.partition(" ")[0]: str(path) for option, path in (located or {}).items()}
-    optional |= {"taken": taken, "engine": engine, "coordinates": coordinates, "located": found}
+    optional |= {
+        "taken": taken,
+        "engine": engine,
+        "coordinates": coordinates,
+        "located": found,
+        "types": types,
+    }
     record = {
         "format": FORMAT,
         "stage": stage,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from shortloop.errors import InputError, TransientError
 from shortloop.plain import Plain, copied
 from shortloop.text import one_line
+from shortloop.worker.fact_types import ARRAY, as_given
 from shortloop.worker.opened import Arrays, Tables
 from shortloop.worker.records import EARLIER, FORMAT, RECORD, ROWS, Record
 from shortloop.worker.tables import unit_frame
@@ -111,12 +112,12 @@ class Result:
         """A result by its name, whatever it is: array, table, fact, figure or file; the last two as paths."""
         if name in self.arrays:
             array = self.arrays[name]
-            return array if array.ndim else array[()]
+            return array if array.ndim or self._types.get(name) == ARRAY else array[()]
         facts = self.record["facts"]
         kinds: tuple[Mapping[str, Any], ...] = (self.tables, facts, self.figures, self.files)
         for kind in kinds:
             if name in kind:
-                return copied(kind[name]) if kind is facts else kind[name]
+                return as_given(facts[name], self._types.get(name)) if kind is facts else kind[name]
         raise KeyError(f"{name}; {self.job} has {', '.join(self.names()) or 'nothing'}")
 
     def names(self) -> list[str]:
@@ -174,7 +175,12 @@ class Result:
     @property
     def facts(self) -> dict[str, Any]:
         """Plain data beside the arrays: names, counts, notes. A copy: who changes it changes nothing here."""
-        return copied(self.record["facts"])
+        types = self._types
+        return {name: as_given(each, types.get(name)) for name, each in self.record["facts"].items()}
+
+    @property
+    def _types(self) -> Mapping[str, Plain]:
+        return self.record.get("types", {})
 
     @property
     def problem(self) -> str | None:

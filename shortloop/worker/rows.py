@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from shortloop.errors import InputError
 from shortloop.worker.content import SIZE
-from shortloop.worker.masks import is_masked
+from shortloop.worker.exact_arrays import exact_array
 from shortloop.worker.stage import Values
 from shortloop.worker.tables import from_bytes, is_table, joined, library_of, to_bytes
 
@@ -65,7 +65,6 @@ def pack(values: object, what: str) -> bytes:
     InputError
         If it is something else.
     """
-    import numpy as np
 
     if not isinstance(values, Mapping) or not values:
         raise InputError(
@@ -79,20 +78,30 @@ def pack(values: object, what: str) -> bytes:
             data = to_bytes(cast("Table", value), f"{name} of {what}")
             head.append([name, library_of(value), None, len(data)])
         else:
-            array = np.asarray(value)
-            cut_off = isinstance(value, str) and array.item() != value  # by NumPy: \0 at the end of a text
-            if array.dtype.kind not in KINDS or is_masked(value) or cut_off:
-                raise InputError(
-                    f"{what} gives what cannot be kept",
-                    field=str(name),
-                    found=f"{type(value).__name__}: {value!r}"[:200],
-                    expected="a number, a text, a time of NumPy, an array of these, or a table; nan for none",
-                )
+            array = _array(value, str(name), what)
             data = array.astype(array.dtype.newbyteorder("<")).tobytes()
             head.append([name, array.dtype.newbyteorder("<").str, array.shape, len(data)])
         parts.append(data)
     first = json.dumps(head).encode()
     return b"".join([LENGTH.pack(len(first)), first, *parts])
+
+
+def _array(value: object, name: str, what: str) -> np.ndarray:
+    hint = None
+    try:
+        array = exact_array(value, name)
+    except ValueError as error:
+        hint = str(error)
+    else:
+        if array.dtype.kind in KINDS:
+            return array
+    raise InputError(
+        f"{what} gives what cannot be kept",
+        field=name,
+        found=f"{type(value).__name__}: {value!r}"[:200],
+        expected="a number, a text, a time of NumPy, an array of these, or a table; nan for none",
+        hint=hint,
+    )
 
 
 def unpack(row: bytes) -> Row:
@@ -182,9 +191,16 @@ def _stacked(name: str, names: Sequence[object], column: list[np.ndarray], what:
             raise _differ(what, f"{name} of other types", (names[0], first.dtype), (unit, each.dtype))
     whole = np.stack(column)
     for unit, each, kept in zip(names, column, whole):
-        if each.dtype.kind in "iu" and not (kept.astype(each.dtype) == each).all():
+        if each.dtype != whole.dtype and each.dtype.kind in "iumM" and not _is_same(each, kept):
             raise _differ(what, f"{name} too large for {whole.dtype}", (unit, each), ("all", whole.dtype))
     return whole
+
+
+def _is_same(given: np.ndarray, kept: np.ndarray) -> bool:
+    """True if numbers or times of another type are the same ones."""
+    import numpy as np
+
+    return np.array_equal(kept.astype(given.dtype), given, equal_nan=given.dtype.kind in "mM")
 
 
 def write_rows(file: Path, rows: Sequence[bytes]) -> None:

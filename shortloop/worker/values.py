@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from shortloop.errors import InputError
-from shortloop.plain import Plain, as_read_back
+from shortloop.worker.exact_arrays import exact_array
+from shortloop.worker.fact_types import NotPlain, with_types
 from shortloop.worker.figures import is_figure
-from shortloop.worker.masks import is_masked
 from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.stage import Finished, Values
 from shortloop.worker.tables import is_table
@@ -17,6 +16,7 @@ from shortloop.worker.tables import is_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from shortloop.plain import Plain
     from shortloop.worker.tables import Table
 
 __all__ = ["sorted_out"]
@@ -67,12 +67,12 @@ def sorted_out(given: object, what: str) -> Finished:
             tables[name] = cast("Table", value)
         elif is_figure(value):
             figures[name] = cast("Figure", value)
-        elif isinstance(value, np.ndarray | np.generic) or _is_not_finite(value):
-            if np.asarray(value).dtype.hasobject or is_masked(value):
-                raise _not_kept(name, what, "objects, or values below a mask, in an array")
+        elif isinstance(value, np.ndarray | np.generic):
+            _check_array(value, name, what)
             arrays[name] = Values(cast("np.ndarray", value), "", "")
         else:
-            facts[name] = _plain(value, name, what)
+            _check_plain(value, name, what)
+            facts[name] = cast("Plain", value)
     try:
         for name in arrays:
             check_array_name(name)
@@ -83,23 +83,27 @@ def sorted_out(given: object, what: str) -> Finished:
     return Finished(facts, arrays, files, tables, figures)
 
 
-def _is_not_finite(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)  # JSON has no word for it
-
-
-def _plain(value: object, name: str, what: str) -> Plain:
+def _check_array(value: object, name: str, what: str) -> None:
     try:
-        return as_read_back(value)
-    except (TypeError, ValueError) as error:
-        raise _not_kept(name, what, f"{type(value).__name__}: {error}", hasattr(value, "to_frame")) from None
+        exact_array(value, name)
+    except ValueError as error:
+        found, _, hint = str(error).partition("; ")
+        raise _not_kept(name, what, found, hint) from None
 
 
-def _not_kept(name: str, what: str, found: str, has_frame: bool = False) -> InputError:
+def _check_plain(value: object, name: str, what: str) -> None:
+    try:
+        with_types(value)
+    except NotPlain as error:
+        raise _not_kept(f"{name}{error.where}", what, error.found, error.hint) from None
+
+
+def _not_kept(name: str, what: str, found: str, hint: str) -> InputError:
     return InputError(
         f"{what} returns what cannot be kept",
         field=name,
         found=found,
         expected="an array of numbers, texts or times, a frame, a figure, plain data, or text or bytes under "
         "a name with an ending",
-        hint="`.to_frame()` makes a frame of it" if has_frame else None,
+        hint=hint,
     )

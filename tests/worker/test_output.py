@@ -244,6 +244,7 @@ def test_an_output_is_not_given_twice(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 OTHER_KEYS: Any = {1: "a"}
+OTHER_TYPE: Any = {1, 2}
 
 
 class Ends(Stage):
@@ -306,14 +307,13 @@ def test_a_stage_that_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     [
         (None, "finish of Ends gives NoneType"),
         ({"rows": 1}, "finish of Ends gives dict"),
-        (
-            Finished({"rows": np.int64(1)}),  # type: ignore[dict-item]
-            "a fact rows that is no plain data: .*int64",
-        ),
-        (Finished({"share": float("nan")}), "a fact share that is no plain data"),
+        (Finished({"rows": OTHER_TYPE}), "a fact rows that is no plain data: set: {1, 2}; "),
         (Finished({"by": OTHER_KEYS}), "a fact by that is no plain data: 1 is a key"),
-        (Finished({"by": [{"a": OTHER_KEYS}]}), "a fact by that is no plain data: 1 is a key"),
-        (Finished(arrays={"a": Values(np.ma.masked_equal([1, 2], 1), "x", "")}), "values of a are masked"),
+        (Finished({"by": [{"a": OTHER_KEYS}]}), r"no plain data: \[0\]\['a'\]: 1 is a key"),
+        (
+            Finished(arrays={"a": Values(np.ma.masked_equal([1, 2], 1), "x", "")}),
+            "numpy.ma.MaskedArray",
+        ),
         (Finished(files={"a.png": b""}, figures={"a": Figure()}), "gives a.png 2 times"),
         (Finished(files={"a.parquet": b""}, tables={"a": pd.DataFrame()}), "gives a.parquet 2 times"),
         (Finished(files={"record.json": b""}), "'record.json': it is that of another file"),

@@ -191,10 +191,10 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
     }
     # In turn: what is known to the key; analyses, which are in no key; what a stage says that it imports;
     # what a worker has, and engines, which are in no key; libraries of data frames, which a stage says, too;
-    # the method of a job, as a job begins; what methods import themselves, only earlier; stages of a
-    # notebook, to see whether they can be; a method, to see what it takes; alternatives of settings, which a
-    # stage says too; types of a stage's options, which it imports; libraries of tables, which are in the key
-    # of a job that is made from tables; the stage.
+    # the method of a job, as a job begins; who imports what, which is only heard; what methods import
+    # themselves, only earlier; stages of a notebook, to see whether they can be; a method, to see what it
+    # takes; alternatives of settings, which a stage says too; types of a stage's options, which it imports;
+    # libraries of tables, which are in the key of a job that is made from tables; the stage.
     assert calls == {
         "shortloop/__init__.py",
         "shortloop/cli/analyses.py",
@@ -204,6 +204,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/engines/registry.py",
         "shortloop/frames/child.py",
         "shortloop/jobs/exax/elsewhere.py",
+        "shortloop/jobs/exax/libraries.py",
         "shortloop/jobs/exax/preload.py",
         "shortloop/jobs/exax/watch.py",
         "shortloop/jobs/notebook/building.py",

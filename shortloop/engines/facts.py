@@ -18,7 +18,8 @@ from typing import Any, TypedDict
 
 from shortloop.errors import TransientError
 from shortloop.jobs.keys.hashing import hash_file
-from shortloop.jobs.keys.own_code import PACKAGE, version_of
+from shortloop.jobs.keys.installed import version_of
+from shortloop.jobs.keys.own_code import PACKAGE
 from shortloop.worker.threads import found_pools
 
 __all__ = ["EVENED_OUT", "Facts", "check_alike", "check_same_code", "facts_here"]

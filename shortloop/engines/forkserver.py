@@ -16,18 +16,17 @@ import signal
 import socket
 import sys
 import tempfile
-import time
 import traceback
-from collections.abc import Iterable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import NoReturn
 
+from shortloop.jobs.exax.libraries import are_as_loaded, watch_imports
 from shortloop.jobs.exax.loading import load_from_source, loaded_modules
 from shortloop.worker.threads import set_single_thread
 
-_started = time.time_ns()  # before anything is loaded that may be another later
 load_from_source(anew=True)
+watch_imports()
 set_single_thread()  # before NumPy is loaded
 
 from shortloop.engines.ended import how_ended  # noqa: E402
@@ -37,9 +36,8 @@ from shortloop.engines.mirror import hold_mirror  # noqa: E402
 from shortloop.engines.refusing import refusing  # noqa: E402
 from shortloop.jobs.exax.parent_death import ends_with_this  # noqa: E402
 from shortloop.jobs.exax.preload import import_all  # noqa: E402
-from shortloop.jobs.keys.file_state import CHANGED, State, states_of_files  # noqa: E402
+from shortloop.jobs.keys.file_state import State, states_of_files  # noqa: E402
 from shortloop.jobs.keys.hashing import hash_file  # noqa: E402
-from shortloop.jobs.keys.own_code import version_of  # noqa: E402
 
 __all__ = ["serve_worker"]
 
@@ -104,8 +102,7 @@ def _forked(
     asking: Connection, work: JobWork, loaded: dict[str, State], forks: dict[int, int | None]
 ) -> bool:
     """Fork a process for a job; False if another forkserver must do that."""
-    libraries = cast("dict[str, str]", work["task"]["versions"])
-    if not _has_path(work["path"]) or not _is_as_loaded(loaded) or not _are_as_old(libraries):
+    if not _has_path(work["path"]) or not _is_as_loaded(loaded) or not are_as_loaded():
         asking.send_bytes(STALE)
         return False
     with refusing(work.get("mirrored")):
@@ -142,13 +139,6 @@ def _has_path(path: list[str]) -> bool:
         _path[:] = path
         sys.path[:] = [*path, *(each for each in sys.path if each not in path)]
     return _path == path
-
-
-def _are_as_old(libraries: Iterable[str]) -> bool:
-    """Whether no library was installed anew since this process has started, which may have loaded it."""
-    versions = [version_of(name) for name in libraries if name != "python"]
-    files = [file for each in versions if each is not None for file in each.files]
-    return all(state[CHANGED] < _started for state in states_of_files(files))
 
 
 def _is_as_loaded(states: dict[str, State]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shortloop.engines.checkpoints import clear_checkpoint
@@ -68,6 +68,8 @@ class Order:
         As `jobs`, of the datasets that it is made from: with their own names, ``"main-12/default"``.
     paths : dict of str to str
         Content of each file that it is given as a path.
+    libraries : dict of str to str
+        Libraries that earlier jobs had loaded for the units that it takes over.
     """
 
     method: str
@@ -85,6 +87,7 @@ class Order:
     anew: bool = False
     datasets: Mapping[str, JobIds] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
+    libraries: Mapping[str, str] = field(default_factory=dict)
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -128,7 +131,7 @@ def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tu
     InputError
         As `client.build`, and if it has loaded code that its key does not see.
     """
-    force = order.anew or order.key in store.damaged
+    force = order.anew or order.key in store.damaged or order.key in store.outdated
     meter = meter or Meter()
     client.load_as_now(order.method)
     before, files = order.code(), given_files(order.paths)
@@ -138,7 +141,7 @@ def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tu
         if found is not None:
             return found, False
         folder, _, cost = _build(urd, order, True, meter)
-    evidence = evidence_of(folder, order.parts, before, files)
+    evidence = evidence_of(folder, order.parts, before, files, order.libraries)
     if not evidence.changed and not evidence.unseen and not evidence.imported:
         if evidence.opened:
             print(one_line(evidence.warning(folder.name, order.method)), flush=True)
@@ -174,7 +177,8 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     """A job that exax knows and the index does not, if it can be trusted."""
     manifest = store.whole(folder)
     if manifest is not None:
-        return store.note(folder, manifest) if manifest.key == order.key else None
+        is_this = manifest.key == order.key and manifest.parts.is_installed
+        return store.note(folder, manifest) if is_this else None
     if (
         (folder / MANIFEST).exists()
         or not (folder / FINISHED).is_file()
@@ -186,7 +190,7 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     now, started = order.code(), _post(folder)["starttime"]
     if any(state[CHANGED] > 1e9 * started for _, state in now.watched):
         return None
-    evidence = evidence_of(folder, order.parts, now)
+    evidence = evidence_of(folder, order.parts, now, (), order.libraries)
     if evidence.changed or evidence.unseen or evidence.imported:
         return None
     return store.add(folder, _manifest(store, order, folder, {}, evidence))
@@ -204,7 +208,7 @@ def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Ev
     return Manifest(
         job=folder.name,
         key=order.key,
-        parts=order.parts,
+        parts=replace(order.parts, versions={**order.parts.versions, **evidence.libraries}),
         content=content,
         files=files,
         base=order.base,

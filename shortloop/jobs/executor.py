@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from shortloop.engines.running import RunningEngine, forget_early_results, running_engine
@@ -208,16 +210,18 @@ class Executor(Run):
         ids, base = wanted.ids(), wanted.base(parts)
         before = self._lookup.before(wanted)
         store = self._lookup.store
-        options = wanted.sent
+        options, alike = wanted.sent, dict[str, str]()
         previous = "" if before is None else before.job
         if base and not anew:  # else it would take over what it is to compute
             most = -1 if wanted.grows else EARLIER_JOBS
             found = store.find_alike(base, previous, wanted.partition, most)
-            alike = [each.job for each in found if not each.rejected]
+            alike = {each.job: each.libraries for each in found if not each.rejected}
             if alike and wanted.grows:
-                ids[BEFORE] = max(alike, key=lambda job: self._amount(job, wanted.grows))
+                ids[BEFORE] = most_grown = max(alike, key=lambda job: self._amount(job, wanted.grows))
+                alike = {most_grown: alike[most_grown]}
             elif alike:
-                options = {**options, EARLIER: alike[:EARLIER_JOBS]}
+                alike = dict(islice(alike.items(), EARLIER_JOBS))
+                options = {**options, EARLIER: [*alike]}
         return Order(
             method=wanted.stage,
             options=options,
@@ -234,6 +238,7 @@ class Executor(Run):
             previous=previous,
             modules=wanted.modules,
             anew=anew,
+            libraries={name: each for of in alike.values() for name, each in json.loads(of).items()},
         )
 
     def _amount(self, job: str, grows: str) -> float:

@@ -117,13 +117,14 @@ def _declare(store: Store, stage: str, asked: Sequence[tuple[Built, Request]], w
         if others:
             refused.append(f"{name}: {short_list([_words(each, wanted) for each in others])}")
             continue
-        found = store.find(before.key)
+        found = store.by_id(before.job)
         what = reason_to_build(store, parts, before, wanted.sources)
         if found is None:
             gone = store.damaged.get(before.key)
             done.left.append(f"{name}: {before.job} {f'was damaged: {gone[1]}' if gone else 'is gone'}")
             continue
-        meant.append((found, Harmless.between(before.parts, parts, why, what)))
+        now = parts.installed(before.parts.libraries)
+        meant.append((found, Harmless.between(before.parts, now, why, what)))
     if refused:
         raise InputError(
             "more than code and versions changed, so that these jobs are others",

@@ -76,7 +76,8 @@ def _edited(job: JobOfRun) -> set[str]:
         now = code_state(find_method(job.stage)[1], modules if isinstance(modules, list) else ())
     except InputError:  # it is no Python just now, or not there
         return {parts.method}
-    return _differing({**parts.code, **parts.versions}, {**now.code, **now.versions})
+    versions = parts.installed(parts.libraries).libraries | now.versions
+    return _differing({**parts.code, **parts.versions}, {**now.code, **versions})
 
 
 def _differing(then: Mapping[str, str], now: Mapping[str, str]) -> set[str]:

@@ -111,7 +111,7 @@ def test_modules_lie_where_they_are_looked_for(node: Node, tmp_path: Path) -> No
         "linked.part": node.project / "linked/part.py",
         "shortloop.worker.stage": ROOT / "shortloop/worker/stage.py",
     }
-    listing = json.loads(list_needs(said, Code({}, {}, modules, [], []))[0])
+    listing = json.loads(list_needs(said, Code({}, {}, {}, modules, [], []))[0])
     above = f"out{os.path.realpath(tmp_path / 'more')}"
     assert {*listing["code"]} == {
         "in/accelerator.conf",

@@ -147,7 +147,7 @@ class Node:
         (content,) = register([self.project / "data/in put.txt"])
         said = work_of_toy(self.project, {"file": content, **options}, jobs)
         modules = {name: self.project / f"{name}.py" for name in ("toys", "beside", "lazy")}
-        listing, sources = list_needs(said, Code({}, {}, modules, [], []))
+        listing, sources = list_needs(said, Code({}, {}, {}, modules, [], []))
         listed = hashlib.sha256(listing).hexdigest()
         here = (str(self.project / "here"), "as the run has it")
         return Work(f"job {options}", pickle.dumps(said), "", here, listed), {

@@ -12,6 +12,7 @@ from typing import Any
 from jobs_project import make_job
 
 from shortloop.jobs.keys.code import code_state, code_text
+from shortloop.jobs.keys.installed import as_installed
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.store.notes import NOTED
 from shortloop.worker.records import FORMAT
@@ -84,7 +85,8 @@ class Exax:
             name: (str(file), hashlib.sha256(file.read_bytes()).hexdigest())
             for name, file in self.loaded(method)
         }
-        line = {"loaded": loaded_now}
+        libraries = code_state(find_method(method)[1]).libraries
+        line = {"loaded": loaded_now, "versions": {name: as_installed(name) for name in libraries}}
         self.notes[folder] = f"{json.dumps(line)}\n"
         (folder / NOTED).write_text(self.notes[folder], encoding="utf-8")
         self.while_running()

@@ -21,7 +21,7 @@ def parts_with(**changes: Any) -> Parts:
     usual: dict[str, Any] = {
         "method": "methods.toy",
         "code": {"methods.a_toy": "c1", "shortloop.a": "c2"},
-        "versions": {"python": "3.11.7", "numpy": "2.1.0"},
+        "versions": {"python": "3.11.7", "accelerator": "2.1.0"},
         "options": {"number": 1, "settings": {"C": [0.1, 1]}},
         "inputs": {"previous": "i1", "all": ["i2", "i3"]},
     }

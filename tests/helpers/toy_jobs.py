@@ -103,7 +103,7 @@ class ToyJobs:
         parts = Parts(
             f"methods.{method}",
             {name: digest(text) for name, text in code.items()},
-            {"numpy": "2.0"},
+            {"python": "3.11.7"},
             options,
             {name: _each(made, "content") for name, made in above.items()},
         )

@@ -21,7 +21,7 @@ from shortloop.errors import InputError
 from shortloop.jobs.executor import Executor
 from shortloop.jobs.explain.causes import explain
 from shortloop.jobs.harmless import Declared, declare_harmless
-from shortloop.jobs.keys import code, methods, own_code
+from shortloop.jobs.keys import installed, key, methods
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.lookup import Lookup
@@ -331,9 +331,10 @@ def test_jobs_grow_from_it(chain: Chain) -> None:
 def test_another_version_of_a_library(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     write(chain.folder, FIRST, "import numpy\n")
     assert len(chain.run()) == 2
-    other, as_it_is = own_code.Version("9.9", [], []), own_code.version_of
-    monkeypatch.setattr(code, "version_of", lambda name: other if name == "numpy" else as_it_is(name))
-    monkeypatch.setattr(code, "_known", {})
+    as_it_is = installed.as_installed
+    for module in (installed, key):
+        monkeypatch.setattr(module, "as_installed", lambda name: "9.9" if name == "numpy" else as_it_is(name))
+    monkeypatch.setattr(installed, "_differing", {})
     assert chain.plan()[0][1].startswith("version numpy: ")
     ((_, kept), _) = chain.declare().jobs
     assert kept.code == {}

@@ -23,6 +23,7 @@ from shortloop.jobs.exax.listener import ask
 from shortloop.jobs.exax.tracebacks import of_user
 from shortloop.jobs.keys.code import code_file, code_state, code_text, says_code
 from shortloop.jobs.keys.file_state import CHANGED, State
+from shortloop.jobs.keys.installed import environment
 from shortloop.jobs.keys.methods import find_method
 from shortloop.jobs.project import configuration, project_directory
 from shortloop.jobs.system_errors import system_error_in
@@ -220,7 +221,7 @@ def load_as_now(method: str) -> None:
     if says_code(file) and loaded.is_file() and loaded.read_text(encoding="utf-8") != code_text(file):
         reload_methods()
         return
-    watched = code_state(file).watched
+    watched = [*code_state(file).watched, *environment()]
     if watched not in _older:
         since = _started()
         if any(state[CHANGED] > since for _, state in watched):

@@ -13,6 +13,7 @@ from shortloop.engines.messages import JobWork
 from shortloop.engines.node_cache import INSIDE
 from shortloop.engines.refusing import refuse_what_is_not_here
 from shortloop.jobs.exax.datasets import refuse_other_slices
+from shortloop.jobs.exax.libraries import note_libraries_of
 from shortloop.jobs.exax.loading import forget_modules, loaded_modules
 from shortloop.jobs.exax.watch import watch_units
 from shortloop.jobs.project import project_directory
@@ -48,6 +49,7 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     above = {work["package"].rsplit(".", depth)[0] for depth in range(work["package"].count(".") + 1)}
     forget_modules(set(loaded_modules()) - {*work["closure"]} - above)
     note(loaded={name: found for name, found in loaded_modules().items() if name in work["closure"]})
+    note_libraries_of(work["closure"])
     watch_units()
     if mirrored is not None:
         refuse_what_is_not_here(mirrored)

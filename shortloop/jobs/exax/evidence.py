@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.errors import InputError
+from shortloop.jobs.exax.libraries import HERE
 from shortloop.jobs.keys.closure import SETTING_UP, closure_of
 from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.file_state import State, file_state, states_of_files
 from shortloop.jobs.keys.hashing import hash_file
+from shortloop.jobs.keys.installed import as_installed, number_of
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source, said_by
@@ -60,12 +62,20 @@ class Evidence:
         Files of the project or its input that were read, and that the key does not know.
     imported : list of str
         Those of them that modules of one's own read while they were imported.
+    libraries : dict of str to str
+        Libraries that were loaded, as they are installed; empty of one that was looked for and is not there.
     """
 
     changed: str = ""
     unseen: list[tuple[str, str]] = field(default_factory=list)
     opened: list[str] = field(default_factory=list)
     imported: list[str] = field(default_factory=list)
+    libraries: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_as_keyed(self) -> bool:
+        """True if it ran what its key says, and read nothing else."""
+        return not (self.changed or self.unseen or self.opened)
 
     def check(self, method: str) -> None:
         """Refuse a job that has loaded code, or data as it was imported, which its key does not know.
@@ -158,7 +168,13 @@ def given_files(paths: Mapping[str, str]) -> list[Located]:
     return found
 
 
-def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Located] = ()) -> Evidence:
+def evidence_of(
+    folder: Path,
+    parts: Parts,
+    before: Code,
+    given: Sequence[Located] = (),
+    libraries: Mapping[str, str] | None = None,
+) -> Evidence:
     """What the processes of a job noted, against its key.
 
     Parameters
@@ -171,6 +187,8 @@ def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Locate
         The code of its method as it was before the job began.
     given : sequence of Located
         Files that it was given as paths, as of `given_files`.
+    libraries : mapping of str to str, optional
+        Libraries that earlier jobs had loaded for the units that it took over.
 
     Returns
     -------
@@ -179,7 +197,8 @@ def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Locate
     notes = notes_of(folder)
     if not notes:
         return Evidence("what it loaded is not known: it changed")
-    evidence = Evidence()
+    evidence = Evidence(libraries={**(libraries or {})})
+    own = {name.partition(".")[0] for name in before.modules}
     names = {str(file): name for name, file in before.modules.items()}
     known = {*names, *map(str, before.declared), *(each.path for each in given)}
     for each in given:
@@ -195,10 +214,9 @@ def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Locate
                     names[file] = known_as
             seen.add(file)
             _check_module(evidence, names.get(file, name), file, said_by(content), parts.code)
-        for name in _others(line.get("versions", parts.versions), parts.versions):
-            evidence.changed = (
-                f"{name} was {line['versions'][name]}, where jobs run, and not {parts.versions[name]}"
-            )
+        for name, there in line.get("versions", {}).items():
+            if name not in own:
+                _check_library(evidence, name, there, line.get("where", ""), parts.versions)
         if "located" in line:
             known.add(line["located"])
             if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
@@ -215,7 +233,7 @@ def evidence_of(folder: Path, parts: Parts, before: Code, given: Sequence[Locate
         imported = {line["opened"] for line in notes if line.get("imported")}
         evidence.imported = [file for file in evidence.opened if file in imported]
     if (before.code, before.versions) != (parts.code, parts.versions) or _changed(before.watched):
-        evidence.changed = evidence.changed or "a library, or a file that the method declares, changed"
+        evidence.changed = evidence.changed or "Python, or a file that the method declares, changed"
     return evidence
 
 
@@ -268,16 +286,22 @@ def _is_source(file: str) -> bool:
     return file.startswith(f"{ROOT}/{PACKAGE}/") and file.endswith(".py")
 
 
-def _others(there: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
-    """Libraries of other versions where jobs run, as the server was started in another environment.
-
-    A key may have more of them: those of modules that a pipeline adds to methods which take no such option.
-    """
-    return sorted(name for name in there.keys() & here.keys() if there[name] != here[name])
-
-
 def _changed(watched: Sequence[tuple[str, State]]) -> bool:
     return states_of_files([file for file, _ in watched]) != [state for _, state in watched]
+
+
+def _check_library(
+    evidence: Evidence, name: str, there: str, where: str, versions: Mapping[str, str]
+) -> None:
+    if name not in versions:
+        evidence.libraries.setdefault(name, as_installed(name))
+    here = versions.get(name) or evidence.libraries[name]
+    if where != HERE:  # the files of a version may be others on another machine
+        there, here = number_of(there), number_of(here)
+    if there != here:
+        there, here = (number_of(each) or "missing" for each in (there, here))
+        was = f"was {there}, where jobs run, and not {here}" if there != here else "was installed again"
+        evidence.changed = f"{name} {was}"
 
 
 def _check_module(

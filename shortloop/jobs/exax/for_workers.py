@@ -13,6 +13,7 @@ from shortloop.jobs.exax.imports import imports_of
 from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import states_of_files
+from shortloop.jobs.keys.installed import environment
 from shortloop.jobs.keys.methods import module_of
 from shortloop.jobs.keys.own_code import is_own
 from shortloop.jobs.project import FINISHED, job_directory, project_directory
@@ -50,8 +51,8 @@ def code_digest(code: Code) -> str:
     -------
     str
     """
-    libraries: list[Plain] = [[file, *state] for file, state in code.watched]
-    return digest([code.code, libraries])
+    files: list[Plain] = [[file, *state] for file, state in (*code.watched, *environment())]
+    return digest([code.code, files])
 
 
 def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
@@ -125,7 +126,7 @@ def work_of_job(
             "options": options,
             "jobs": jobs,
             "before": before,
-            "versions": dict(code.versions),
+            "versions": {**code.versions, **code.libraries},
             "datasets": datasets,
         },
     }

@@ -20,7 +20,8 @@ from shortloop.jobs.exax.loading import Loaded, is_noting, loaded_modules
 from shortloop.jobs.keys.closure import closure_of
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import State, states_of_files
-from shortloop.jobs.keys.own_code import is_own, version_of
+from shortloop.jobs.keys.installed import as_installed, required_by
+from shortloop.jobs.keys.own_code import is_own
 from shortloop.jobs.keys.source import hash_of, read_source, said_by
 from shortloop.jobs.project import cache_directory
 
@@ -120,5 +121,10 @@ def _hash_of(modules: dict[str, Path], libraries: set[str], loaded: tuple[tuple[
         said = hash_of(read_source(each, module).text)
         content = contents.get(str(each))
         code[module] = said if content is None else said_by(content) or content
-    versions = {library: getattr(version_of(library), "text", "") for library in libraries}
+    waiting, versions = [*libraries], dict[str, str]()
+    while waiting:  # a function may inline those of libraries beneath others
+        library = waiting.pop()
+        if library not in versions:
+            versions[library] = as_installed(library)
+            waiting += required_by(library)
     return digest({"code": code, "versions": versions})

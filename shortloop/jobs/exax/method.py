@@ -22,9 +22,10 @@ from shortloop.engines.messages import SLICES, EngineNote, JobWork
 from shortloop.engines.note import early_results, engine_of_run
 from shortloop.errors import InputError
 from shortloop.jobs.exax.datasets import open_dataset
-from shortloop.jobs.exax.evidence import Evidence, evidence_of
+from shortloop.jobs.exax.evidence import evidence_of
 from shortloop.jobs.exax.for_workers import code_digest, name_of_stage, states_of_jobs, work_of_job
 from shortloop.jobs.exax.fork_safety import threads_lost_by_fork
+from shortloop.jobs.exax.libraries import note_versions
 from shortloop.jobs.exax.silence import BEGUN, note_units
 from shortloop.jobs.exax.unit_processes import computed_in_processes
 from shortloop.jobs.keys.code import Code, code_of, code_state
@@ -121,7 +122,7 @@ class _Work:
             {name: each for name, each in jobs.items() if name != BEFORE},
             jobs.get(BEFORE),
             here(),
-            dict(self.code.versions),
+            {**self.code.versions, **self.code.libraries},
             {name: _names(each) for name, each in g.datasets.items()},
             open_dataset,
         )
@@ -164,7 +165,10 @@ class _Work:
     def _trusted(self, job: Path) -> bool:
         """Whether a job that was cut off had loaded the code, and read the files, that this one would."""
         parts = Parts(self.method, self.code.code, self.code.versions, {}, {})
-        return evidence_of(job, parts, self.code) == Evidence()
+        evidence = evidence_of(job, parts, self.code)
+        if evidence.is_as_keyed:  # what it loaded has made what is taken over
+            note_versions(evidence.libraries)
+        return evidence.is_as_keyed
 
     def _or_refuse(self, step: Callable[[], Any]) -> Any:
         try:

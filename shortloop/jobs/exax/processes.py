@@ -12,6 +12,7 @@ from shortloop.jobs.exax.cells import find_announced, load_announced
 from shortloop.jobs.exax.datasets import forget_other_slices, refuse_other_slices
 from shortloop.jobs.exax.endings import leave_pipe_of_job, look_often_for_end, name_lost_units, see_ends
 from shortloop.jobs.exax.isolation import import_methods_apart
+from shortloop.jobs.exax.libraries import watch_imports
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.exax.outputs import keep_output_in_one_process
 from shortloop.jobs.exax.parent_death import forks_end_with_this
@@ -82,6 +83,7 @@ def prepare_runner() -> None:
     """
     if runs_jobs():
         load_from_source()
+        watch_imports()
         keep_line_ends()
         keep_output_in_one_process()
         note_what_is_read()

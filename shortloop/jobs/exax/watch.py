@@ -17,11 +17,12 @@ from types import FrameType
 from typing import Any
 from urllib.parse import unquote
 
+from shortloop.jobs.exax.libraries import begin_program, note_libraries_of
 from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.jobs.exax.preload import modules_beside
 from shortloop.jobs.exax.readers import hear_readers
 from shortloop.jobs.exax.silence import answer_where
-from shortloop.jobs.keys.code import library_versions, modules_as_loaded
+from shortloop.jobs.keys.code import PYTHON, modules_as_loaded
 from shortloop.jobs.keys.file_state import file_state
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
@@ -83,9 +84,8 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     forget_modules(before - imports - above)
     kept = before & imports
     note(loaded={each: found for each, found in loaded_modules().items() if each in kept})
-    if file:
-        with contextlib.suppress(SyntaxError):  # it is edited right now, and what was loaded is noted
-            note(versions=library_versions(Path(file).resolve(), named))
+    note(versions={"python": PYTHON})
+    note_libraries_of(imports)
 
 
 def watch_units() -> None:
@@ -96,6 +96,7 @@ def watch_units() -> None:
 def watch_program() -> None:
     """Watch a program that a job has started."""
     load_from_source(anew=True)
+    begin_program()
     with contextlib.suppress(OSError, ValueError):
         heard = _Heard(_watched_files())
         sys.addaudithook(heard.hook)

@@ -63,6 +63,8 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
         Options first, then code, versions and inputs; what changed before what is new, and that before
         what is gone.
     """
+    if not new.libraries:  # what it will load is not known: what the other one has loaded, as it is now
+        new = new.installed(old.libraries)
     options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
     options = options or [*_orders(old.options, new.options)]
     return [

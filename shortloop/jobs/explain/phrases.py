@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shortloop.jobs.explain.differences import Difference
+from shortloop.jobs.keys.installed import number_of
 from shortloop.jobs.keys.own_code import ROOT
 from shortloop.jobs.store.inputs import name_of
 
@@ -109,7 +110,11 @@ def value_words(each: Difference, full: bool = False) -> str:
     -------
     str
     """
-    old, new = ("none" if value is None else str(value) for value in (each.old, each.new))
+    values = [each.old, each.new]
+    if each.kind == "version" and number_of(str(each.old)) != number_of(str(each.new)):
+        values = [value and number_of(str(value)) for value in values]
+    none = (None, "") if each.kind == "version" else (None,)
+    old, new = ("none" if value in none else str(value) for value in values)
     if not full:
         old, new = short(old), short(new)
     return f"{each.kind} {each.name}: {old} → {new}"

@@ -1,5 +1,5 @@
 """What of the code is part of a method's key: every module of one's own that it can import, without comments,
-docstrings and formatting, the versions of the libraries that these use, and what it declares besides.
+docstrings and formatting, and what it declares besides. Libraries are looked at when a job has loaded them.
 
 exax keys a job by its method file and the files in ``depend_extra``. A method here says
 ``depend_extra = code_of(__file__)``, which names one text file that holds all of the above; exax puts a
@@ -21,14 +21,16 @@ from shortloop.errors import InputError
 from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.declared import declared_files
 from shortloop.jobs.keys.file_state import State, file_state, states_of_files
+from shortloop.jobs.keys.installed import environment, version_of
 from shortloop.jobs.keys.methods import module_of
-from shortloop.jobs.keys.own_code import PACKAGE, is_own, version_of
+from shortloop.jobs.keys.own_code import PACKAGE, is_own
 from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.jobs.project import cache_directory, runs_jobs, write_atomically
 
 __all__ = [
     "CODE_BESIDE",
     "MADE_OF_STAGE",
+    "PYTHON",
     "Code",
     "at_one_moment",
     "code_beside",
@@ -36,7 +38,6 @@ __all__ = [
     "code_of",
     "code_state",
     "code_text",
-    "library_versions",
     "modules_as_loaded",
     "says_code",
 ]
@@ -52,6 +53,7 @@ MADE_OF_STAGE = {
 """What a method imports that is made of a stage."""
 WORKER, DATASET = f"{PACKAGE}.worker.", f"{PACKAGE}.worker.dataset"
 CODE_OF = f"{PACKAGE}.jobs.keys.code.code_of"
+PYTHON = ".".join(map(str, sys.version_info[:3]))
 
 
 class Code(NamedTuple):
@@ -63,18 +65,20 @@ class Code(NamedTuple):
         Hash of each module, normalised; the method's own name is as in ``"methods.a_train"``. Of a file that
         the method declares in ``depend_extra``, by its path below the project, a hash of its bytes.
     versions : dict of str to str
-        Of Python and of the libraries.
+        Of Python, and of exax if it reads datasets for the method.
+    libraries : dict of str to str
+        Versions of the libraries that its code names, whether a job loads them or not.
     modules : dict of str to Path
         Where each module is.
     declared : list of Path
         The files that it declares.
     watched : list of (str, tuple)
-        Files that say which libraries are installed, and those that it declares, each with its state, which
-        must stay the same while a job runs.
+        The files that it declares, each with its state, which must stay the same while a job runs.
     """
 
     code: dict[str, str]
     versions: dict[str, str]
+    libraries: dict[str, str]
     modules: dict[str, Path]
     declared: list[Path]
     watched: list[tuple[str, State]]
@@ -105,7 +109,7 @@ def code_of(method_file: str) -> list[str]:
     Returns
     -------
     list of str
-        One file: the code of the method's closure and the versions of its libraries.
+        One file: the code of the method's closure.
     """
     method = Path(method_file).resolve()
     file = code_file(method)
@@ -239,31 +243,6 @@ def code_state(method: Path, more: Sequence[str] = ()) -> Code:
     return seen[method, tuple(more)]
 
 
-def library_versions(method: Path, more: Sequence[str] = ()) -> dict[str, str]:
-    """Versions of the libraries that a method uses, found out without running it.
-
-    What it declares is not asked for: to learn that, `code_state` may run the method as a module of its own.
-
-    Parameters
-    ----------
-    method : Path
-        File of the method.
-    more : sequence of str
-        Modules that it imports by a name that its code does not say.
-
-    Returns
-    -------
-    dict of str to str
-        By name.
-
-    Raises
-    ------
-    SyntaxError
-        If a file is not Python.
-    """
-    return _look(method, tuple(more)).code.versions
-
-
 def _code_now(method: Path, more: tuple[str, ...]) -> Code:
     try:
         known = _look(method, more)
@@ -292,22 +271,22 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     known = _known.get((method, more))
     if known is not None and known.settled and known.states == states_of_files(known.files):
         return known
-    modules, libraries = closure(method, more)
+    modules, names = closure(method, more)
     if is_own(str(method)):
         modules[module_of(method)] = method
+    libraries = {name: found.text for name in sorted(names) if (found := version_of(name)) is not None}
+    versions = {"python": PYTHON}
     stage = not MADE_OF_STAGE.isdisjoint(read_source(method, module_of(method)).names)
-    if not stage or _takes_datasets(modules):  # it is given what exax reads
-        libraries.add("accelerator")
-    versions, evidence = _versions(libraries)
-    files = [*map(str, modules.values()), *evidence]
+    if (not stage or _takes_datasets(modules)) and (exax := version_of("accelerator")) is not None:
+        versions["accelerator"] = exax.text  # it is given what exax reads
+    files = [*map(str, modules.values()), *(folder for folder, _ in environment())]
     states = states_of_files(files)  # before they are read, so that an edit meanwhile shows
     settled = all(file_state(Path(file))[1] for file in files)
     said = {name: read_source(modules[name], name).text for name in sorted(modules)}
     texts = {name: text for name, text in said.items() if text != NOTHING}
     lines = [f"# {library} {version}" for library, version in versions.items()]
     hashes = {name: hash_of(text) for name, text in texts.items()}
-    installed = list(zip(evidence, states[len(modules) :]))
-    code = Code(hashes, versions, modules, [], installed)
+    code = Code(hashes, versions, libraries, modules, [], [])
     _known[method, more] = _Known(states, settled, files, code, "\n".join(lines) + "\n" + _texts(texts))
     keep_sources()
     return _known[method, more]
@@ -323,14 +302,3 @@ def _takes_datasets(modules: Mapping[str, Path]) -> bool:
 
 def _texts(texts: Mapping[str, str]) -> str:
     return "".join(f"\n# module {name}\n{text}\n" for name, text in texts.items())
-
-
-def _versions(libraries: set[str]) -> tuple[dict[str, str], list[str]]:
-    """Versions, also of what the libraries compute with, and the files that say so."""
-    found = {name: version for name in libraries if (version := version_of(name)) is not None}
-    for name in {name for version in list(found.values()) for name in version.beneath} - found.keys():
-        if (version := version_of(name)) is not None:
-            found[name] = version
-    texts = {name: found[name].text for name in sorted(found)}
-    files = [file for name in texts for file in found[name].files]
-    return {"python": ".".join(map(str, sys.version_info[:3])), **texts}, files

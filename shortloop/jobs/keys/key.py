@@ -1,5 +1,8 @@
 """The key of a job: everything that can change its result, and nothing that cannot.
 
+Which libraries a job loads is known only when it has run. So these are no part of the key, but are compared
+with what is installed whenever a job with the key is looked up.
+
 Jobs it is made from count by the content of what they left, not by their ids: one that was made again and
 came out the same changes no key below it (early cut-off).
 """
@@ -7,11 +10,12 @@ came out the same changes no key below it (early cut-off).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.keys.installed import as_installed, differing
 from shortloop.jobs.keys.methods import find_method
 from shortloop.plain import Plain
 
@@ -19,6 +23,9 @@ __all__ = ["Contents", "Parts", "in_given_order", "parts_of"]
 
 Contents = str | list[str]
 """Content of a job that another is made from, or of each of some."""
+
+
+IN_KEY = ("python", "accelerator")  # all other versions are compared with what is installed
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,8 @@ class Parts:
     code : dict of str to str
         Hash of each module of the project that it can import and of the method itself, normalised.
     versions : dict of str to str
-        Versions of Python and of the libraries that these use.
+        Versions of Python, of exax if it reads datasets for the method, and, of a job that has run, of all
+        libraries that it loaded.
     options : dict
         The method's options.
     inputs : dict of str to (str or list of str)
@@ -59,7 +67,30 @@ class Parts:
             Hexadecimal.
         """
         options = {name: value for name, value in self.options.items() if name != without}
-        return digest({**vars(self), "options": in_given_order(options), "without": without})
+        return digest({**self._plain(options), "without": without})
+
+    def _plain(self, options: Mapping[str, Plain]) -> dict[str, Plain]:
+        versions = {name: each for name, each in self.versions.items() if name in IN_KEY}
+        return {**vars(self), "options": in_given_order(options), "versions": versions}
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """Versions of the libraries that it loaded."""
+        return {name: each for name, each in self.versions.items() if name not in IN_KEY}
+
+    @property
+    def libraries_text(self) -> str:
+        """The same as JSON, alike for jobs that loaded the same."""
+        return json.dumps(self.libraries, sort_keys=True)
+
+    @property
+    def is_installed(self) -> bool:
+        """True if the libraries that it loaded are installed as they were."""
+        return not differing(self.libraries_text)
+
+    def installed(self, libraries: Iterable[str]) -> Parts:
+        """The same with the versions that some libraries have now."""
+        return replace(self, versions={**self.versions, **{each: as_installed(each) for each in libraries}})
 
     def key_of_units(self, names: Collection[str]) -> str:
         """What all units hang on, beside what each of them reads.
@@ -76,7 +107,7 @@ class Parts:
         """
         options = {name: value for name, value in self.options.items() if name in names}
         inputs = {name: content for name, content in self.inputs.items() if name in names}
-        return digest(["units", {**vars(self), "options": in_given_order(options), "inputs": inputs}])
+        return digest(["units", {**self._plain(options), "inputs": inputs}])
 
 
 def parts_of(

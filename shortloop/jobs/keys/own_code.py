@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
-import re
 import site
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shortloop.jobs.keys.file_state import State, states_of_files
+from shortloop.jobs.keys.installed import version_of
 
-if TYPE_CHECKING:  # it takes longer to import than all of this
-    from importlib import metadata
-
-__all__ = ["PACKAGE", "ROOT", "Version", "is_own", "version_of", "whole_package"]
+__all__ = ["PACKAGE", "ROOT", "is_own", "whole_package"]
 
 PACKAGE = "shortloop"
 ROOT = Path(__file__).resolve().parents[3]
 """Where this package lies."""
-NUMERICAL = ("llvmlite", "numpy", "scipy")
-"""What other libraries compute with, so that another version may change their results."""
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python", "yaml": "PyYAML"}
-
-
-class Version(NamedTuple):
-    """The version of a library.
-
-    Parameters
-    ----------
-    text : str
-        The version; of one that was installed from a folder or a repository, where two may share a number,
-        with a hash of what was installed.
-    files : list of str
-        Files that say so: another version changes them.
-    beneath : list of str
-        Numerical libraries that it computes with.
-    """
-
-    text: str
-    files: list[str]
-    beneath: list[str]
-
-
-# By name; each with the states of the files that it was read from.
-_versions: dict[str, tuple[list[State], Version]] = {}
 
 
 def is_own(file: str) -> bool:
@@ -64,37 +32,6 @@ def is_own(file: str) -> bool:
     """
     path = os.path.abspath(file)
     return path.startswith(f"{ROOT}/{PACKAGE}/") or not path.startswith(_library_folders())
-
-
-def version_of(library: str) -> Version | None:
-    """The version of a library as it is installed now.
-
-    Parameters
-    ----------
-    library : str
-        Name that it is imported by.
-
-    Returns
-    -------
-    Version or None
-        None if nothing of that name is installed.
-    """
-    known = _versions.get(library)
-    if known is not None and known[0] == states_of_files(known[1].files):
-        return known[1]
-    distribution = _distribution(library)
-    if distribution is None:
-        return None
-    files = _files_of(distribution)
-    states = states_of_files(files)  # before they are read, so that an installation meanwhile shows
-    text, requires = _says_of_itself(distribution)
-    if distribution.read_text("direct_url.json") is not None:
-        listed = distribution.read_text("RECORD") or ""
-        text += f" of {hashlib.blake2b(listed.encode(), digest_size=10).hexdigest()}"
-    required = {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in requires}
-    version = Version(text, files, [name for name in NUMERICAL if name in required])
-    _versions[library] = (states, version)
-    return version
 
 
 def whole_package(name: str) -> dict[str, Path] | None:
@@ -140,38 +77,3 @@ def _library_folders() -> tuple[str, ...]:
     folders |= {folder for folder in sys.path if folder and next(Path(folder).glob("*.dist-info"), None)}
     folders |= {os.path.realpath(folder) for folder in folders if folder}
     return tuple(f"{folder}/" for folder in folders if folder)
-
-
-def _distribution(library: str) -> metadata.Distribution | None:
-    from importlib import metadata
-
-    try:
-        return metadata.distribution(DISTRIBUTIONS.get(library, library))
-    except (metadata.PackageNotFoundError, ValueError):
-        if library in sys.stdlib_module_names:
-            return None
-        try:
-            if importlib.util.find_spec(library) is None:
-                return None
-        except (ImportError, ValueError):
-            return None
-    found = metadata.packages_distributions().get(library, [])  # slow: it reads what each has installed
-    return metadata.distribution(found[0]) if found else None
-
-
-def _says_of_itself(distribution: metadata.Distribution) -> tuple[str, list[str]]:
-    """Its version, and what it requires."""
-    import email
-
-    text = distribution.read_text("METADATA")
-    if text is None:
-        return distribution.version, distribution.requires or []
-    headers = email.message_from_string(text.partition("\n\n")[0])  # to read its description takes longest
-    return headers["Version"], headers.get_all("Requires-Dist") or []
-
-
-def _files_of(distribution: Any) -> list[str]:
-    """Its own files, which every installation replaces."""
-    folder = getattr(distribution, "_path", None)  # there is no public way to it
-    files = [folder / name for name in ("METADATA", "RECORD", "PKG-INFO")] if folder is not None else []
-    return [str(file) for file in files if os.path.exists(file)]

@@ -24,7 +24,7 @@ LAYOUT = f"""
 begin immediate;
 create table if not exists jobs (
     job text primary key, key text, base text, content text, method text, partition text,
-    pipeline text, project text, seconds real, rejected integer, states text
+    pipeline text, project text, seconds real, rejected integer, states text, libraries text
 );
 create index if not exists by_key on jobs (key);
 create index if not exists by_base on jobs (base);
@@ -46,7 +46,7 @@ create table if not exists outdated (job text primary key);
 create table if not exists settings_files (project text, name text, file text, primary key (project, name));
 """
 PROBES = (
-    f"select job, key, base, content, pipeline, project, states from {OF_FORMAT} limit 1",
+    f"select job, key, base, content, pipeline, project, states, libraries from {OF_FORMAT} limit 1",
     "select job, key, base from declared limit 1",
     "select job from outdated limit 1",
     "select project, pipeline, stage, partition, sibling, job from places limit 1",
@@ -54,10 +54,11 @@ PROBES = (
     "select project, name, file from settings_files limit 1",
 )
 INSERT = """
-insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
+insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
     key = excluded.key, base = excluded.base, content = excluded.content, method = excluded.method,
     partition = excluded.partition, pipeline = excluded.pipeline, project = excluded.project,
-    seconds = excluded.seconds, rejected = excluded.rejected, states = excluded.states
+    seconds = excluded.seconds, rejected = excluded.rejected, states = excluded.states,
+    libraries = excluded.libraries
 """
 DECLARED = "insert or replace into declared values (?, ?, ?)"
 OUTDATED = "insert or ignore into outdated values (?)"
@@ -83,6 +84,8 @@ class Row(NamedTuple):
         As of `Manifest`.
     states : States
         States of its files when they were last known to be right; see `states_of`.
+    libraries : str
+        JSON: the libraries that it loaded, as they were installed.
     """
 
     job: str
@@ -92,6 +95,7 @@ class Row(NamedTuple):
     rejected: bool
     partition: str | None
     states: States
+    libraries: str
 
 
 class Index(Places):
@@ -315,10 +319,10 @@ class Index(Places):
         return {str(method).rpartition(".")[2]: float(mean) for method, mean in reversed(self._all(RECENT))}
 
     def _rows(self, where: str, *values: str | None, order: str = "rowid desc") -> list[Row]:
-        columns = "job, key, content, seconds, rejected, partition, states"
+        columns = "job, key, content, seconds, rejected, partition, states, libraries"
         return [
-            Row(job, key, content, seconds, bool(rejected), partition, _loaded(states))
-            for job, key, content, seconds, rejected, partition, states in self._all(
+            Row(job, key, content, seconds, bool(rejected), partition, _loaded(states), libraries)
+            for job, key, content, seconds, rejected, partition, states, libraries in self._all(
                 f"select {columns} from jobs where {where} order by {order}", *values
             )
         ]
@@ -339,6 +343,7 @@ def _row(manifest: Manifest, states: States) -> Values:
         seconds,
         manifest.rejected,
         json.dumps(states),
+        manifest.parts.libraries_text,
     )
 
 

@@ -115,6 +115,32 @@ class Manifest:
         """Whether it left tables."""
         return any(map(is_table_file, self.files))
 
+    def why_harmless(self, key: str) -> list[str]:
+        """Why it counts as the job of another key, with the libraries as they are installed.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Returns
+        -------
+        list of str
+        """
+        states = [(each.applied(self.parts), each.why) for each in self.harmless]
+        return [why for parts, why in states if parts.key() == key and parts.is_installed]
+
+    def libraries_as_declared(self) -> str | None:
+        """Its libraries with a change that was declared harmless, if they are installed so.
+
+        Returns
+        -------
+        str or None
+            JSON, as of `Parts.libraries_text`.
+        """
+        states = (each.applied(self.parts) for each in self.harmless)
+        return next((parts.libraries_text for parts in states if parts.is_installed), None)
+
     def declared(self) -> list[tuple[str, str, Harmless]]:
         """What it counts as, beside what it was made of.
 

@@ -25,7 +25,9 @@ class Note(TypedDict, total=False):
     loaded : dict of str to (str, str)
         File and content of modules that were loaded, by name.
     versions : dict of str to str
-        Of the libraries that its method uses, as they are installed where it runs.
+        Of Python, and of libraries that were loaded, as they were then; empty of one that is not installed.
+    where : str
+        The machine and the environment that these versions are of.
     opened : str
         A file that was opened, or a folder that was listed, with a slash at its end.
     imported : bool
@@ -42,6 +44,7 @@ class Note(TypedDict, total=False):
 
     loaded: Mapping[str, tuple[str, str]]
     versions: Mapping[str, str]
+    where: str
     opened: str
     imported: bool
     located: str

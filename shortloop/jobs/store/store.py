@@ -22,6 +22,7 @@ manifest of another key                    noted by that key       the same, and
 manifest or record of another format       forgotten, told once    another version may use it
 folder gone                                forgotten, forced       exax may think that it still has it
 post.deleted.json                          forgotten               `shortloop gc` deleted it
+libraries that it loaded are others now    not used, forced        right again when these are back
 key is one that was declared of a job      used like one of its    somebody knows that the change is harmless
 files by slice, of another number          not used                right again when that number is back
 a job that its datasets name is not whole  not used, forced        exax would read what is in that
@@ -37,6 +38,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from shortloop.jobs.keys.installed import differing
 from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.jobs.store.formats import is_outdated
 from shortloop.jobs.store.index import Index, Row
@@ -69,8 +71,10 @@ class Store:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
         self.damaged: dict[str, tuple[str, str]] = {}
         """By key: a job that was set aside, and what was wrong with it."""
+        self.outdated: set[str] = set()
+        """Keys of jobs whose libraries are installed otherwise now."""
         self.slices = Slices(slices)
-        self._rests = Rests(self.folder, self._by_id)
+        self._rests = Rests(self.folder, self.by_id)
         self._whole: dict[str, StoredJob] = {}
         self.index = Index(self._workdirs, self._manifests)
         self._writer = Writer(self.index)
@@ -124,7 +128,10 @@ class Store:
         """
         if key not in self._whole:
             rows = self.index.by_key(key)
-            found = next((job for row in rows if (job := self._check(row)) is not None), None)
+            current = [row for row in rows if not differing(row.libraries)]
+            if len(current) < len(rows):
+                self.outdated.add(key)
+            found = next((job for row in current if (job := self._check(row)) is not None), None)
             found = found or self._declared(key)
             if found is not None:
                 self._whole[key] = found
@@ -154,10 +161,14 @@ class Store:
         rows = self.index.by_base(base, first, partition, most)
         known = {row.job for row in rows}
         found = [
-            *(job for job in added if job.job not in known),
-            *(job for row in rows if (job := self._check(row)) is not None),
+            *(job for job in added if job.job not in known and not differing(job.libraries)),
+            *filter(None, map(self._current, rows)),
         ]
         return sorted(found, key=lambda each: (each.job != first, each.partition != partition))
+
+    def by_id(self, job: str) -> StoredJob | None:
+        """A whole job by its id, whatever libraries it loaded."""
+        return next(filter(None, map(self._check, self.index.by_id(job))), None)
 
     def add(self, folder: Path, manifest: Manifest) -> StoredJob:
         """Record a job of this project, in the background, and find it from now on.
@@ -302,7 +313,7 @@ class Store:
         """A whole job that has a key as somebody declared its changes harmless."""
         for row in self.index.by_declared(key):
             manifest = self.manifest_of(row.job)
-            why = [each.why for of, _, each in (manifest.declared() if manifest else ()) if of == key]
+            why = manifest.why_harmless(key) if manifest else []
             if not why:  # it is another job by now
                 continue
             found = self._check(row)
@@ -323,7 +334,7 @@ class Store:
         except OSError:
             same = False
         has_tables = any(is_table_file(str(state[0])) for state in row.states)
-        how = row.rejected, has_tables
+        how = row.rejected, has_tables, "", row.libraries
         found = StoredJob(row.job, folder, row.content, row.seconds, *how, partition=row.partition)
         if not same:
             looked = self._look_again(folder, row)
@@ -339,8 +350,14 @@ class Store:
         self._rests.note(found.job, found.content)
         return found
 
-    def _by_id(self, job: str) -> StoredJob | None:
-        return next(filter(None, map(self._check, self.index.by_id(job))), None)
+    def _current(self, row: Row) -> StoredJob | None:
+        """A whole job whose libraries are as they were, but for changes that were declared harmless."""
+        if not differing(row.libraries):
+            return self._check(row)
+        manifest = self.manifest_of(row.job)
+        libraries = manifest and manifest.libraries_as_declared()
+        found = self._check(row) if libraries else None
+        return found and replace(found, libraries=str(libraries))
 
     def _look_again(self, folder: Path, row: Row) -> StoredJob | None:
         """A job whose files changed in some way, if it still holds what it held."""

@@ -30,6 +30,8 @@ class StoredJob:
         Whether it left tables.
     harmless : str
         Why it is used though its code or versions changed, as somebody has declared; empty: they did not.
+    libraries : str
+        As of `Row`.
     partition : str or None
         Which part of the data it is of; None: all.
     """
@@ -41,6 +43,7 @@ class StoredJob:
     rejected: bool
     has_tables: bool
     harmless: str = ""
+    libraries: str = "{}"
     partition: str | None = None
 
     @classmethod
@@ -59,5 +62,5 @@ class StoredJob:
         StoredJob
         """
         seconds = float(manifest.cost.get("seconds", 0))
-        how = manifest.rejected, manifest.has_tables
+        how = manifest.rejected, manifest.has_tables, "", manifest.parts.libraries_text
         return cls(manifest.job, folder, manifest.content, seconds, *how, partition=manifest.partition)

@@ -151,10 +151,10 @@ def test_a_library_that_was_replaced(job: Job) -> None:
     info.rename(other)
     info.write_text("Version: 1.1", encoding="utf-8")
     other.rename(info)  # and put back
-    assert "a library" in job.evidence(watched=watched).changed
+    assert "declares, changed" in job.evidence(watched=watched).changed
     info.unlink()
-    assert "a library" in job.evidence(watched=watched).changed
-    assert "a library" in job.evidence(versions={"numpy": "0"}).changed
+    assert "declares, changed" in job.evidence(watched=watched).changed
+    assert "declares, changed" in job.evidence(versions={"numpy": "0"}).changed
 
 
 def test_files_that_were_opened(job: Job) -> None:

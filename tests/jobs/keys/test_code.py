@@ -19,9 +19,10 @@ from jobs_project import (
 
 from shortloop.jobs.exax.evidence import watchers
 from shortloop.jobs.keys import closure as rooms
-from shortloop.jobs.keys import code, own_code
+from shortloop.jobs.keys import code
 from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.code import says_code
+from shortloop.jobs.keys.installed import version_of
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -82,7 +83,7 @@ def test_the_closure_is_what_python_imports(method: Path) -> None:
 def test_every_library_of_a_method_has_a_version(method: Path) -> None:
     libraries = closure(method)[1]
     assert "numpy" in libraries
-    assert {name for name in libraries if own_code.version_of(name) is None} == set()
+    assert {name for name in libraries if version_of(name) is None} == set()
 
 
 def test_only_what_a_method_uses_is_part_of_its_key() -> None:
@@ -262,33 +263,14 @@ def test_what_exax_has_loaded_is_said_by_exax_alone(package: Path, monkeypatch: 
         write(package, "methods/a_one.py", "x = 2\n")
 
 
-def test_the_text_names_versions_of_all_libraries() -> None:
-    text = text_of(ROOT / "methods" / "a_train.py")
+def test_libraries_that_code_names_are_known_with_their_versions() -> None:
+    libraries = code.code_state(ROOT / "methods" / "a_train.py").libraries
     for name in ("numpy", "scipy", "numba"):
-        assert f"\n# {name} {metadata.version(name)}\n" in text
-    assert "# mne " not in text
+        assert libraries[name] == metadata.version(name)
+    assert "mne" not in libraries
     more = code.code_state(ROOT / "methods" / "a_train.py", ["sklearn.linear_model"])
-    assert more.versions["sklearn"] == metadata.version("scikit-learn")
-    assert "# mne " in text_of(ROOT / "methods" / "a_amplitude.py")
-
-
-def test_another_version_of_a_library_is_another_text(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    method = write(package, "methods/a_one.py", "import numpy\n")
-    before = text_of(method)
-    assert text_of(method) == before
-    monkeypatch.setattr(code, "version_of", lambda library: own_code.Version("9.9", [], []))
-    monkeypatch.setattr(code, "_known", {})  # as in a new process
-    assert text_of(method) != before
-
-
-@pytest.mark.parametrize(("imported", "distribution"), [("sklearn", "scikit-learn"), ("PIL", "pillow")])
-def test_a_library_may_be_installed_by_another_name(
-    package: Path, monkeypatch: pytest.MonkeyPatch, imported: str, distribution: str
-) -> None:
-    monkeypatch.setattr(own_code, "DISTRIBUTIONS", {})  # so that it is found, and not known
-    monkeypatch.setattr(own_code, "_versions", {})
-    text = text_of(write(package, "methods/a_one.py", f"import {imported}\n"))
-    assert f"# {imported} {metadata.version(distribution)}\n" in text
+    assert more.libraries["sklearn"] == metadata.version("scikit-learn")
+    assert "mne" in code.code_state(ROOT / "methods" / "a_amplitude.py").libraries
 
 
 def test_a_module_whose_name_begins_like_that_of_the_reader_counts(package: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from jobs_project import empty_project, own_package, write
 
 from shortloop.errors import InputError
-from shortloop.jobs.keys.code import code_state, library_versions
+from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.file_state import file_state
 
 project = pytest.fixture(empty_project)
@@ -145,15 +145,3 @@ def test_an_edit_right_after_a_file_was_read_is_seen_later(
     method.write_text('depend_extra = []  # "more"\n', encoding="utf-8")
     is_settled = True
     assert len(key(method)) == 1
-
-
-def test_versions_are_known_without_running_the_method(package: Path) -> None:
-    """A job asks for them where the method is loaded already: to run it twice may spoil what it set up."""
-    text = "import numpy\nopen(__file__ + '.ran', 'a').close()\ndepend_extra = [__file__]\n"
-    method = write(package, "methods/a_one.py", text)
-    versions = library_versions(method)
-    ran = Path(f"{method}.ran")
-    assert "numpy" in versions
-    assert not ran.exists()
-    assert code_state(method).versions == versions
-    assert ran.exists()

@@ -39,7 +39,6 @@ def packages(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for path in (project, site):
         monkeypatch.syspath_prepend(str(path))
     monkeypatch.setattr(own_code, "_library_folders", lambda: (f"{site}/", f"{sys.prefix}/"))
-    monkeypatch.setattr(own_code, "_versions", {})
     monkeypatch.setattr(methods, "_methods", {})
     methods.packages.cache_clear()
     monkeypatch.setattr(methods, "packages", methods.packages.__wrapped__)
@@ -66,12 +65,13 @@ def test_a_method_in_a_package_of_a_package(packages: Path) -> None:
 def test_an_installed_method_counts_by_its_version(packages: Path) -> None:
     file = find_method("two")[1]
     assert closure(file) == ({}, {"theirs", "numpy"})
-    before = parts_of("two", {}, {})
-    assert before.versions["theirs"] == "1.0"
-    assert {"numpy", "accelerator"} < before.versions.keys()
+    before = code_state(file)
+    assert before.libraries == {"theirs": "1.0", "numpy": metadata.version("numpy")}
+    assert "accelerator" in before.versions
     assert set(before.code) == {"file helper.py"}  # it is declared
-    write(packages, "site/theirs-1.0.dist-info/METADATA", "Name: theirs\nVersion: 1.1\n\n")
-    assert parts_of("two", {}, {}).versions["theirs"] == "1.1"
+    (packages / "site/theirs-1.0.dist-info").rename(packages / "site/theirs-1.1.dist-info")
+    write(packages, "site/theirs-1.1.dist-info/METADATA", "Name: theirs\nVersion: 1.1\n\n")
+    assert code_state(file).libraries["theirs"] == "1.1"
 
 
 def test_one_that_nobody_can_tell_the_version_of_counts_by_its_code(packages: Path) -> None:

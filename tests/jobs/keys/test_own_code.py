@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import time
@@ -15,7 +14,8 @@ import numpy as np
 import pytest
 
 from shortloop.jobs.keys import own_code
-from shortloop.jobs.keys.own_code import is_own, version_of, whole_package
+from shortloop.jobs.keys.installed import version_of
+from shortloop.jobs.keys.own_code import is_own, whole_package
 
 
 @pytest.fixture
@@ -25,7 +25,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setattr(own_code, "_library_folders", lambda: (f"{folder}/",))
-    monkeypatch.setattr(own_code, "_versions", {})
     return folder
 
 
@@ -122,7 +121,6 @@ def test_libraries_that_are_installed_in_a_folder_on_the_path_are_libraries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As modules of a cluster are."""
-    monkeypatch.setattr(own_code, "_versions", {})
     monkeypatch.syspath_prepend(str(tmp_path))
     install(tmp_path, "1.0")
     own_code._library_folders.cache_clear()
@@ -152,5 +150,3 @@ def test_versions_are_those_that_pip_shows(library: str) -> None:
     found = version_of(library)
     assert found is not None
     assert found.text == metadata.version(library)
-    required = {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in metadata.requires(library) or ()}
-    assert set(found.beneath) == required & set(own_code.NUMERICAL)

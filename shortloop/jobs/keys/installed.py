@@ -1,0 +1,299 @@
+"""Installed libraries, by the names that they are imported by, and what shows that one was replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from shortloop.errors import InputError
+from shortloop.jobs.keys.file_state import CHANGED, SETTLED_NS, State, states_of_files
+from shortloop.jobs.project import cache_directory, write_atomically
+
+__all__ = ["as_installed", "differing", "environment", "number_of", "required_by", "version_of"]
+
+OF = " of "
+INFO = (".dist-info", ".egg-info")
+MODULE = re.compile(r"\.(py|pyc|so|pyd)$|\.(cpython|abi3|pypy)[^/]*$")
+OPTIONAL = re.compile(r";.*\bextra\b")
+
+
+class _Version(NamedTuple):
+    """The version of a library."""
+
+    text: str
+    """The version; with a hash if installed from a folder or a repository, where two may share a number."""
+    content: str
+    """A hash of the files that it has installed; empty if it does not list them."""
+
+
+class _Distribution(NamedTuple):
+    state: list[int]  # of the file that lists what it has installed
+    name: str
+    version: str
+    content: str
+    is_local: bool  # installed from a folder or a repository
+    tops: list[str]
+    requires: list[str]
+
+
+class _Folder(NamedTuple):
+    """A folder that modules are looked for in."""
+
+    state: State  # empty if it may change and look the same
+    distributions: dict[str, _Distribution]  # by the folder that describes each
+    owners: dict[str, list[_Distribution]]  # by the name that they are imported by
+    loose: list[str]  # names of modules that belong to none of them
+
+
+_folders: dict[str, _Folder] = {}
+_differing: dict[str, tuple[list[tuple[str, list[State]]], list[str]]] = {}
+
+
+def version_of(library: str) -> _Version | None:
+    """The version of a library as it is installed now.
+
+    Parameters
+    ----------
+    library : str
+        Name that it is imported by.
+
+    Returns
+    -------
+    Version or None
+        None if no distribution has it.
+    """
+    for folder in _path():
+        found = _scanned(folder).owners.get(library)
+        if found:
+            return _version(library, found)
+    return None
+
+
+def as_installed(library: str) -> str:
+    """The version of a library and a hash of what is installed.
+
+    Parameters
+    ----------
+    library : str
+        Name that it is imported by.
+
+    Returns
+    -------
+    str
+        Empty if nothing of that name is installed.
+    """
+    version = version_of(library)
+    if version is not None:
+        return version.text if OF in version.text else OF.join(filter(None, version))
+    above = next((folder for folder in _path() if library in _scanned(folder).loose), None)
+    return "" if above is None else f"a file{OF}{_hash_of(Path(above), library)}"
+
+
+def required_by(library: str) -> set[str]:
+    """What a library requires, by the names that it is imported by.
+
+    Parameters
+    ----------
+    library : str
+        Name that it is imported by.
+
+    Returns
+    -------
+    set of str
+    """
+    folders = [_scanned(folder) for folder in _path()]
+    owners = next((found for folder in folders if (found := folder.owners.get(library))), [])
+    names = {name for each in owners for name in each.requires}
+    installed = chain.from_iterable(folder.distributions.values() for folder in folders if names)
+    return {top for each in installed if _normal(each.name) in names for top in each.tops}
+
+
+def number_of(installed: str) -> str:
+    """The version alone.
+
+    Parameters
+    ----------
+    installed : str
+        As of `as_installed`.
+
+    Returns
+    -------
+    str
+    """
+    return installed.partition(OF)[0]
+
+
+def differing(libraries: str) -> list[str]:
+    """Libraries that are installed otherwise now.
+
+    Parameters
+    ----------
+    libraries : str
+        JSON: `as_installed` of each, by the name that it is imported by.
+
+    Returns
+    -------
+    list of str
+    """
+    states, known = [(each, states_of_files([each])) for each in sys.path], _differing.get(libraries)
+    if known is None or known[0] != states:
+        then: Mapping[str, str] = json.loads(libraries)
+        settled = all(_is_settled(state) for _, found in states for state in found)
+        known = states if settled else [], [name for name, each in then.items() if as_installed(name) != each]
+        _differing[libraries] = known
+    return known[1]
+
+
+def environment() -> list[tuple[str, State]]:
+    """Folders of installed libraries, with states that change when one is installed or removed.
+
+    Returns
+    -------
+    list of (str, tuple)
+    """
+    folders = [folder for folder in _path() if _scanned(folder).distributions]
+    return [(folder, *states_of_files([folder])) for folder in folders]  # type: ignore[misc]
+
+
+def _path() -> Iterator[str]:
+    for folder in dict.fromkeys(sys.path):
+        if os.path.isdir(folder):
+            yield os.path.abspath(folder)
+
+
+def _version(library: str, owners: list[_Distribution]) -> _Version:
+    same = [each for each in owners if _normal(each.name) == _normal(library)]
+    if len(owners) > 1 and len(same) != 1:  # a package that they share
+        texts = sorted(f"{each.name} {each.version}" for each in owners)
+        return _Version(", ".join(texts), _digest(sorted(each.content for each in owners)))
+    found = (same or owners)[0]
+    text = f"{found.version}{OF}{found.content}" if found.is_local else found.version
+    return _Version(text, found.content)
+
+
+def _scanned(folder: str) -> _Folder:
+    """What is installed in a folder; kept, as long as nothing is installed there or removed."""
+    known = _folders.get(folder)
+    state = next(iter(states_of_files([folder])), ())
+    if known is None or known.state != state:
+        before = _kept().get(folder, {}) if known is None else known.distributions
+        names = _names_in(folder)
+        infos = [name for name in names if name.endswith(INFO)]
+        found = {name: _described(f"{folder}/{name}", before.get(name)) for name in infos}
+        known = _folders[folder] = _folder(state, found, names if found else [])
+        if not _is_settled(state):
+            known = _folders[folder] = known._replace(state=())
+        if found != before:
+            _keep()
+    return known
+
+
+def _is_settled(state: State) -> bool:
+    """True if another change would show in the state of a folder."""
+    return bool(state) and time.time_ns() - state[CHANGED] > SETTLED_NS
+
+
+def _folder(state: State, distributions: dict[str, _Distribution], names: Iterable[str]) -> _Folder:
+    owners: dict[str, list[_Distribution]] = {}
+    for each in distributions.values():
+        for top in each.tops:
+            owners.setdefault(top, []).append(each)
+    modules = {MODULE.sub("", name) for name in names}
+    return _Folder(state, distributions, owners, sorted(filter(str.isidentifier, modules - owners.keys())))
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _described(info: str, before: _Distribution | None) -> _Distribution:
+    """A distribution by the folder, or the file, that describes it; read only if that changed."""
+    record = f"{info}/RECORD"
+    listing = (record, f"{info}/METADATA", f"{info}/PKG-INFO", info)
+    state = next(([*states[0]] for each in listing if (states := states_of_files([each]))), [])
+    if before is not None and before.state == state:
+        return before
+    says = next(filter(None, map(_read, listing[1:])), "")
+    says = says.partition("\n\n")[0]
+    name, version = (next(iter(_headers(says, each)), "") for each in ("Name", "Version"))
+    requires = [each for each in _headers(says, "Requires-Dist") if not OPTIONAL.search(each)]
+    requires = sorted({_normal(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in requires})
+    lines = [each for each in _read(record).splitlines() if not _is_beside(each)]
+    tops = {MODULE.sub("", line.partition("/")[0].partition(",")[0].strip('"')) for line in lines}
+    tops = tops or {*_read(f"{info}/top_level.txt").split()} or {name.replace("-", "_")}
+    content = _digest(sorted(lines)) if lines else ""
+    is_local = os.path.isfile(f"{info}/direct_url.json")
+    return _Distribution(state, name, version, content, is_local, sorted(tops), requires)
+
+
+def _is_beside(line: str) -> bool:
+    """True if no code reads the file of a line of RECORD: a script, bytecode, or notes of an installer."""
+    return "__pycache__/" in line or "-info/" in line or line.startswith("../") or ".pth," in line
+
+
+def _hash_of(folder: Path, name: str) -> str:
+    """A hash of a module that lies among installed libraries, and belongs to none of them."""
+    files = sorted(
+        each for each in chain(folder.glob(f"{name}.*"), (folder / name).rglob("*")) if _is_module(each)
+    )
+    return _digest([[each.name, hashlib.sha1(each.read_bytes()).hexdigest()] for each in files])
+
+
+def _is_module(file: Path) -> bool:
+    return MODULE.search(file.name) is not None and file.suffix != ".pyc"
+
+
+def _digest(lines: object) -> str:
+    return hashlib.blake2b(json.dumps(lines).encode(), digest_size=10).hexdigest()
+
+
+def _headers(text: str, name: str) -> list[str]:
+    return re.findall(rf"^{name}: *(.*?) *$", text, re.MULTILINE)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _read(file: str) -> str:
+    """A text; empty if there is no such file."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+@cache
+def _kept() -> dict[str, dict[str, _Distribution]]:
+    """The distributions in each folder, as an earlier process has found them."""
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, InputError):
+        plain = json.loads(_file().read_text(encoding="utf-8")).items()
+        return {
+            folder: {info: _Distribution(*each) for info, each in found.items()} for folder, found in plain
+        }
+    return {}
+
+
+def _keep() -> None:
+    found = {name: each.distributions for name, each in _folders.items() if each.distributions}
+    plain = {**_kept(), **found}
+    with contextlib.suppress(OSError, InputError):
+        write_atomically(_file(), json.dumps(plain))
+
+
+def _file() -> Path:
+    return cache_directory("code") / "installed.json"

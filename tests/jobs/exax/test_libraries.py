@@ -75,7 +75,8 @@ def used(tmp_path: Path) -> Used:
             for line in map(json.loads, (tmp_path / ".notes").read_text(encoding="utf-8").splitlines()):
                 assert line.get("where", HERE) == HERE
                 found |= line.get("versions", {})
-        return {name: each.partition(" ")[0] for name, each in found.items() if name not in PROJECT}
+        names = found.keys() - {*PROJECT, "org"}  # which `pickle` looks for, as Jython has it
+        return {name: found[name].partition(" ")[0] for name in names}
 
     return of
 
@@ -99,8 +100,6 @@ BOTH = {"upper": "1.0", "lower": "1.0"}
 )
 def test_a_job_uses_what_its_modules_reach(used: Used, module: str, libraries: dict[str, str]) -> None:
     assert used(module) == libraries
-    others = [each for each in PROJECT if each != module]
-    with_others = used(module, *others)
-    assert with_others.items() >= ({} if module == "looks_for" else libraries).items()
-    assert used(module, module, "other", *others).items() >= libraries.items()
+    with_others = used(module, "other", *(each for each in PROJECT if each != module))
+    assert with_others.items() >= libraries.items()
     assert "other" not in with_others

@@ -9,7 +9,6 @@ import contextlib
 import importlib
 import json
 import os
-import platform
 import socket
 import sys
 from collections.abc import Iterable, Mapping
@@ -19,6 +18,7 @@ from typing import Any, TypedDict
 from shortloop.errors import TransientError
 from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.installed import version_of
+from shortloop.jobs.keys.interpreter import python_here
 from shortloop.jobs.keys.own_code import PACKAGE
 from shortloop.worker.threads import found_pools
 
@@ -68,7 +68,7 @@ def facts_here(libraries: Iterable[str], versions: Mapping[str, str] | None = No
         if name in libraries:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
-    known = {**(versions or {}), "python": platform.python_version()}
+    known = {**(versions or {}), "python": python_here()}
     found = {name: version_of(name) for name in {PACKAGE, *libraries} - known.keys()}
     known |= {name: "not installed" if each is None else each.text for name, each in found.items()}
     return {"host": socket.gethostname(), "versions": known, "kernels": _kernels()}

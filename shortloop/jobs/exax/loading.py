@@ -25,6 +25,8 @@ from shortloop.jobs.store.notes import note
 
 __all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules", "own_modules"]
 
+AT_START = {"__main__", "sitecustomize", "usercustomize"}  # Python runs these once, before all else
+
 CHECK = hashlib.sha256().digest_size  # bytes
 
 _forgotten: list[ModuleType] = []  # kept, as to take them apart costs a fork more than all else here
@@ -60,7 +62,7 @@ def load_from_source(anew: bool = False) -> None:
     if first and (anew or runs_jobs()):
         # What is being imported goes on; others get what their sources say.
         running = {name for name, module in sys.modules.items() if _is_running(module)}
-        forget_modules(set(own_modules()) - running - {"__main__"})
+        forget_modules(set(own_modules()) - running - AT_START)
 
 
 def is_noting() -> bool:

@@ -22,8 +22,9 @@ from shortloop.jobs.exax.loading import forget_modules, load_from_source, loaded
 from shortloop.jobs.exax.preload import modules_beside
 from shortloop.jobs.exax.readers import hear_readers
 from shortloop.jobs.exax.silence import answer_where
-from shortloop.jobs.keys.code import PYTHON, modules_as_loaded
+from shortloop.jobs.keys.code import modules_as_loaded
 from shortloop.jobs.keys.file_state import file_state
+from shortloop.jobs.keys.interpreter import python_here
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.project import CONFIGURATION, configuration, project_directory
 from shortloop.jobs.store.notes import NOTED, note, take_notes
@@ -42,6 +43,7 @@ def watch_jobs() -> None:
     from accelerator import launch
 
     original, is_watched = launch.execute_process, _watched_files()
+    python_here()  # as it was started, whatever is edited later
 
     @functools.wraps(original)
     def watched(workdir: str, jobid: str, *arguments: Any, **more: Any) -> Any:
@@ -84,7 +86,7 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     forget_modules(before - imports - above)
     kept = before & imports
     note(loaded={each: found for each, found in loaded_modules().items() if each in kept})
-    note(versions={"python": PYTHON})
+    note(versions={"python": python_here()})
     note_libraries_of(imports)
 
 

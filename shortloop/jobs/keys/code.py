@@ -10,7 +10,6 @@ process that loads methods for exax writes that file, so that it says what exax 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +21,7 @@ from shortloop.jobs.keys.closure import closure
 from shortloop.jobs.keys.declared import declared_files
 from shortloop.jobs.keys.file_state import State, file_state, states_of_files
 from shortloop.jobs.keys.installed import environment, version_of
+from shortloop.jobs.keys.interpreter import python_here
 from shortloop.jobs.keys.methods import module_of
 from shortloop.jobs.keys.own_code import PACKAGE, is_own
 from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source
@@ -30,7 +30,6 @@ from shortloop.jobs.project import cache_directory, runs_jobs, write_atomically
 __all__ = [
     "CODE_BESIDE",
     "MADE_OF_STAGE",
-    "PYTHON",
     "Code",
     "at_one_moment",
     "code_beside",
@@ -53,7 +52,6 @@ MADE_OF_STAGE = {
 """What a method imports that is made of a stage."""
 WORKER, DATASET = f"{PACKAGE}.worker.", f"{PACKAGE}.worker.dataset"
 CODE_OF = f"{PACKAGE}.jobs.keys.code.code_of"
-PYTHON = ".".join(map(str, sys.version_info[:3]))
 
 
 class Code(NamedTuple):
@@ -275,7 +273,7 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     if is_own(str(method)):
         modules[module_of(method)] = method
     libraries = {name: found.text for name in sorted(names) if (found := version_of(name)) is not None}
-    versions = {"python": PYTHON}
+    versions = {"python": python_here()}
     stage = not MADE_OF_STAGE.isdisjoint(read_source(method, module_of(method)).names)
     if (not stage or _takes_datasets(modules)) and (exax := version_of("accelerator")) is not None:
         versions["accelerator"] = exax.text  # it is given what exax reads

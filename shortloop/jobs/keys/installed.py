@@ -19,7 +19,15 @@ from shortloop.errors import InputError
 from shortloop.jobs.keys.file_state import CHANGED, SETTLED_NS, State, states_of_files
 from shortloop.jobs.project import cache_directory, write_atomically
 
-__all__ = ["as_installed", "differing", "environment", "number_of", "required_by", "version_of"]
+__all__ = [
+    "as_installed",
+    "differing",
+    "environment",
+    "number_of",
+    "required_by",
+    "startup_lines",
+    "version_of",
+]
 
 OF = " of "
 INFO = (".dist-info", ".egg-info")
@@ -44,6 +52,7 @@ class _Distribution(NamedTuple):
     is_local: bool  # installed from a folder or a repository
     tops: list[str]
     requires: list[str]
+    starts: list[str]  # its files that Python reads as it starts
 
 
 class _Folder(NamedTuple):
@@ -53,6 +62,7 @@ class _Folder(NamedTuple):
     distributions: dict[str, _Distribution]  # by the folder that describes each
     owners: dict[str, list[_Distribution]]  # by the name that they are imported by
     loose: list[str]  # names of modules that belong to none of them
+    starts: list[str]  # files that Python reads as it starts, and that belong to none of them
 
 
 _folders: dict[str, _Folder] = {}
@@ -116,6 +126,18 @@ def required_by(library: str) -> set[str]:
     names = {name for each in owners for name in each.requires}
     installed = chain.from_iterable(folder.distributions.values() for folder in folders if names)
     return {top for each in installed if _normal(each.name) in names for top in each.tops}
+
+
+def startup_lines() -> list[str]:
+    """Code in ``.pth`` files that no library has installed, which Python runs as it starts.
+
+    Returns
+    -------
+    list of str
+    """
+    files = [f"{folder}/{name}" for folder in _path() for name in _scanned(folder).starts]
+    lines = [line.strip() for file in files for line in _read(file).splitlines()]
+    return [line for line in lines if line.startswith(("import ", "import\t"))]
 
 
 def number_of(installed: str) -> str:
@@ -208,8 +230,17 @@ def _folder(state: State, distributions: dict[str, _Distribution], names: Iterab
     for each in distributions.values():
         for top in each.tops:
             owners.setdefault(top, []).append(each)
+    names = {*names}
     modules = {MODULE.sub("", name) for name in names}
-    return _Folder(state, distributions, owners, sorted(filter(str.isidentifier, modules - owners.keys())))
+    starts = {name for name in names if name.endswith(".pth")}
+    starts -= {name for each in distributions.values() for name in each.starts}
+    return _Folder(
+        state,
+        distributions,
+        owners,
+        sorted(filter(str.isidentifier, modules - owners.keys())),
+        sorted(starts),
+    )
 
 
 def _names_in(folder: str) -> list[str]:
@@ -231,12 +262,14 @@ def _described(info: str, before: _Distribution | None) -> _Distribution:
     name, version = (next(iter(_headers(says, each)), "") for each in ("Name", "Version"))
     requires = [each for each in _headers(says, "Requires-Dist") if not OPTIONAL.search(each)]
     requires = sorted({_normal(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in requires})
-    lines = [each for each in _read(record).splitlines() if not _is_beside(each)]
+    lines = _read(record).splitlines()
+    starts = [each.partition(",")[0] for each in lines if ".pth," in each]
+    lines = [each for each in lines if not _is_beside(each)]
     tops = {MODULE.sub("", line.partition("/")[0].partition(",")[0].strip('"')) for line in lines}
     tops = tops or {*_read(f"{info}/top_level.txt").split()} or {name.replace("-", "_")}
     content = _digest(sorted(lines)) if lines else ""
     is_local = os.path.isfile(f"{info}/direct_url.json")
-    return _Distribution(state, name, version, content, is_local, sorted(tops), requires)
+    return _Distribution(state, name, version, content, is_local, sorted(tops), requires, starts)
 
 
 def _is_beside(line: str) -> bool:

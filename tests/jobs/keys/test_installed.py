@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.jobs.keys.installed import as_installed, differing, number_of, required_by
+from shortloop.jobs.keys.installed import as_installed, differing, number_of, required_by, startup_lines
 
 
 @pytest.fixture
@@ -75,3 +75,10 @@ def test_what_is_required_has_the_names_that_it_is_imported_by(site: Path) -> No
     assert required_by("toolbox") == {"ab"}
     assert required_by("ab") == set()
     assert required_by("no_such_library") == set()
+
+
+def test_code_that_python_runs_as_it_starts_counts_if_nobody_installed_it(site: Path) -> None:
+    before = startup_lines()
+    install(site, "tool-start", ["start.pth"], content="import start")
+    (site / "mine.pth").write_text("/some/folder\nimport mine\n", encoding="utf-8")
+    assert sorted(startup_lines()) == sorted([*before, "import mine"])

@@ -17,4 +17,5 @@ with contextlib.suppress(ImportError):  # another Python, perhaps without this p
 _others = [folder for folder in sys.path if os.path.abspath(folder) != HERE]
 _spec = importlib.machinery.PathFinder.find_spec("sitecustomize", _others)
 if _spec is not None and _spec.loader is not None:
-    _spec.loader.exec_module(importlib.util.module_from_spec(_spec))
+    sys.modules["sitecustomize"] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules["sitecustomize"])

@@ -1,0 +1,56 @@
+"""How Python itself was started, and what it runs before anything else: in the key of every job."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+from shortloop.errors import InputError
+from shortloop.jobs.keys.closure import closure_of
+from shortloop.jobs.keys.digest import digest
+from shortloop.jobs.keys.hashing import hash_file
+from shortloop.jobs.keys.installed import startup_lines
+from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
+
+__all__ = ["VERSION", "python_here"]
+
+VERSION = ".".join(map(str, sys.version_info[:3]))
+OPTIONS = ("dev", "int_max_str_digits", "utf8")  # of -X
+VARIABLES = ("PYTHONCASEOK", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS", "PYTHONUTF8")
+MODULES = ("sitecustomize", "usercustomize")
+
+
+@cache
+def python_here() -> str:
+    """The version of Python, with all that makes it compute otherwise than by default.
+
+    Returns
+    -------
+    str
+        As ``"3.11.7"`` or ``"3.11.7 with -O, PYTHONHASHSEED=0, sitecustomize 5ef1…"``.
+    """
+    said = [f"-{'O' * sys.flags.optimize}"] * bool(sys.flags.optimize)
+    said += [f"-W {each}" for each in sys.warnoptions]
+    said += [f"-X {name}={value}" for name, value in sorted(sys._xoptions.items()) if name in OPTIONS]
+    variables = {name: os.environ.get(name, "") for name in VARIABLES}
+    said += [f"{name}={value}" for name, value in variables.items() if value not in ("", "random")]
+    said += [f"{name} {content}" for name in MODULES if (content := _content_of(name))]
+    lines = startup_lines()
+    said += [f".pth files {digest([*lines])[:10]}"] * bool(lines)
+    return f"{VERSION} with {', '.join(said)}" if said else VERSION
+
+
+def _content_of(name: str) -> str:
+    """A hash of a module that Python ran as it started, and of one's own modules that it imports."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if not file or file.startswith(f"{ROOT}/{PACKAGE}/"):
+        return ""
+    modules = {name: Path(file)}
+    with contextlib.suppress(InputError, SyntaxError):
+        modules |= closure_of(name, Path(file))[0] if is_own(file) else {}
+    with contextlib.suppress(OSError):
+        return digest({name: hash_file(each) for name, each in modules.items()})[:10]
+    return "gone"

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from shortloop.plain import Plain, copied
 
-__all__ = ["ARRAY", "NotPlain", "as_given", "with_types"]
+__all__ = ["ARRAY", "NotPlain", "all_with_types", "as_given", "with_types"]
 
 ARRAY = "array"
 """The type of an array of no axes, which else comes back as a scalar."""
@@ -65,6 +65,37 @@ def with_types(value: object) -> tuple[Plain, Plain]:
         return _with_types(value, "")
     except RecursionError:
         raise NotPlain("", "a list or dict that is part of itself", "leave that part out") from None
+
+
+def all_with_types(facts: Mapping[str, object], what: str) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    """All facts of a job as JSON, and the types of those that need any; see `with_types`.
+
+    Parameters
+    ----------
+    facts : mapping of str to object
+        By name.
+    what : str
+        What messages call the stage.
+
+    Returns
+    -------
+    plain, types : dict
+
+    Raises
+    ------
+    ValueError
+        If one cannot be kept.
+    """
+    plain: dict[str, Plain] = {}
+    types: dict[str, Plain] = {}
+    for name, fact in facts.items():
+        try:
+            plain[name], found = with_types(fact)
+        except NotPlain as error:
+            raise ValueError(f"{what} gives a fact {name} that is no plain data: {error}") from None
+        if found is not None:
+            types[name] = found
+    return plain, types
 
 
 def as_given(plain: Plain, types: Plain) -> object:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shortloop.plain import Plain
 from shortloop.worker.coverage import check_coverage, indices_of
 from shortloop.worker.exact_arrays import exact_array
-from shortloop.worker.fact_types import ARRAY, NotPlain, with_types
+from shortloop.worker.fact_types import ARRAY, all_with_types
 from shortloop.worker.figures import figure_files
 from shortloop.worker.hearing import heard
 from shortloop.worker.names import check_array_name, check_file_name
@@ -336,7 +336,7 @@ def write_output(
         finished = stage.finish(Outputs(arrays, [row[BEGIN:] for row in rows]))
     if not isinstance(finished, Finished):
         raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
-    facts, types = _facts(kind, finished.facts)
+    facts, types = all_with_types(finished.facts, kind)
     described = {name: _described(out) for name, out in stage.outputs().items()}
     for name, each in finished.arrays.items():
         check_array_name(name)
@@ -382,20 +382,6 @@ def write_output(
         versions=task.versions,
     )
     return [*written[len(files) :], *([ROWS] if collects else [])]
-
-
-def _facts(kind: str, given: Mapping[str, object]) -> tuple[dict[str, Plain], dict[str, Plain]]:
-    """Facts as JSON, and types of those of which it has no word."""
-    facts: dict[str, Plain] = {}
-    types: dict[str, Plain] = {}
-    for name, fact in given.items():
-        try:
-            facts[name], found = with_types(fact)
-        except NotPlain as error:
-            raise ValueError(f"{kind} gives a fact {name} that is no plain data: {error}") from None
-        if found is not None:
-            types[name] = found
-    return facts, types
 
 
 def _described(out: Out) -> Array:

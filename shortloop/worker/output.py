@@ -18,7 +18,7 @@ from shortloop.worker.names import check_array_name, check_file_name
 from shortloop.worker.records import ROWS, Array, Outside, save_array, write_record
 from shortloop.worker.references import here
 from shortloop.worker.results import open_result
-from shortloop.worker.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, read_rows, write_rows
+from shortloop.worker.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
 from shortloop.worker.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
 from shortloop.worker.tables import save_table
 from shortloop.worker.task import Task, costs_of, folder_kept
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
 
-__all__ = ["compute_row", "compute_unit", "computed", "keep_unit", "lay_out", "take_rows", "write_output"]
+__all__ = ["compute_row", "compute_unit", "computed", "keep_unit", "lay_out", "write_output"]
 
 Create = Callable[[str, tuple[int, ...], "DTypeLike"], "np.ndarray"]
 
@@ -228,48 +228,6 @@ def computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes
             if name not in str(error):
                 error.add_note(f"in unit {name}")
             raise
-
-
-def take_rows(
-    stage: CollectingStage,
-    left: Iterable[int],
-    take: Callable[[int, bytes], None],
-    known: Mapping[bytes, bytes],
-    jobs: Iterable[Path] = (),
-) -> dict[str, int]:
-    """Take over what units gave before, where they read the same.
-
-    Parameters
-    ----------
-    stage : CollectingStage
-        The stage, opened.
-    left : iterable of int
-        Units that are still to be computed.
-    take : callable
-        ``take(unit, row)`` takes over a row.
-    known : mapping of bytes to bytes
-        Rows of this job, as of `compute_row`, by their keys.
-    jobs : iterable of Path
-        Folders of earlier jobs, which are asked one after the other as long as units are left.
-
-    Returns
-    -------
-    dict of str to int
-        How many rows each earlier job gave, by its id.
-    """
-    units: dict[bytes, list[int]] = {}
-    for unit in left if known or jobs else ():
-        units.setdefault(stage.unit_key(unit), []).append(unit)
-
-    def use(rows: Mapping[bytes, bytes]) -> int:
-        found = [(unit, rows[key]) for key in rows.keys() & units.keys() for unit in units.pop(key)]
-        for unit, row in found:
-            take(unit, row)
-        return len(found)
-
-    use(known)
-    given = ((job.name, use(read_rows(job / ROWS, units))) for job in jobs if units)
-    return {job: count for job, count in given if count}
 
 
 def _can_hold(dtype: np.dtype, value: np.ndarray) -> bool:

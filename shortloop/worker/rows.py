@@ -7,14 +7,15 @@ import itertools
 import json
 import os
 import struct
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from shortloop.errors import InputError
 from shortloop.worker.content import SIZE
 from shortloop.worker.exact_arrays import exact_array
-from shortloop.worker.stage import Values
+from shortloop.worker.records import ROWS
+from shortloop.worker.stage import CollectingStage, Values
 from shortloop.worker.tables import from_bytes, is_table, joined, library_of, to_bytes
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "pack",
     "read_rows",
     "stacked",
+    "take_rows",
     "unpack",
     "write_rows",
 ]
@@ -251,6 +253,48 @@ def read_rows(file: Path, wanted: Container[bytes]) -> dict[bytes, bytes]:
                 if row[:BEGIN] == key + FOR_OTHERS and len(row) == length:
                     found[key] = row
     return found
+
+
+def take_rows(
+    stage: CollectingStage,
+    left: Iterable[int],
+    take: Callable[[int, bytes], None],
+    known: Mapping[bytes, bytes],
+    jobs: Iterable[Path] = (),
+) -> dict[str, int]:
+    """Take over what units gave before, where they read the same.
+
+    Parameters
+    ----------
+    stage : CollectingStage
+        The stage, opened.
+    left : iterable of int
+        Units that are still to be computed.
+    take : callable
+        ``take(unit, row)`` takes over a row.
+    known : mapping of bytes to bytes
+        Rows of this job, as of `shortloop.worker.output.compute_row`, by their keys.
+    jobs : iterable of Path
+        Folders of earlier jobs, which are asked one after the other as long as units are left.
+
+    Returns
+    -------
+    dict of str to int
+        How many rows each earlier job gave, by its id.
+    """
+    units: dict[bytes, list[int]] = {}
+    for unit in left if known or jobs else ():
+        units.setdefault(stage.unit_key(unit), []).append(unit)
+
+    def use(rows: Mapping[bytes, bytes]) -> int:
+        found = [(unit, rows[key]) for key in rows.keys() & units.keys() for unit in units.pop(key)]
+        for unit, row in found:
+            take(unit, row)
+        return len(found)
+
+    use(known)
+    given = ((job.name, use(read_rows(job / ROWS, units))) for job in jobs if units)
+    return {job: count for job, count in given if count}
 
 
 def _columns(value: object) -> object:

@@ -27,9 +27,10 @@ from shortloop.jobs.pipeline import Built, Run
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.identity import digest_of_units
 from shortloop.worker.inputs import File
-from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, take_rows, write_output
+from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, write_output
 from shortloop.worker.records import create_array
 from shortloop.worker.results import Result, Where, open_result
+from shortloop.worker.rows import take_rows
 from shortloop.worker.stage import CollectingStage, Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 

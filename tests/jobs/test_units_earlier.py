@@ -38,11 +38,13 @@ def test_units_of_the_job_before_last_are_not_computed_again(runs: UnitsRuns) ->
 
 
 def test_rows_of_several_jobs_are_put_together(runs: UnitsRuns) -> None:
-    runs.fit({"names": [1, 2, 3]}, {"names": [3, 4]}, {"names": [5]})
+    jobs, _ = runs.fit({"names": [1, 2, 3]}, {"names": [3, 4]}, {"names": [5]})
     (job,), computed = runs.fit({"names": [6, 5, 4, 3, 2, 1]})
     assert computed == ["n6"]
-    assert sum(job.result().record["taken"].values()) == 5
-    assert len(job.result().record["taken"]) == 3
+    result = job.result()
+    assert result.record["taken"] == {jobs[0].job: 3, jobs[1].job: 1, jobs[2].job: 1}
+    assert "_earlier" not in result.options
+    assert result.sources() == []  # it can be used without them
 
 
 def test_units_are_known_by_what_they_read_and_not_by_their_names(runs: UnitsRuns) -> None:

@@ -16,8 +16,9 @@ from shortloop.worker.content import SIZE
 from shortloop.worker.fields import REQUIRED, fields_of
 from shortloop.worker.function import UnitsStage, stage_of_function
 from shortloop.worker.inputs import File
-from shortloop.worker.output import compute_row, computed, take_rows, write_output
+from shortloop.worker.output import compute_row, computed, write_output
 from shortloop.worker.results import open_result
+from shortloop.worker.rows import take_rows
 from shortloop.worker.stage import Job, Values
 from shortloop.worker.task import Task
 from shortloop.worker.values import sorted_out

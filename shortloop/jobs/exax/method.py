@@ -41,8 +41,9 @@ from shortloop.plain import Plain
 from shortloop.worker.content import SIZE
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
 from shortloop.worker.identity import digest_of_units, ids_of_units
-from shortloop.worker.output import computed, keep_unit, lay_out, take_rows, write_output
+from shortloop.worker.output import computed, keep_unit, lay_out, write_output
 from shortloop.worker.records import EARLIER, create_array, reject
+from shortloop.worker.rows import take_rows
 from shortloop.worker.stage import CollectingStage, Stage
 from shortloop.worker.task import Task, costs_of, open_stage
 from shortloop.worker.threads import Pool, check_single_thread
@@ -148,8 +149,7 @@ class _Work:
             above = [*self.task.jobs.values(), self.task.before, *self.task.datasets.values()]
             code = digest([code_digest(self.code), states_of_jobs(above)])
             costs = costs_of(self.stage)
-            collects = isinstance(self.stage, CollectingStage)
-            found = None if collects else digest_of_units(self.stage, costs)
+            found = None if isinstance(self.stage, CollectingStage) else digest_of_units(self.stage, costs)
             self.units = Checkpoint(costs, code, self._trusted, found)
             self.arrays = lay_out(self.stage, self.task, self.units.create_array)
             if isinstance(self.stage, CollectingStage):

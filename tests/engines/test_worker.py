@@ -170,21 +170,31 @@ def test_an_edit_counts(project: Path) -> None:
 
 
 def test_a_library_that_is_installed_anew_counts(project: Path) -> None:
-    (project / "toylib.py").write_text("")
-    installed = project / "toylib-1.0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toylib\nVersion: 1.0\n")
-    time.sleep(0.05)
-    first = done(compute_batch(work(project, versions=("toylib",)), named(1)))
-    second = done(compute_batch(work(project, "main-2", versions=("toylib",)), named(1)))
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toylib\nVersion: 2.0\n")
-    third = done(compute_batch(work(project, "main-3", versions=("toylib",)), named(1)))
+    toys, site = project / "toys.py", project / "site"
+    toys.write_text(f"import toylib\n{toys.read_text(encoding='utf-8')}", encoding="utf-8")
+    install(site, "1.0")
+
+    def asked(job: str) -> UnitsDone:
+        return done(compute_batch(work(project, job, versions=("toylib",), more=(str(site),)), named(1)))
+
+    first, second = asked("main-1"), asked("main-2")
+    (site / "toylib-1.0.dist-info/METADATA").unlink()
+    (site / "toylib-1.0.dist-info").rmdir()
+    install(site, "2.0")
+    third = asked("main-3")
     parents = [dict(each["values"][0])["parent"] for each in (first, second, third)]  # type: ignore[arg-type]
     assert parents[0] == parents[1] != parents[2]
     assert first["facts"] is not None
     assert third["facts"] is not None
     assert first["facts"]["versions"]["toylib"] == "1.0"
     assert third["facts"]["versions"]["toylib"] == "2.0"
+
+
+def install(site: Path, version: str) -> None:
+    installed = site / f"toylib-{version}.dist-info"
+    installed.mkdir(parents=True)
+    (site / "toylib.py").write_text(f"__version__ = {version!r}\n", encoding="utf-8")
+    (installed / "METADATA").write_text(f"Name: toylib\nVersion: {version}\n", encoding="utf-8")
 
 
 def test_a_unit_that_raises_comes_with_those_before_it(project: Path) -> None:

@@ -122,6 +122,7 @@ class _JobProcess:
             said = explained(traceback.format_exc(), error, self._mirrored)
             failure = {"unit": unit, "traceback": said}
         seconds = time.perf_counter() - started
+        note_units((), str)
         return self._said(done, values, failure), seconds
 
     def unsendable(self, done: UnitsDone) -> UnitsDone:

@@ -15,6 +15,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TextIO
 
+from shortloop.engines.note import engine_of_run
 from shortloop.errors import InputError
 from shortloop.jobs.exax.silence import Process, Silence
 from shortloop.jobs.project import configuration, project_directory
@@ -183,10 +184,13 @@ def _watch(done: threading.Event, stream: TextIO) -> None:
     said: set[int] = set()
     silence = Silence()
     while server and not done.wait(2 * WORTH_A_WORD):
-        processes = _below(server)
+        engine = engine_of_run()
+        of_server = _below(server)
+        processes = of_server if engine is None else {**of_server, **_below(engine["process"])}
         stopped = {number for number, each in processes.items() if each.state == "T"}
         for process in sorted(stopped - said):
-            what = "the exax server" if process == server else "a process of the exax server"
+            whose = "exax server" if process in of_server else "engine"
+            what = "the exax server" if process == server else f"a process of the {whose}"
             print(f"{what} is stopped, and this run waits: {_named(process)}", file=stream, flush=True)
             print(f"  what to do:   {_way_out(process)}", file=stream, flush=True)
         for process in sorted(said - stopped):
@@ -197,7 +201,7 @@ def _watch(done: threading.Event, stream: TextIO) -> None:
 
 
 def _below(server: int) -> dict[int, Process]:
-    """The server and the processes below it."""
+    """The server, or an engine, and the processes below it."""
     states = {int(name): _process(int(name)) for name in os.listdir("/proc") if name.isdecimal()}
     found = {}
     for process, each in states.items():

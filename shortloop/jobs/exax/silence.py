@@ -25,7 +25,7 @@ HARDLY = 5  # ticks of a processor: who looks at a clock now and then computes n
 FUTEX, PRIVATE = {"202", "98"}, 128  # of x86-64 and ARM; futex(2) between threads of one process
 ANSWER = 2.0  # s that an answer may take
 NAMES, LINES = 400, 6  # bytes, and lines of an answer
-NOT_SHOWN = (f"{ROOT}/{PACKAGE}/", "/site-packages/accelerator/")
+NOT_SHOWN = (f"{ROOT}/{PACKAGE}/", "/site-packages/accelerator/", "<frozen runpy>")
 HINT = (
     "  what to do:   start threads and pools in the function of the stage or of its units, "
     "not where a module is imported"
@@ -59,7 +59,7 @@ def note_units(units: Sequence[int], name: Callable[[int], str]) -> str:
     Parameters
     ----------
     units : sequence of int
-        Their numbers.
+        Their numbers; none, if it waits for others.
     name : callable
         What messages call a unit.
 
@@ -85,17 +85,21 @@ class Silence:
         self._say_at = SAY_AFTER
 
     def lines(self, processes: Mapping[int, Process]) -> Iterator[str]:
-        """What is to be said of the processes of the server; those that can only wait for ever are ended."""
+        """What is to be said of the processes of the server and of an engine on this machine; those that can
+        only wait for ever are ended."""
         of_jobs = {each for each in processes if _file(each, WHERE)}
         below = {each for each, process in processes.items() if process.parent in of_jobs}
         ticks = sum(processes[each].ticks for each in of_jobs | below)
-        if abs(ticks - self._ticks) > HARDLY or engine_of_run() is not None:
+        busy = [each for each in sorted(of_jobs) if any(_noted(each))]  # with units
+        is_elsewhere = engine_of_run() is not None and not busy  # as far as can be seen from here
+        if abs(ticks - self._ticks) > HARDLY or is_elsewhere:
             self._since, self._ticks, self._say_at = time.monotonic(), ticks, SAY_AFTER
             return
         silent = time.monotonic() - self._since
         if silent < END_AFTER:
             return
-        waiting = _waiting(processes, of_jobs)
+        # Else those of a job that have started no others.
+        waiting = busy or sorted(of_jobs - {processes[each].parent for each in of_jobs})
         stuck = [each for each in waiting if _waits_for_ever(each, processes[each])]
         if silent < self._say_at and not stuck:
             return
@@ -110,12 +114,6 @@ class Silence:
             yield HINT
             with contextlib.suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
-
-
-def _waiting(processes: Mapping[int, Process], of_jobs: set[int]) -> list[int]:
-    """Processes that compute units, else those of a job that have started no others."""
-    with_units = sorted(each for each in of_jobs if _file(each, UNITS))
-    return with_units or sorted(of_jobs - {processes[each].parent for each in of_jobs})
 
 
 def _waits_for_ever(number: int, process: Process) -> bool:

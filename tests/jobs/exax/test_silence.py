@@ -95,3 +95,13 @@ def test_it_holds_no_files() -> None:
     for job in waiting("time.sleep(1000)"):
         said_of(job, 61)
     assert {each for each in Path("/proc/self/fd").iterdir() if each.exists()} <= before
+
+
+def test_units_of_an_engine_on_this_machine_are_told_and_others_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(silence, "engine_of_run", dict)
+    for job in waiting("time.sleep(1000)"):
+        assert "it waits at firm 4 … firm 5" in said_of(job, 61)
+    for job in waiting("note_units((), str); time.sleep(1000)"):  # it waits for its next units
+        assert said_of(job, 61) == ""

@@ -24,7 +24,7 @@ from shortloop.jobs.store.integrity import damage
 from shortloop.jobs.store.leftovers import repair_lists
 from shortloop.jobs.store.manifest import read_manifest
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, *([] if "KILLS" in os.environ else [pytest.mark.slow])]
 
 KILLS = int(os.environ.get("KILLS", "4"))
 SEED = int(os.environ.get("SEED") or 0)
@@ -134,7 +134,6 @@ class Attack:
         return ran
 
 
-@pytest.mark.slow
 def test_kills_at_random() -> None:
     print(f"SEED={SEED}")
     rng = random.Random(SEED)

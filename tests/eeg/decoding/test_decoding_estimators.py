@@ -166,8 +166,8 @@ def test_a_key_holds_the_estimator_that_it_trains_and_no_other(settings: dict[st
     assert any(".lda" in name for name in held) == (settings["kind"] == "lda")
     if estimator.batched:
         assert (f"shortloop.eeg.decoding.batched.{estimator.batched}" in held) == (stage == "permute")
-    versions = code_state(method, more).versions
-    assert ("sklearn" in versions) == (settings["kind"] in ("sklearn", "matlab-svm"))
+    libraries = code_state(method, more).libraries
+    assert ("sklearn" in libraries) == (settings["kind"] in ("sklearn", "matlab-svm"))
 
 
 def test_the_module_of_a_path_is_in_the_key_too() -> None:

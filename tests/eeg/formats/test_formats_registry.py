@@ -112,4 +112,4 @@ def test_a_key_holds_the_format_that_it_reads_and_no_other(name: str) -> None:
     assert set(closure(method)[0]) & records == set()
     assert set(closure(method, more)[0]) & records == set(more) == {FORMATS[name].__module__}
     assert "shortloop.eeg.formats.registry" not in closure(method, more)[0]
-    assert ("mne" in code_state(method, more).versions) == issubclass(FORMATS[name], SignalInput)
+    assert ("mne" in code_state(method, more).libraries) == issubclass(FORMATS[name], SignalInput)

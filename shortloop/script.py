@@ -134,7 +134,7 @@ def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
     names = _files_of(result)
     copy_files(result.path, names, folder)
     done = run_summary(run.jobs, last, seconds, names)
-    write_summary(folder, {"pipeline": run.name, **done, "facts": result.facts})
+    write_summary(folder, {"pipeline": run.name, **done, "facts": result.record["facts"]})
     where = os.path.relpath(folder, configuration().project_directory)
     print(one_line(f"results: {where}: {', '.join(names) or SUMMARY}"))
 

@@ -15,7 +15,7 @@ from toy_project import DagProject, chains, expected
 
 pytestmark = pytest.mark.live
 
-SIZE = 6_000_000
+SIZE = 9_000_000
 INODES = 900
 
 

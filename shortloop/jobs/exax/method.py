@@ -104,7 +104,7 @@ class _Work:
     def __init__(self, kind: type[Stage], file: str) -> None:
         from accelerator import g
 
-        options, self.slices = dict(g.options), g.slices
+        options, self.slices = json.loads(json.dumps(g.options)), g.slices  # no dicts of exax
         self.file = method = Path(file).resolve()
         modules, earlier = options.pop("modules"), options.pop(EARLIER, None)
         if modules is None:  # a run gives all options; others leave out some

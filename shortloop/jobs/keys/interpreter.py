@@ -18,8 +18,8 @@ from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 __all__ = ["VERSION", "python_here"]
 
 VERSION = ".".join(map(str, sys.version_info[:3]))
-OPTIONS = ("dev", "int_max_str_digits", "utf8")  # of -X
-VARIABLES = ("PYTHONCASEOK", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS", "PYTHONUTF8")
+OPTIONS = ("dev", "int_max_str_digits")  # of -X
+VARIABLES = ("PYTHONCASEOK", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS")
 MODULES = ("sitecustomize", "usercustomize")
 
 

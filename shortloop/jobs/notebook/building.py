@@ -19,7 +19,7 @@ from shortloop.jobs.exax.cost import Meter
 from shortloop.jobs.exax.listener import slices_now
 from shortloop.jobs.exax.loading import load_from_source
 from shortloop.jobs.executor import Executor
-from shortloop.jobs.keys.methods import find_method
+from shortloop.jobs.keys.methods import find_method, packages
 from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.notebook.messages import GivenFile, GivenJob, Request
 from shortloop.jobs.pipeline import REUSE, Built, Run
@@ -160,8 +160,8 @@ def _find(request: Request, modules: Mapping[str, str]) -> Path:
     load_from_source()
     folder = write_cells(modules)
     find_cells(folder)
-    package, file = find_method(request.stage)
-    if request.stage in modules and package != CELLS:
+    file = _file_of(request.stage)
+    if request.stage in modules and file is not None:
         raise InputError(
             "the project has a stage of this name in a file",
             file=file,
@@ -171,11 +171,17 @@ def _find(request: Request, modules: Mapping[str, str]) -> Path:
     return folder
 
 
+def _file_of(method: str) -> Path | None:
+    """The file that a method has outside of notebooks."""
+    files = (folder / f"a_{method}.py" for package, folder in packages() if package != CELLS)
+    return next((file for file in files if file.is_file()), None)
+
+
 def _fit(request: Request) -> dict[str, str]:
     """The notebook's stages, but for others that exax would not load: it would load nothing then."""
     _find(request, request.modules)
     others = [name for name in request.modules if name != request.stage]
-    unfit = {name for name in others if find_method(name)[0] != CELLS or not _can_be_imported(name)}
+    unfit = {name for name in others if _file_of(name) is not None or not _can_be_imported(name)}
     return {name: text for name, text in request.modules.items() if name not in unfit}
 
 

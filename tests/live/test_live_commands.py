@@ -51,8 +51,8 @@ FIRST = {
 }
 JOBS = {"main-41": ("train", "S01")}
 """Jobs of the docs that are others in these small projects."""
-SLOW = ("caching.md", "first-study.md", "frames.md", "sweep.md")
-"""Pages whose commands are many runs; test_live_frames.py and test_live_sweep.py have others like these."""
+SLOW = ("caching.md", "first-study.md", "frames.md", "stages.md", "sweep.md")
+"""Pages whose commands are many runs; tests of their subjects have others like these."""
 SAID = {
     "stages.md: shortloop run mine": "2 jobs built, 5 reused",
     "stages.md: shortloop run bootstrap --until bootstrap --partition A": "0 jobs built, 1 reused",

@@ -73,6 +73,7 @@ def executed(project: Path, cells: list[str]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_notebook_of_the_docs(project: Path) -> None:
     assert len(CELLS) == 3
     *_, last = executed(project, CELLS)

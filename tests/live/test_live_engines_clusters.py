@@ -220,6 +220,7 @@ def test_a_worker_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
     assert own_cluster.go_on()
 
 
+@pytest.mark.slow
 def test_the_scheduler_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
     new_jobs.fault("factors", 11, "hold")
     running = new_jobs.start(variables(own_cluster)["SHORTLOOP_ENGINE"], **without_engine(own_cluster))

@@ -200,6 +200,7 @@ def reads(number, unit: str, partition_: str = ""):
 """
 
 
+@pytest.mark.slow
 def test_what_was_read_of_a_file_that_changed_is_not_used(project: EngineProject, script: Script) -> None:
     """Nobody has declared it, and on slices a warning would be all: but the job would read one of both."""
     factor = project.folder / "methods/factor.txt"
@@ -264,6 +265,7 @@ def test_a_unit_that_raises_is_told_when_its_job_has_its_turn(project: EnginePro
     assert project.go("joblib").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_early_disturbs_nothing(project: EngineProject) -> None:
     project.fault("factors", 3, "once kill")
     done = project.go("joblib")
@@ -315,6 +317,7 @@ def test_a_pipeline_that_goes_another_way_than_planned(project: EngineProject, s
     assert len(found["B"][1]) > 100  # its pages
 
 
+@pytest.mark.slow
 def test_jobs_that_take_over_rows_of_others_are_left_to_their_turn(
     project: EngineProject, script: Script
 ) -> None:

@@ -218,6 +218,7 @@ def test_edited_code_is_what_runs(project: EngineProject) -> None:
     assert sums[1] == pytest.approx(sums[0] * 2.5 / 1.5)
 
 
+@pytest.mark.slow
 def test_joblib_goes_by_its_users_configuration(project: EngineProject) -> None:
     script = (project.folder / "build_scripts/build_x.py").read_text()
     script = script.replace("import json\n", "import json\n\nimport joblib\n").replace(

@@ -55,6 +55,7 @@ def by_place(project: NodesProject, jobs: list[str]) -> dict[tuple[str, str | No
     return {(known[job]["parts"]["method"], known[job]["partition"]): job for job in jobs}
 
 
+@pytest.mark.slow
 def test_the_same_files_as_on_slices_and_each_is_sent_once(project: NodesProject, nodes: Nodes) -> None:
     first = by_place(project, project.first)
     _, jobs = run(nodes, *EVERY)

@@ -80,7 +80,7 @@ class RetrainProject(EngineProject):
         return dict(re.findall(r"\] built (\S+) .*(main-\d+)", said))
 
 
-@pytest.fixture(scope="module", params=STUDIES)
+@pytest.fixture(scope="module", params=[pytest.param("svm", marks=pytest.mark.slow), "lda"])
 def project(request: pytest.FixtureRequest) -> Iterator[RetrainProject]:
     with served(RetrainProject) as made:
         made.study = request.param

@@ -157,6 +157,7 @@ def test_jobs_that_nothing_rests_on_are_found(project: ExaxProject) -> None:
     assert all((project.job_folder(job) / "post.json").is_file() for job in found["jobs"].values())
 
 
+@pytest.mark.slow
 def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
     project.write("data/old.csv", rows(OLD))
     project.write("data/new.csv", rows(NEW))
@@ -194,6 +195,7 @@ def main(run):
 """
 
 
+@pytest.mark.slow
 def test_a_pipeline_may_end_with_a_method_of_others(project: ExaxProject) -> None:
     """Files that it has told exax of are delivered; of a dataset there is the job in the summary."""
     typed = 'run.build("dataset_type", source=rows, column2type={"a": "int64_10"})'

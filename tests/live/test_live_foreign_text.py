@@ -42,6 +42,7 @@ def recording(project: LiveProject, file: bytes) -> Path:
     return project.folder / "data" / os.fsdecode(file)
 
 
+@pytest.mark.slow
 def test_a_run_and_all_that_looks_at_it(project: LiveProject) -> None:
     done = project.shortloop("run")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -81,6 +81,7 @@ def test_a_job_that_uses_up_its_files(toy: DagProject) -> None:
     toy.check(toy.go(), expected(chains(700, 1)))
 
 
+@pytest.mark.slow
 def test_a_job_that_leaves_no_file(toy: DagProject) -> None:
     step = toy.folder / "methods/step_scale.py"
     text = step.read_text(encoding="utf-8")

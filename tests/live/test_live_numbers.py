@@ -91,6 +91,7 @@ def summary(project: Path) -> Any:
     return json.loads((project / "results/tiny/summary.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_it_is_kept_with_what_it_gives(book: Any) -> None:
     """Of the default study, for the pages; here of another, but each cell gives the same sorts of things."""
     read = nbformat.read(BOOK, as_version=4)
@@ -114,17 +115,20 @@ def sort_of(output: Any) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.slow
 def test_it_finds_the_newest_report(project: Path, book: Any) -> None:
     said = summary(project)
     assert text(book, "newest").startswith(f"study tiny, report {said['report']}, statistics main-")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", ["curve", "plane"])
 def test_it_draws(book: Any, cell: str) -> None:
     (image,) = [each.data["image/png"] for each in outputs(book, cell) if "image/png" in each.get("data", {})]
     assert len(image) > 5000
 
 
+@pytest.mark.slow
 def test_its_numbers_are_those_of_the_report(project: Path, book: Any) -> None:
     table, planes, test_times = json.loads(text(book, "left"))
     listed = summary(project)["scores"]
@@ -136,6 +140,7 @@ def test_its_numbers_are_those_of_the_report(project: Path, book: Any) -> None:
     assert not np.allclose(planes, of_report / 100, atol=0.02)
 
 
+@pytest.mark.slow
 def test_what_it_takes_away_says_where_it_is_from(project: Path, book: Any) -> None:
     assert "made from 18 jobs: amplitude, apply, import_epochs, permute, retrain, train" in text(book, "keep")
     with xarray.open_dataset(project / "scores.nc", engine="h5netcdf") as kept:

@@ -79,6 +79,7 @@ def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
     assert project.built() == {}
 
 
+@pytest.mark.slow
 def test_slices_do_not_show(project: PanelProject) -> None:
     project.write(IMPORTED)
     project.built()

@@ -119,6 +119,7 @@ def test_what_runs_again_where_texts_change(project: PanelProject) -> None:
     assert {*project.table("coefficients")["term"]} == {"Intercept", "value", "kind[T.b]", "kind[T.c]"}
 
 
+@pytest.mark.slow
 def test_the_report_says_what_is_true_of_the_rows_now(project: PanelProject) -> None:
     frame = kinds()
     built(project, frame)

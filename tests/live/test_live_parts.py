@@ -31,6 +31,7 @@ def test_what_is_left_out_stays_as_it_was(project: BootstrapProject) -> None:
     assert list(project.built()) == ["bootstrap B", "intervals"]
 
 
+@pytest.mark.slow
 def test_only_needs_what_is_above(project: BootstrapProject) -> None:
     said = project.refused("run", "bootstrap", "--only", "intervals")
     assert "missing: bootstrap A, bootstrap B" in said

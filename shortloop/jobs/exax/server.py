@@ -22,6 +22,7 @@ from shortloop.jobs.exax.patches import (
 )
 from shortloop.jobs.exax.permissions import private_folder
 from shortloop.jobs.exax.tracebacks import of_user
+from shortloop.jobs.keys.interpreter import hand_down
 from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.leftovers import repair_lists
 from shortloop.jobs.system_errors import system_error_in
@@ -118,6 +119,7 @@ def _start() -> Forked:
     def begin() -> None:
         os.setsid()
         os.chdir(project)
+        hand_down()
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)
         for output in (1, 2):

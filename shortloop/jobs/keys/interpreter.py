@@ -15,10 +15,10 @@ from shortloop.jobs.keys.hashing import hash_file
 from shortloop.jobs.keys.installed import startup_lines
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 
-__all__ = ["VERSION", "python_here"]
+__all__ = ["VERSION", "hand_down", "python_here"]
 
 VERSION = ".".join(map(str, sys.version_info[:3]))
-OPTIONS = ("dev", "int_max_str_digits")  # of -X
+OPTIONS = ("int_max_str_digits",)  # of -X
 VARIABLES = ("PYTHONCASEOK", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS")
 MODULES = ("sitecustomize", "usercustomize")
 
@@ -33,6 +33,7 @@ def python_here() -> str:
         As ``"3.11.7"`` or ``"3.11.7 with -O, PYTHONHASHSEED=0, sitecustomize 5ef1…"``.
     """
     said = [f"-{'O' * sys.flags.optimize}"] * bool(sys.flags.optimize)
+    said += ["-X dev"] * sys.flags.dev_mode
     said += [f"-W {each}" for each in sys.warnoptions]
     said += [f"-X {name}={value}" for name, value in sorted(sys._xoptions.items()) if name in OPTIONS]
     variables = {name: os.environ.get(name, "") for name in VARIABLES}
@@ -41,6 +42,16 @@ def python_here() -> str:
     lines = startup_lines()
     said += [f".pth files {digest([*lines])[:10]}"] * bool(lines)
     return f"{VERSION} with {', '.join(said)}" if said else VERSION
+
+
+def hand_down() -> None:
+    """Start Python in programs of this process as it was started here: options reach no other program."""
+    given = {
+        "PYTHONOPTIMIZE": str(sys.flags.optimize or ""),
+        "PYTHONWARNINGS": ",".join(sys.warnoptions),
+        "PYTHONDEVMODE": "1" * sys.flags.dev_mode,
+    }
+    os.environ.update({name: value for name, value in given.items() if value})
 
 
 def _content_of(name: str) -> str:

@@ -8,16 +8,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from jobs_project import ROOT
 
 PROGRAM = "from shortloop.jobs.keys.interpreter import python_here; print(python_here())"
+STARTS = f"""
+import subprocess, sys
+from shortloop.jobs.keys.interpreter import hand_down
+hand_down()
+subprocess.run([sys.executable, "-c", {PROGRAM!r}], check=True)
+"""
 
 
-def said(*options: str, **environment: str) -> str:
+def said(*options: str, program: str = PROGRAM, **environment: str) -> str:
     """What a Python says that is started in some way."""
     kept = {name: each for name, each in os.environ.items() if not name.startswith("PYTHON")}
     path = os.pathsep.join([environment.pop("PYTHONPATH", str(ROOT)), str(ROOT)])
-    command = [sys.executable, *options, "-c", PROGRAM]
+    command = [sys.executable, *options, "-c", program]
     done = subprocess.run(
         command, env={**kept, "PYTHONPATH": path, **environment}, capture_output=True, text=True, timeout=60
     )
@@ -45,3 +52,8 @@ def test_each_way_to_start_is_another(tmp_path: Path) -> None:
     assert said(PYTHONOPTIMIZE="1") == others[0]
     assert said(PYTHONWARNINGS="error") == others[2]
     assert said(PYTHONHASHSEED="random", PYTHONUNBUFFERED="1") == usual
+
+
+@pytest.mark.parametrize("options", [(), ("-O",), ("-OO", "-W", "error"), ("-X", "dev")])
+def test_programs_are_started_the_same_way(options: tuple[str, ...]) -> None:
+    assert said(*options, program=STARTS) == said(*options)

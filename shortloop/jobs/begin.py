@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax import client
-from shortloop.jobs.exax.listener import answers, slices_now, watched
+from shortloop.jobs.exax.listener import answers, ask, slices_now, watched
 from shortloop.jobs.project import configuration, configuration_file
 from shortloop.jobs.runs import Recorder, recorded
 from shortloop.jobs.settings_files import SettingsFile
@@ -65,7 +66,7 @@ def _tell_kept(store: Store) -> None:
     """Say how many units are kept of the job that this run has ended."""
     with contextlib.suppress(Exception):  # the server may have been ended as well
         deadline = time.monotonic() + ENDING
-        while not client.is_idle():
+        while not json.loads(ask("status") or b"")["idle"]:  # of one that is stopped, it says so at once
             if time.monotonic() > deadline:
                 return
             time.sleep(LOOK_EVERY)

@@ -106,15 +106,6 @@ def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(stopped: DagProject
     assert (stopped.folder / "workdirs/main/.slices").read_text().strip() == str(cores)
 
 
-def test_a_server_that_cannot_start_says_why(stopped: DagProject) -> None:
-    (stopped.folder / "methods" / "__init__.py").write_text("import no_such_module\n", encoding="utf-8")
-    done = stopped.shortloop("run", "dag")
-    assert done.returncode == 1
-    assert "the exax server did not start" in done.stderr
-    assert "no_such_module" in done.stderr
-    wait_until_alone(stopped.folder)
-
-
 def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> None:
     deep = stopped.folder.joinpath(*["a-long-folder-name"] * 6)
     deep.mkdir(parents=True)

@@ -191,13 +191,17 @@ if any(part.endswith("accelerator/runner.py") for part in sys.orig_argv):
 """
 
 
-def test_methods_that_somebody_has_loaded_anew_end_no_run(toy: ToyProject) -> None:
+def test_methods_that_somebody_has_loaded_anew_end_no_run(
+    toy: ToyProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """exax ends the job that runs then; it is started again, once they are loaded."""
     left = toy.new_chain()
     (toy.folder / "start").mkdir()
     (toy.folder / "start" / "sitecustomize.py").write_text(SLOW_TO_START, encoding="utf-8")
+    usual, start = toy.environment, str(toy.folder / "start")
+    monkeypatch.setattr(toy, "environment", lambda **more: usual(**{"PYTHONPATH": start, **more}))
     toy.stop_server()
-    toy.start_server(PYTHONPATH=str(toy.folder / "start"))
+    toy.start_server()
     with toy.held("1"):
         running = toy.start_chain()
         toy.wait_until_held("1", running)
@@ -206,6 +210,7 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(toy: ToyProject) -> No
         toy.wait_until_held("1", running)
     said, _ = running.communicate(timeout=PATIENCE)
     log = (toy.folder / "server.log").read_text(encoding="utf-8")
+    monkeypatch.undo()
     toy.stop_server()
     toy.start_server()
     assert running.returncode == 0, said

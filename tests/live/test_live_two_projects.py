@@ -113,6 +113,7 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
 ) -> None:
     """A build script that asks exax itself, on a server that was started by hand."""
     a, b = projects
+    a.go()
     (b.folder / "build_scripts" / "build_plain.py").write_text(
         "def main(urd):\n    urd.build('toy', options={'number': 9, 'add': 1})\n", encoding="utf-8"
     )

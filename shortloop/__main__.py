@@ -13,10 +13,10 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
-    from shortloop.cli.importing import import_as_exax
+    from shortloop.cli.importing import set_path
     from shortloop.cli.main import main as command
 
-    import_as_exax()
+    set_path()
     signal.signal(signal.SIGINT, before)
     command()
 

@@ -6,14 +6,18 @@ import sys
 from contextlib import suppress
 
 from shortloop.errors import InputError
-from shortloop.jobs.project import import_from_project
+from shortloop.jobs.project import project_directory
 
-__all__ = ["import_as_exax"]
+__all__ = ["set_path"]
 
 
-def import_as_exax() -> None:
-    """Import from the project first, and not from the directory of the command or the current one."""
+def set_path() -> None:
+    """Import from the project, too, and not from the directory of the command or the current one.
+
+    The project comes last: whoever only looks at one, perhaps somebody else's, runs no code of it. A run has
+    it first.
+    """
     if not sys.flags.safe_path:
         del sys.path[0]
     with suppress(InputError, OSError):  # no project: the command says so if it needs one
-        import_from_project()
+        sys.path.append(str(project_directory()))

@@ -126,10 +126,9 @@ def in_project() -> Iterator[None]:
 
 
 def import_from_project() -> None:
-    """Have packages of the project found by their names, as exax does."""
+    """Have packages of the project found by their names, and before all others, as exax does."""
     folder = str(project_directory())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    sys.path[:] = [folder, *(each for each in sys.path if each != folder)]
 
 
 @cache

@@ -145,3 +145,16 @@ def test_a_run_takes_what_another_way_has_built(project: Powers) -> None:
 
 def _without_times(said: str) -> str:
     return re.sub(r"\d[\d.]* (s|min|minutes?|seconds?)\b( ago)?", "TIME", said)
+
+
+@pytest.mark.parametrize("command", ["jobs", "verify", "runs", "show {job}", "gc"])
+def test_looking_at_a_project_runs_no_code_of_it(project: Powers, command: str) -> None:
+    job = next(each.parent.name for each in project.folder.glob("workdirs/main/main-[0-9]*/record.json"))
+    traps = [project.folder / f"{name}.py" for name in ("json", "numpy", "pydantic", "statistics")]
+    try:
+        for file in traps:
+            file.write_text("raise SystemExit('of another folder')\n", encoding="utf-8")
+        assert project.said("installed", command.format(job=job))
+    finally:
+        for file in traps:
+            file.unlink()

@@ -142,7 +142,7 @@ def fork_ax(
     def work() -> None:
         setproctitle(" ".join(["ax", *arguments]))
         os.environ.update(environ or {})
-        sys.path.insert(0, project)
+        sys.path[:] = [project, *(each for each in sys.path if each != project)]
         _forget_this_package()
         before()
         sys.argv[:] = ["ax", *arguments]

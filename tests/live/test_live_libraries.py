@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import AX, EmptyProject, served
+from live_project import AX, PATIENCE, EmptyProject, served, wait_for
 
 from shortloop.worker.results import Result, open_result
 
 pytestmark = pytest.mark.live
 
+SHORTLOOP = AX.with_name("shortloop")
 METHODS = {
     "imported": """
 import upper
@@ -64,6 +67,29 @@ def rows(it):
 
     return {"v": upper.f()}
 """,
+    "long": """
+import os, time
+
+from shortloop import stage
+
+
+def numbers(count: int):
+    return {str(each): each for each in range(count)}
+
+
+@stage(units=numbers)
+def long(it):
+    value = 0
+    if it < 20:
+        import upper
+
+        value = upper.f()
+    with open(os.environ["COMPUTED"], "a") as stream:
+        stream.write(f"{it} ")
+    if os.path.exists(os.environ["COMPUTED"] + ".slow"):
+        time.sleep(0.1)
+    return {"v": value}
+""",
 }
 WAYS = ("import", "by name", "unpickled", "program")
 SCRIPT = f"""
@@ -80,6 +106,14 @@ def main(run):
     run.build("rows", count=int(os.environ["COUNT"]))
     return run.build("plain")
 """
+LONG = """
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    return run.build("long", count=40)
+"""
 
 
 class LibrariesProject(EmptyProject):
@@ -92,6 +126,8 @@ class LibrariesProject(EmptyProject):
         for name, text in METHODS.items():
             (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
         (folder / "build_scripts" / "build_x.py").write_text(SCRIPT, encoding="utf-8")
+        (folder / "build_scripts" / "build_long.py").write_text(LONG, encoding="utf-8")
+        self.computed = folder / ".computed"
         call = "import lower\n\ndef f():\n    return lower.VALUE\n"
         model = "class Model:\n    def predict(self):\n        import lower\n        return lower.VALUE\n"
         self.install("upper", call)
@@ -99,7 +135,7 @@ class LibrariesProject(EmptyProject):
 
     def environment(self, **more: str) -> dict[str, str]:
         path = os.pathsep.join(filter(None, [str(self.site), os.environ.get("PYTHONPATH")]))
-        return super().environment(PYTHONPATH=path, **more)
+        return super().environment(PYTHONPATH=path, COMPUTED=str(self.computed), **more)
 
     def install(self, name: str, text: str, version: str = "1.0") -> None:
         """As pip does it."""
@@ -115,10 +151,42 @@ class LibrariesProject(EmptyProject):
             f"{name}/__init__.py,sha256={hash(text)},{len(text)}\n", encoding="utf-8"
         )
 
+    def cut_off(self) -> None:
+        """Begin the long job, and interrupt it when those of its units are computed that use the library."""
+        slow = self.computed.with_name(f"{self.computed.name}.slow")
+        slow.touch()
+        self.computed.unlink(missing_ok=True)
+        running = subprocess.Popen(
+            [str(SHORTLOOP), "run", "long"],
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        wait_for(lambda: set(map(str, range(20))) < self.units_computed() or running.poll() is not None)
+        running.send_signal(signal.SIGINT)
+        said, _ = running.communicate(timeout=PATIENCE)
+        assert "of 40 units are kept" in said
+        slow.unlink()
+
+    def units_computed(self) -> set[str]:
+        """Those of the long job since it began, or was resumed."""
+        return set(self.computed.read_text().split()) if self.computed.exists() else set()
+
+    def resume(self) -> list[int]:
+        """What the units of the long job say."""
+        self.computed.unlink(missing_ok=True)
+        done = self.shell(str(SHORTLOOP), "run", "long")
+        assert done.returncode == 0, done.stdout + done.stderr
+        summary = json.loads((self.folder / "results/long/summary.json").read_text(encoding="utf-8"))
+        (job,) = summary["jobs"]
+        found = open_result(self.folder / "workdirs/main" / job["job"])["v"]
+        return [int(each) for each in found]
+
     def go(self, engine: str = "slices", *, count: int = 4) -> dict[str, Result]:
         """The jobs of a run, by stage or way."""
-        command = [str(AX.with_name("shortloop")), "run", "x"]
-        done = self.shell(*command, SHORTLOOP_ENGINE=engine, COUNT=str(count))
+        done = self.shell(str(SHORTLOOP), "run", "x", SHORTLOOP_ENGINE=engine, COUNT=str(count))
         assert done.returncode == 0, done.stdout + done.stderr
         summary = json.loads((self.folder / "results/x/summary.json").read_text(encoding="utf-8"))
         found = [open_result(self.folder / "workdirs/main" / each["job"]) for each in summary["jobs"]]
@@ -164,3 +232,18 @@ def test_jobs_follow_the_libraries_that_they_loaded(project: LibrariesProject) -
 
     project.install("lower", "VALUE = 1\n")
     assert jobs(project.go()) == jobs(first)
+
+
+def test_a_job_that_is_resumed_keeps_the_libraries_of_its_first_part(project: LibrariesProject) -> None:
+    expected = [1] * 20 + [0] * 20
+    project.install("lower", "VALUE = 1\n")
+    project.cut_off()
+    assert project.resume() == expected
+    assert project.units_computed().isdisjoint(map(str, range(18)))  # the rest loads no library
+    assert project.resume() == expected
+    assert not project.units_computed()
+
+    project.install("lower", "VALUE = 2\n", "2.0")
+    project.cut_off()
+    project.install("lower", "VALUE = 3\n", "3.0")
+    assert project.resume() == [3] * 20 + [0] * 20

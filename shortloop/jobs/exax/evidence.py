@@ -16,7 +16,7 @@ from shortloop.jobs.keys.closure import SETTING_UP, closure_of
 from shortloop.jobs.keys.code import Code
 from shortloop.jobs.keys.file_state import State, file_state, states_of_files
 from shortloop.jobs.keys.hashing import hash_file
-from shortloop.jobs.keys.installed import as_installed, number_of
+from shortloop.jobs.keys.installed import installed_now, number_of
 from shortloop.jobs.keys.key import Parts
 from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.keys.source import NOTHING, hash_of, keep_sources, read_source, said_by
@@ -214,9 +214,11 @@ def evidence_of(
                     names[file] = known_as
             seen.add(file)
             _check_module(evidence, names.get(file, name), file, said_by(content), parts.code)
-        for name, there in line.get("versions", {}).items():
-            if name not in own:
-                _check_library(evidence, name, there, line.get("where", ""), parts.versions)
+        there_by_name = {name: each for name, each in line.get("versions", {}).items() if name not in own}
+        new = there_by_name.keys() - parts.versions.keys() - evidence.libraries.keys()
+        evidence.libraries |= installed_now(sorted(new))
+        for name, there in there_by_name.items():
+            _check_library(evidence, name, there, line.get("where", ""), parts.versions)
         if "located" in line:
             known.add(line["located"])
             if not is_unchanged(line["located"], line["content"], line["state"], line["settled"]):
@@ -293,8 +295,6 @@ def _changed(watched: Sequence[tuple[str, State]]) -> bool:
 def _check_library(
     evidence: Evidence, name: str, there: str, where: str, versions: Mapping[str, str]
 ) -> None:
-    if name not in versions:
-        evidence.libraries.setdefault(name, as_installed(name))
     here = versions.get(name) or evidence.libraries[name]
     if where != HERE:  # the files of a version may be others on another machine
         there, here = number_of(there), number_of(here)

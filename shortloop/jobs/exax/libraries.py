@@ -34,8 +34,10 @@ class _Imports:
 
     def __init__(self) -> None:
         self.asked: set[tuple[object, str]] = set()
+        self._asked_before = self.asked
         self.versions: dict[str, str] = {}
         """Each library as it was installed when it was first imported here."""
+        self._required: dict[str, set[str]] = {}  # by each of them; known before jobs are forked
         self._edges: dict[str, set[str]] = {}
         self._used: set[str] | None = None  # by the job that this process runs
         self._is_all_used = False
@@ -53,14 +55,15 @@ class _Imports:
         if top not in self.versions:
             if top in loaded_modules():
                 return
-            self.versions[top] = as_installed(top)
+            self.versions[top], self._required[top] = as_installed(top), required_by(top)
         self._edges.setdefault(by, set()).add(top)
         if self._used is not None and (self._is_all_used or by in self._used or not _is_of_frame(by)):
             self._use([top])
 
     def begin(self, modules: Iterable[str] | None) -> None:
         """This process runs a job from now on, of some modules of one's own; None: all that it imports."""
-        self.asked.clear()  # by others, perhaps: what was known may be new to the job
+        # By others, perhaps: what was known may be new to the job. The set is kept, as to free it takes long.
+        self._asked_before, self.asked = self.asked, set()
         self._is_all_used = modules is None
         self._used = set()
         names = self._edges if modules is None else [*modules]
@@ -82,7 +85,10 @@ class _Imports:
 
     def _required_by(self, library: str) -> list[str]:
         """What a library requires and is loaded; machine code imports without a word."""
-        found = [each for each in required_by(library) if each in sys.modules and each not in NO_LIBRARIES]
+        if library not in self._required:
+            self._required[library] = required_by(library)
+        required = self._required[library]
+        found = [each for each in required if each in sys.modules and each not in NO_LIBRARIES]
         for each in found:
             self.versions.setdefault(each, as_installed(each))
         return found
@@ -93,7 +99,7 @@ def watch_imports() -> None:
     if _imports() is not None:
         return
     imports = _Imports()
-    heard, asked, original = imports.heard, imports.asked, builtins.__import__
+    heard, original = imports.heard, builtins.__import__
 
     @wraps(original)
     def imported(
@@ -101,7 +107,7 @@ def watch_imports() -> None:
     ) -> Any:
         if not level:
             importer = None if globals is None else globals.get("__name__")
-            if (importer, name) not in asked:
+            if (importer, name) not in imports.asked:
                 heard(importer, name)
         return original(name, globals, locals, fromlist, level)
 

@@ -23,6 +23,7 @@ __all__ = [
     "as_installed",
     "differing",
     "environment",
+    "installed_now",
     "number_of",
     "required_by",
     "startup_lines",
@@ -61,12 +62,21 @@ class _Folder(NamedTuple):
     state: State  # empty if it may change and look the same
     distributions: dict[str, _Distribution]  # by the folder that describes each
     owners: dict[str, list[_Distribution]]  # by the name that they are imported by
+    tops: dict[str, list[str]]  # what is imported of each, by its name as requirements have it
     loose: list[str]  # names of modules that belong to none of them
     starts: list[str]  # files that Python reads as it starts, and that belong to none of them
 
 
+class _Moment(NamedTuple):
+    """What was found while nothing was installed or removed."""
+
+    states: list[tuple[str, list[State]]]  # of the folders; empty if they may change and look the same
+    versions: dict[str, str]
+    differing: dict[str, list[str]]
+
+
 _folders: dict[str, _Folder] = {}
-_differing: dict[str, tuple[list[tuple[str, list[State]]], list[str]]] = {}
+_last = _Moment([], {}, {})
 
 
 def version_of(library: str) -> _Version | None:
@@ -124,8 +134,7 @@ def required_by(library: str) -> set[str]:
     folders = [_scanned(folder) for folder in _path()]
     owners = next((found for folder in folders if (found := folder.owners.get(library))), [])
     names = {name for each in owners for name in each.requires}
-    installed = chain.from_iterable(folder.distributions.values() for folder in folders if names)
-    return {top for each in installed if _normal(each.name) in names for top in each.tops}
+    return {top for name in names for folder in folders for top in folder.tops.get(name, ())}
 
 
 def startup_lines() -> list[str]:
@@ -167,13 +176,30 @@ def differing(libraries: str) -> list[str]:
     -------
     list of str
     """
-    states, known = [(each, states_of_files([each])) for each in sys.path], _differing.get(libraries)
-    if known is None or known[0] != states:
+    known = _moment().differing
+    if libraries not in known:
         then: Mapping[str, str] = json.loads(libraries)
-        settled = all(_is_settled(state) for _, found in states for state in found)
-        known = states if settled else [], [name for name, each in then.items() if as_installed(name) != each]
-        _differing[libraries] = known
-    return known[1]
+        now = installed_now(then)
+        known[libraries] = [name for name, each in then.items() if now[name] != each]
+    return known[libraries]
+
+
+def installed_now(libraries: Iterable[str]) -> dict[str, str]:
+    """Versions of libraries.
+
+    Parameters
+    ----------
+    libraries : iterable of str
+        Names that they are imported by.
+
+    Returns
+    -------
+    dict of str to str
+        `as_installed` of each.
+    """
+    known, names = _moment().versions, [*libraries]
+    known.update({name: as_installed(name) for name in names if name not in known})
+    return {name: known[name] for name in names}
 
 
 def environment() -> list[tuple[str, State]]:
@@ -185,6 +211,16 @@ def environment() -> list[tuple[str, State]]:
     """
     folders = [folder for folder in _path() if _scanned(folder).distributions]
     return [(folder, *states_of_files([folder])) for folder in folders]  # type: ignore[misc]
+
+
+def _moment() -> _Moment:
+    """What is known since something was last installed or removed."""
+    global _last
+    states = [(each, states_of_files([each])) for each in sys.path]
+    if not states or _last.states != states:
+        settled = all(_is_settled(state) for _, found in states for state in found)
+        _last = _Moment(states if settled else [], {}, {})
+    return _last
 
 
 def _path() -> Iterator[str]:
@@ -238,6 +274,7 @@ def _folder(state: State, distributions: dict[str, _Distribution], names: Iterab
         state,
         distributions,
         owners,
+        {_normal(each.name): each.tops for each in distributions.values()},
         sorted(filter(str.isidentifier, modules - owners.keys())),
         sorted(starts),
     )

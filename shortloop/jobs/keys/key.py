@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from shortloop.jobs.keys.code import code_state
 from shortloop.jobs.keys.digest import digest
-from shortloop.jobs.keys.installed import as_installed, differing
+from shortloop.jobs.keys.installed import differing, installed_now
 from shortloop.jobs.keys.methods import find_method
 from shortloop.plain import Plain
 
@@ -90,7 +90,7 @@ class Parts:
 
     def installed(self, libraries: Iterable[str]) -> Parts:
         """The same with the versions that some libraries have now."""
-        return replace(self, versions={**self.versions, **{each: as_installed(each) for each in libraries}})
+        return replace(self, versions={**self.versions, **installed_now(libraries)})
 
     def key_of_units(self, names: Collection[str]) -> str:
         """What all units hang on, beside what each of them reads.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortloop.jobs.keys.file_state import file_state
+from shortloop.jobs.keys.own_code import PACKAGE, ROOT
 from shortloop.jobs.project import cache_directory, keep
 
 __all__ = ["NOTHING", "Source", "hash_of", "keep_sources", "normalised", "read_source", "said_by"]
@@ -18,6 +21,7 @@ __all__ = ["NOTHING", "Source", "hash_of", "keep_sources", "normalised", "read_s
 NOTHING = "pass"
 """What a file says that holds no code, as the `__init__.py` of many packages."""
 KEPT = 5_000  # versions of files
+READS_TEXT = re.compile(rb"\b(__doc__|getdoc|getcomments|getsource|getsourcelines|findsource|docopt)\b")
 _DECORATED = ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 _TELLING = ast.Import, ast.ImportFrom, ast.Call, ast.Name, *_DECORATED
 _HOLDERS = ast.Module, *_DECORATED
@@ -31,7 +35,7 @@ class Source(NamedTuple):
     ----------
     text : str
         Its code, normalised: equal for files that differ in comments, docstrings and formatting only. Of a
-        compiled module a hash of all of it.
+        compiled module a hash of all of it; of a module that reads its own docstrings or source, its source.
     names : list of str
         Full names of what it imports: modules, or modules and what is taken from them, also by a decorator as
         ``@package.name``; ``package.*`` for ``from package import *``.
@@ -182,7 +186,13 @@ def _parsed(data: bytes, file: Path, module: str) -> Source:
     run |= {*_decorators([node for node, _ in nodes])}
     for_types = {*_imports((node for node, is_run in nodes if not is_run), module, is_package)} - run
     public = _public(tree, (node for node, _ in nodes))
-    return Source(normalised(tree), sorted(run | for_types), sorted(for_types), public)
+    # What a module reads of its own text may be in its results.
+    text = decode_source(data) if _reads_text(data, file) else normalised(tree)
+    return Source(text, sorted(run | for_types), sorted(for_types), public)
+
+
+def _reads_text(data: bytes, file: Path) -> bool:
+    return READS_TEXT.search(data) is not None and not str(file).startswith(f"{ROOT}/{PACKAGE}/")
 
 
 def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:

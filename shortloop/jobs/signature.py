@@ -6,8 +6,9 @@ import importlib
 import inspect
 import os
 import signal
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -98,9 +99,11 @@ def signature_of(method: str) -> Signature:
     """
     package, file = find_method(method)
     code_state(file)  # says so if it is not Python
+    name = f"{package}.{file.stem}"
     try:
-        with _inheritance_kept():
-            return _read(importlib.import_module(f"{package}.{file.stem}"))
+        # Of one that is imported already nothing is run, and this is asked for each job.
+        with nullcontext() if name in sys.modules else _inheritance_kept():
+            return _read(importlib.import_module(name))
     except InputError:
         raise
     except (Exception, SystemExit) as error:

@@ -123,6 +123,7 @@ class _Table:
     def __init__(self, loaded: dict[str, Loaded], cache: Path | None) -> None:
         self.loaded = loaded
         self._cache = cache
+        self._last: dict[str, tuple[bytes, CodeType]] = {}  # of each file; jobs are forks that import it anew
         self._original = machinery.SourceFileLoader.get_code
 
     def __get__(self, loader: Any, kind: type | None = None) -> Any:
@@ -150,12 +151,21 @@ class _Table:
         kept = self._cache / hashlib.sha256(path).hexdigest()
         what = (importlib.util.MAGIC_NUMBER, bytes([sys.flags.optimize]), path, source)
         key = hashlib.sha256(b"\0".join(what)).digest()
+        if self._last.get(file, (b"",))[0] != key:
+            code = self._read(kept, key) or self._compile(source, file, kept, key)
+            self._last[file] = key, code
+        return self._last[file][1]
+
+    def _read(self, kept: Path, key: bytes) -> CodeType | None:
         with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
             data = kept.read_bytes()
             if data[:CHECK] == key and hashlib.sha256(data[2 * CHECK :]).digest() == data[CHECK : 2 * CHECK]:
                 code = marshal.loads(data[2 * CHECK :])
                 if isinstance(code, CodeType):
                     return code
+        return None
+
+    def _compile(self, source: bytes, file: str, kept: Path, key: bytes) -> CodeType:
         code = compile(source, file, "exec", dont_inherit=True)
         data = marshal.dumps(code)
         part = kept.with_name(f".{kept.name}.{os.getpid()}")

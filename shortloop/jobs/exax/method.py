@@ -37,6 +37,7 @@ from shortloop.jobs.keys.own_code import PACKAGE
 from shortloop.jobs.keys.typed_options import annotations_of, settled
 from shortloop.jobs.store.inputs import check_located
 from shortloop.jobs.store.lookup import here
+from shortloop.jobs.store.notes import are_taken
 from shortloop.plain import Plain
 from shortloop.worker.content import SIZE
 from shortloop.worker.fields import BEFORE, REQUIRED, fields_of
@@ -75,8 +76,6 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
 
     Examples
     --------
-    The last line of a method:
-
     >>> globals().update(exax_method(Fit, __file__))
     """
     taken = fields_of(stage)
@@ -88,7 +87,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,
-        "depend_extra": code_of(file),
+        "depend_extra": [] if are_taken() else code_of(file),  # exax has asked for it before it forks a job
         "options": options,
         "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
         "datasets": (*datasets,),

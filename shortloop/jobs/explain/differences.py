@@ -170,8 +170,11 @@ def _is_emptied(each: Difference, others: Iterable[Difference]) -> bool:
 
 def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
     for name in sorted({*old, *new}):
-        if canonical(old.get(name)) != canonical(new.get(name)):  # 1 is not 1.0, nor True
-            yield Difference(kind, name, old.get(name), new.get(name))
+        one, other = old.get(name), new.get(name)
+        if isinstance(one, str) and one == other:  # as nearly all are
+            continue
+        if canonical(one) != canonical(other):  # 1 is not 1.0, nor True
+            yield Difference(kind, name, one, other)
 
 
 def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-__all__ = ["NOTED", "Note", "note", "notes_of", "put_notes", "take_notes"]
+__all__ = ["NOTED", "Note", "are_taken", "note", "notes_of", "put_notes", "take_notes"]
 
 NOTED = ".notes"
 """File in the folder of a job, until it is recorded."""
@@ -51,6 +51,16 @@ class Note(TypedDict, total=False):
     content: str
     state: Sequence[int]
     settled: bool
+
+
+def are_taken() -> bool:
+    """True in the processes of a job.
+
+    Returns
+    -------
+    bool
+    """
+    return bool(_file)
 
 
 def take_notes(folder: Path) -> None:

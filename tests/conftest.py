@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from shortloop.eeg.study.load import read_study
 from shortloop.errors import InputError
+from shortloop.worker import state
 
 # Machine code of numba is kept by the code that it is made of, so copies of the project may share it.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
@@ -27,6 +28,9 @@ settings.register_profile("any", deadline=None, suppress_health_check=[HealthChe
 # The same examples at every `make test`; `make soak` draws others, from a seed that it prints.
 settings.register_profile("fixed", settings.get_profile("any"), derandomize=True)
 settings.load_profile("any" if os.environ.get("SEED") else "fixed")
+
+# Hundreds of test files are imported here, whose variables no stage knows: to compare them takes long.
+state.OURS += (f"{Path(__file__).parent}/",)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As in the background of a script: all that tests start would not hear Ctrl-C either.

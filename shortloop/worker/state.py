@@ -16,13 +16,13 @@ __all__ = ["changed", "state_of_process"]
 
 PACKAGE = str(Path(__file__).parents[1])
 LARGE = 1_000_000  # bytes of an array that are not compared
-OURS = (f"{PACKAGE}/", f"{sysconfig.get_path('stdlib')}/")
+OURS: tuple[str, ...] = (f"{PACKAGE}/", f"{sysconfig.get_path('stdlib')}/")
 CODE = (types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod)
 CACHED = functools._lru_cache_wrapper
 
 State = Mapping[str, object]
 
-_own: tuple[int, list[tuple[str, types.ModuleType]]] = 0, []
+_own: tuple[object, list[tuple[str, types.ModuleType]]] = None, []
 
 
 def state_of_process() -> State:
@@ -55,19 +55,39 @@ def changed(before: State, now: State) -> list[str]:
     return [
         name
         for name, value in now.items()
-        if (name in before or name.rpartition(".")[0] in modules) and before.get(name) != value
+        if (name in before or name.rpartition(".")[0] in modules)
+        and before.get(name) != value
+        and not _is_same(before.get(name), value)
     ]
+
+
+def _is_same(before: object, now: object) -> bool:
+    """True for an object that differs only as it was pickled: its first pickle may leave something in it."""
+    if not (isinstance(before, bytes) and isinstance(now, bytes)):
+        return False
+    try:
+        return _settled(before) == _settled(now)
+    except Exception:  # whatever the type says
+        return False
+
+
+def _settled(pickled: bytes) -> bytes:
+    found = pickle.loads(pickled)
+    pickle.dumps(found, protocol=5)
+    return pickle.dumps(found, protocol=5)
 
 
 def _own_modules() -> list[tuple[str, types.ModuleType]]:
     global _own
-    if _own[0] != len(sys.modules):
+    last = next(reversed(sys.modules))  # of several of which one was imported again, as well
+    loaded = len(sys.modules), last, id(sys.modules[last])
+    if _own[0] != loaded:
         own = []
         for name, module in [*sys.modules.items()]:
             file = getattr(module, "__dict__", {}).get("__file__")  # some modules import to find attributes
             if file and not ("/site-packages/" in file or "/dist-packages/" in file or file.startswith(OURS)):
                 own.append((name, module))
-        _own = len(sys.modules), own
+        _own = loaded, own
     return _own[1]
 
 

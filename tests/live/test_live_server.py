@@ -122,3 +122,38 @@ def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> Non
     )
     assert done.returncode == 1
     assert "too long" in done.stderr
+
+
+LOUD = """
+from shortloop import pipeline, stage
+
+
+@stage
+def loud(number: int):
+    print("größe ☃")
+    if number:
+        raise ValueError("größe \\udcff")
+    return {"größe": "☃"}
+"""
+ASK = """
+import os
+
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    return run.build("loud", number=int(os.environ["NUMBER"]))
+"""
+
+
+def test_a_server_that_knows_ascii_alone(stopped: DagProject) -> None:
+    """exax prints the error of a job, and kills the job if that cannot be written."""
+    (stopped.folder / "methods" / "a_loud.py").write_text(LOUD, encoding="utf-8")
+    (stopped.folder / "build_scripts" / "build_ask.py").write_text(ASK, encoding="utf-8")
+    ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = stopped.shortloop("run", "ask", NUMBER="1", **ascii_alone)
+    assert done.returncode == 1
+    assert r"ValueError: gr\xf6\xdfe \udcff" in done.stdout + done.stderr
+    done = stopped.shortloop("run", "ask", NUMBER="0", **ascii_alone)
+    assert done.returncode == 0, done.stdout + done.stderr

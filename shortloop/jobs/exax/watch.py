@@ -11,6 +11,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from types import FrameType
@@ -44,6 +45,9 @@ def watch_jobs() -> None:
 
     original, is_watched = launch.execute_process, _watched_files()
     python_here()  # as it was started, whatever is edited later
+    for stream in (sys.__stdout__, sys.__stderr__):  # exax prints errors, and kills a job if it cannot
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
     @functools.wraps(original)
     def watched(workdir: str, jobid: str, *arguments: Any, **more: Any) -> Any:

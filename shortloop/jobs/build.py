@@ -103,7 +103,7 @@ class Order:
         return code_state(find_method(self.method)[1], self.modules)
 
 
-def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tuple[StoredJob, bool] | None:
+def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tuple[StoredJob, bool] | str:
     """Make a job, or take over one that was finished but not recorded, as a run was cut off.
 
     Parameters
@@ -123,8 +123,8 @@ def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tu
         The job.
     fresh : bool
         Whether it was made now.
-    None
-        In place of both if what it loaded and read is not what its key says, as that changed meanwhile.
+    str
+        In place of both, what changed meanwhile, if what it loaded and read is not what its key says.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def make(urd: Urd, store: Store, order: Order, meter: Meter | None = None) -> tu
         evidence.check(order.method)
     print(one_line(f"{evidence.changed} while {folder.name} ran, or before; it is built again"), flush=True)
     client.reload_methods()
-    return None
+    return evidence.changed
 
 
 def _build(urd: Urd, order: Order, force: bool, meter: Meter) -> tuple[Path, bool, Cost]:

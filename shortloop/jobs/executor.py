@@ -157,7 +157,9 @@ class Executor(Run):
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             now = wanted.parts()
-            if made is not None and now == parts:
+            if isinstance(made, str):
+                changed = made
+            elif now == parts:
                 job, fresh = made
                 self._lookup.places[wanted.place] = job.job
                 reason = order.reason if fresh else ""
@@ -165,16 +167,18 @@ class Executor(Run):
                 if EARLIER in order.options:
                     built = built.with_units()
                 return built, "" if found is None else self._outcome(found.job, job.job, order.key)
-            if made is not None:
+            else:
+                changed = "the code changed"
                 print(
                     f"the code of {wanted.stage} was edited while {made[0].job} ran, so it is built again",
                     flush=True,
                 )
             parts = now
         raise InputError(
-            "the code goes on changing while a job runs",
+            "the code, or what it runs on, goes on changing while a job runs",
             file=find_method(wanted.stage)[1],
-            hint="run again when it is as it should be; if nobody edits it, restart the server",
+            found=changed,
+            hint="run again when it is as it should be; if nobody edits it, end the server and run again",
         )
 
     def _announce(self, wanted: Request) -> None:
@@ -354,7 +358,11 @@ def _execute(
             last = follow(pipeline, run)
         except NotThereYet as error:
             if len(run.done) < len(part.chosen):
-                raise
+                raise InputError(
+                    "the pipeline asks for results of a job that is not there",
+                    found=error.job.name,
+                    hint="run all of the pipeline",
+                ) from None
             last = error.job  # all that was asked for is there
         finally:
             preload.forget()

@@ -103,7 +103,7 @@ def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path
     -------
     str
     """
-    record = rejected.result().record
+    record = open_any(rejected.path).record
     known = [*record.get("located", {}).items()]
     for job in above:
         named = open_any(job.path).record["facts"].get("files", {})  # of a method of others, none

@@ -10,6 +10,7 @@ from shortloop.jobs.explain.phrases import short_list
 from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.jobs.planner import Planner
 from shortloop.jobs.selection import Selection
+from shortloop.jobs.store.lookup import open_any
 from shortloop.jobs.store.places import Places
 
 __all__ = ["ASKED", "Part", "choose", "lacking"]
@@ -139,7 +140,7 @@ def lacking(selection: Selection, above: Iterable[Built]) -> None:
     above = list(above)
     for job in above:
         if job.rejected:
-            raise InputError(str(job.result().problem))
+            raise InputError(str(open_any(job.path).problem))
     missing = [_name(job.stage, job.partition) for job in above if not job.content]
     if missing:
         raise InputError(

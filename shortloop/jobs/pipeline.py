@@ -35,8 +35,9 @@ NO_RESULT = Path()  # the folder of a job that is only planned
 BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
 
 
-class NotThereYet(InputError):
-    """A pipeline asks for results of a job that is still to be built.
+class NotThereYet(BaseException):
+    """A pipeline asks for results of a job that is still to be built, or has none. No `except Exception` of a
+    pipeline takes it for an error of that job.
 
     Parameters
     ----------
@@ -46,11 +47,7 @@ class NotThereYet(InputError):
 
     def __init__(self, job: Built) -> None:
         self.job = job
-        super().__init__(
-            "the pipeline asks for results of a job that is not there",
-            found=job.name,
-            hint="run all of the pipeline",
-        )
+        super().__init__(job.name)
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ class Built:
         -------
         Built
         """
-        record = self.result().record
+        record = open_any(self.path).record
         if not self.fresh or record["problem"] is not None:
             return self
         number = len(record["facts"]["units"])
@@ -141,9 +138,9 @@ class Built:
         Raises
         ------
         NotThereYet
-            If it is still to be built: a plan ends there.
+            If it is still to be built, or rejected its input: a plan ends there.
         """
-        if self.plan in (BUILD, PERHAPS):
+        if self.plan in (BUILD, PERHAPS) or self.rejected:
             raise NotThereYet(self)
         return open_job(self.path)
 

@@ -210,8 +210,9 @@ def test_code_that_is_loaded_after_it_changed(toy: Toy) -> None:
 def test_code_that_goes_on_changing(toy: Toy) -> None:
     number = iter(range(10))
     toy.exax.while_running = lambda: write(toy.project, "shortloop/a.py", f"x = 10{next(number)}\n")
-    with pytest.raises(InputError, match="goes on changing"):
+    with pytest.raises(InputError, match="goes on changing") as raised:
         toy.build()
+    assert raised.value.found
     assert toy.exax.numbers == 3
 
 

@@ -11,9 +11,12 @@ from jobs_runs import Runs
 from shortloop.errors import InputError
 from shortloop.jobs.events import Ended, Event, Reading, Started
 from shortloop.jobs.exax import preload
+from shortloop.jobs.lookup import Lookup
 from shortloop.jobs.pipeline import REUSE, Built, Run
+from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.store.inputs import content_of, locate
+from shortloop.jobs.store.store import Store
 from shortloop.worker.inputs import File
 
 project = pytest.fixture(empty_project)
@@ -84,6 +87,29 @@ def test_a_job_that_refuses_its_input_has_ended(runs: Runs) -> None:
     with pytest.raises(InputError, match="no such numbers"):  # the same bytes give the same answer
         runs.run(pipeline)
     assert len(runs.exax.asked) == 2
+
+
+def test_a_pipeline_may_catch_that_a_job_refused_its_input(runs: Runs) -> None:
+    """A plan ends there; what it raises is no error, which the pipeline would take for one of the job."""
+
+    def tolerant(run: Run) -> Built:
+        good = []
+        for name in "AB":
+            try:
+                good.append(run.build("first", partition=name))
+                good[-1].result()
+            except Exception:
+                good = good[:1]
+        return run.build("second", all=good)
+
+    runs.exax.problems = {"first B": "no such numbers"}
+    assert len(runs.run(tolerant).jobs) == 3
+    with Store() as store:
+        plan = Planner(Lookup(store, runs.name))
+        plan.follow(tolerant)
+    assert plan.waits_for is plan.jobs[-1]
+    assert [(job.partition, job.rejected) for job in plan.jobs] == [("A", False), ("B", True)]
+    assert not any(job.fresh for job in runs.run(tolerant).jobs)
 
 
 def test_a_listener_that_fails_ends_the_run(runs: Runs) -> None:

@@ -27,6 +27,7 @@ from shortloop.jobs.planner import Planner
 from shortloop.jobs.progress import Progress
 from shortloop.jobs.project import CELLS, configuration
 from shortloop.jobs.request import Request as Wanted
+from shortloop.jobs.store.lookup import open_any
 from shortloop.jobs.store.store import Store
 from shortloop.plain import Plain
 from shortloop.settings.engine import engine_settings
@@ -61,7 +62,7 @@ def look(request: Request) -> Built | None:
             return None
         store.index.put_in_places(lookup.places)
     if found.rejected:
-        raise InputError(str(found.result().problem))
+        raise InputError(str(open_any(found.path).problem))
     return found
 
 

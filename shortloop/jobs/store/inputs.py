@@ -1,7 +1,5 @@
-"""Input files by content: a job's key holds what a file says, not where it lies or when it was touched.
-
-The content hash is the job's option; where the file is, the job looks up here.
-"""
+"""Input files by content: a job's key holds what a file says, not where it lies or when it was touched. The
+content hash is the job's option; where the file is, the job looks up here."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from shortloop.errors import InputError, TransientError
 from shortloop.jobs.keys.file_state import FOLDER, INODE, SIZE, file_state, kind_of
 from shortloop.jobs.keys.hashing import Tell, hash_file, hash_files
 from shortloop.jobs.project import cache_directory, keep, write_atomically
-from shortloop.jobs.store.mapped import mapped_for_writing
+from shortloop.jobs.store.hidden_changes import check_journal, mapped_for_writing
 from shortloop.jobs.store.notes import note
 from shortloop.jobs.system_errors import unreadable
 from shortloop.worker.inputs import unquoted
@@ -318,6 +316,7 @@ def _noted(place: Path) -> Path:
 def _state(file: Path) -> tuple[list[int], bool]:
     try:
         found, kind = file_state(file), kind_of(file.stat().st_mode)
+        check_journal(file)
     except OSError as error:
         raise _unreadable(file, error) from None
     if kind not in ("", FOLDER):  # to read it might never end

@@ -209,7 +209,9 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             found=", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])})),
             expected="a name of its own for each",
         )
-    for name in by:
+    for i, name in enumerate(by):
+        if name in by[:i]:
+            raise InputError("a column is named twice", field="groups.by", found=name, expected="each once")
         if name not in frame.columns:
             raise InputError(
                 "there is no such column",

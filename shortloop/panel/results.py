@@ -17,7 +17,13 @@ from shortloop.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "check_computed", "corrected", "merged", "with_others"]
+__all__ = ["Results", "check_computed", "corrected", "group_columns", "merged", "with_others"]
+
+OURS = {
+    *("term", *COEFFICIENTS, "pvalues_corrected", *FITS, "status", "path", "said"),
+    *("coefficient", "estimate", "low", "high"),
+}
+"""Columns of our tables, and of the numbers beside figures."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,14 +71,15 @@ class Results:
         Returns
         -------
         DataFrame
-            Columns that make groups, ``term``, those of `Statistics`, and ``pvalues_corrected``.
+            Columns that make groups, ``term``, those of `Statistics`, and ``pvalues_corrected``. A group
+            column with one of these names has ``group_`` in front.
         """
         import pandas as pd
 
         groups, terms = len(self.keys), len(self.names)
         found: dict[str, object] = {
             name: np.repeat(np.array([key[i] for key in self.keys], object), terms)
-            for i, name in enumerate(self.by)
+            for i, name in enumerate(group_columns(self.by))
         }
         found["term"] = np.tile(np.array(self.names, object), groups)
         for name in COEFFICIENTS:
@@ -90,17 +97,39 @@ class Results:
         Returns
         -------
         DataFrame
-            Columns that make groups, ``status``, ``path``, those of `Statistics`, and ``said``.
+            Columns that make groups, ``status``, ``path``, those of `Statistics`, and ``said``. A group
+            column with one of these names has ``group_`` in front.
         """
         import pandas as pd
 
-        found: dict[str, object] = {name: [key[i] for key in self.keys] for i, name in enumerate(self.by)}
+        names = group_columns(self.by)
+        found: dict[str, object] = {name: [key[i] for key in self.keys] for i, name in enumerate(names)}
         found["status"] = [status.STATUSES[each] for each in np.asarray(self.arrays["status"])]
         found["path"] = [status.PATHS[each] for each in np.asarray(self.arrays["path"])]
         for name in FITS:
             found[name] = np.asarray(self.arrays[name])
         found["said"] = list(self.said)
         return pd.DataFrame(found)
+
+
+def group_columns(by: Sequence[str]) -> tuple[str, ...]:
+    """Name the group columns of tables: ``group_`` in front where a name is one of ours.
+
+    Parameters
+    ----------
+    by : sequence of str
+        Columns whose values make a group.
+
+    Returns
+    -------
+    tuple of str
+        The same in all tables, and in all of them different.
+    """
+    names = list(by)
+    for i, name in enumerate(by):
+        while names[i] in OURS or names[i] in names[:i] or (names[i] != name and names[i] in by):
+            names[i] = f"group_{names[i]}"
+    return tuple(names)
 
 
 def merged(parts: Sequence[Results]) -> Results:

@@ -33,7 +33,7 @@ MODELS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "probit": lambda y, x: sm.Probit(y > np.median(y), x).fit(disp=0),
     "logit hc0": lambda y, x: sm.Logit(y > np.median(y), x).fit(disp=0, cov_type="HC0"),
     "poisson": lambda y, x: sm.Poisson(np.floor(np.abs(y)), x).fit(disp=0),
-    "negative binomial": lambda y, x: sm.NegativeBinomial(np.floor(np.abs(y)), x).fit(disp=0),
+    "negative binomial": lambda y, x: sm.NegativeBinomial(np.floor(np.exp(y)), x).fit(disp=0),
     "truncated": lambda y, x: TruncatedLFPoisson(1.0 + np.floor(np.abs(y)), x).fit(disp=0),
     "gamma": lambda y, x: sm.GLM(1.0 + np.abs(y), x, family=sm.families.Gamma(sm.families.links.Log())).fit(),
     "glm with t": lambda y, x: sm.GLM(y, x).fit(use_t=True),

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from shortloop.panel.report.content import Shown
+from shortloop.panel.results import group_columns
 from shortloop.report.tables import csv_text
 from shortloop.types import FloatArray, IntArray
 
@@ -169,7 +170,7 @@ def coefficients_csv(shown: Shown) -> str:
             for group, *numbers in zip(*sorted_estimates(shown, j), strict=True):
                 yield [name, *shown.keys[group], *map(float, numbers)]
 
-    return csv_text(["coefficient", *shown.by, "estimate", "low", "high"], rows())
+    return csv_text(["coefficient", *group_columns(shown.by), "estimate", "low", "high"], rows())
 
 
 def pvalues_csv(shown: Shown) -> str:

@@ -118,6 +118,7 @@ def test_bad_input_stops_the_run(fresh: LiveProject, case: str) -> None:
         assert is_build_script or (job / "post.json").is_file()
 
 
+@pytest.mark.slow
 def test_what_is_odd_is_said_and_stops_nothing(fresh: LiveProject) -> None:
     """A flat channel, and folds of which no feature is kept."""
     with np.load(data(fresh)) as arrays:
@@ -158,6 +159,7 @@ def elsewhere(fresh: LiveProject) -> Iterator[Callable[[], str]]:
     shutil.rmtree(fresh.folder / "elsewhere")
 
 
+@pytest.mark.slow
 def test_a_file_that_another_study_has_is_named_as_in_this_one(
     fresh: LiveProject, elsewhere: Callable[[], str]
 ) -> None:
@@ -173,7 +175,13 @@ def test_a_file_that_another_study_has_is_named_as_in_this_one(
     assert theirs not in again.stdout + again.stderr
 
 
-@pytest.mark.parametrize("bad", [at_another_rate, without_labels], ids=["compared", "rejected"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param(at_another_rate, marks=pytest.mark.slow, id="compared"),
+        pytest.param(without_labels, id="rejected"),
+    ],
+)
 def test_a_job_of_a_file_that_has_another_name_now_says_that_name(fresh: LiveProject, bad: Spoil) -> None:
     bad(fresh)
     done = fresh.ax("run", "build_pipeline")

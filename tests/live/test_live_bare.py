@@ -152,6 +152,7 @@ def bare() -> Iterator[BareProject]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_pipeline_of_the_frame_alone(bare: BareProject) -> None:
     assert [stage for stage, _ in bare.run("bare")] == ["fit", "fit", "join"]
     (bare.folder / "count").write_text("3", encoding="utf-8")

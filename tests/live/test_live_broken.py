@@ -167,7 +167,13 @@ def test_one_that_breaks_and_is_mended_while_a_server_runs(project: BrokenProjec
 
 
 @pytest.mark.parametrize(
-    ("name", "engine"), [("raises", ""), ("raises_unit", ""), ("raises_unit", "joblib"), ("calls", "")]
+    ("name", "engine"),
+    [
+        ("raises", ""),
+        ("raises_unit", ""),
+        pytest.param("raises_unit", "joblib", marks=pytest.mark.slow),
+        ("calls", ""),
+    ],
 )
 def test_an_exception_shows_own_lines_and_causes(project: BrokenProject, name: str, engine: str) -> None:
     environment = {"SHORTLOOP_ENGINE": engine} if engine else {}

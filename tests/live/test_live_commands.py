@@ -51,7 +51,7 @@ FIRST = {
 }
 JOBS = {"main-41": ("train", "S01")}
 """Jobs of the docs that are others in these small projects."""
-SLOW = ("caching.md", "first-study.md", "frames.md", "stages.md", "sweep.md")
+SLOW = ("README.md", "caching.md", "first-study.md", "frames.md", "stages.md", "sweep.md")
 """Pages whose commands are many runs; tests of their subjects have others like these."""
 SAID = {
     "stages.md: shortloop run mine": "2 jobs built, 5 reused",

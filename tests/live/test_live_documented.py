@@ -55,6 +55,7 @@ def run(project: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_second_build_script_shares_jobs(project: Path) -> None:
     (script,) = re.findall(r"```python\n# (build_scripts/build_market.py)\n(.*?)```", PAGE, re.S)
     (project / script[0]).write_text(script[1], encoding="utf-8")

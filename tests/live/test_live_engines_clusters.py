@@ -152,6 +152,7 @@ def test_who_has_no_certificate_of_it_is_refused(
     assert not factors(new_jobs)
 
 
+@pytest.mark.slow
 def test_settings_without_a_certificate_are_refused(cluster: Cluster) -> None:
     with served(LiveProject) as project:
         table = TABLE.format(address=cluster.address, folder=cluster.certificates)

@@ -100,6 +100,7 @@ def same_bits(project: RetrainProject, said: str) -> None:
             assert project.jobs()[built[stage]]["content"] == project.jobs()[first]["content"], stage
 
 
+@pytest.mark.slow
 def test_the_same_bits(project: RetrainProject) -> None:
     holds(project, QUICK[project.study])
 
@@ -122,6 +123,7 @@ def holds(project: RetrainProject, engine: str) -> None:
     wait_for(lambda: not project.processes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [

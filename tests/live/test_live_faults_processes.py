@@ -152,6 +152,7 @@ print(len(set(jobs)))
 """
 
 
+@pytest.mark.slow
 def test_jobs_that_begin_while_others_load_the_methods(toy: DagProject) -> None:
     """exax lists the workdir when it loads methods: no job's folder that is made then may be forgotten."""
     nodes = toy.new_chains()

@@ -89,6 +89,7 @@ def test_all_come_to_the_right_numbers_but_the_trap(project: FramesProject) -> N
     np.testing.assert_allclose(text["median_s"], table["median_s"])
 
 
+@pytest.mark.slow
 def test_nothing_is_measured_twice_but_what_changed(project: FramesProject) -> None:
     project.built()
     assert project.built() == {}

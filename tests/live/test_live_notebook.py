@@ -124,6 +124,7 @@ def project() -> Iterator[NotebookProject]:
         wait_for(lambda: not made.processes())
 
 
+@pytest.mark.slow
 def test_jobs_of_cells_are_jobs_like_others(project: NotebookProject) -> None:
     (project.folder / "notebooks").mkdir()
     with project.kernel("notebooks") as kernel:

@@ -57,6 +57,7 @@ def test_tables_are_what_statsmodels_says(project: PanelProject) -> None:
     assert "1 singular" in page
 
 
+@pytest.mark.slow
 def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     project.built()
     assert project.built() == {}
@@ -114,6 +115,7 @@ def test_what_is_wrong_is_named(project: PanelProject, old: str, new: str, words
         assert "built panel_fit" not in done.stdout
 
 
+@pytest.mark.slow
 def test_groups_to_look_at_have_a_page_each(project: PanelProject) -> None:
     project.built()
     results = project.folder / "results/firms"

@@ -62,6 +62,7 @@ def project() -> Iterator[PanelProject]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
     project.write(PANEL)
     project.built()
@@ -123,6 +124,7 @@ def test_a_dataset_of_ones_own(project: PanelProject) -> None:
     pd.testing.assert_frame_equal(mine, of_file, check_dtype=False, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_results_are_datasets_if_that_is_asked_for(project: PanelProject) -> None:
     project.write("datasets = true\n" + PANEL)
     built = project.built()

@@ -157,7 +157,9 @@ def project() -> Iterator[ReferencesProject]:
         yield made
 
 
-@pytest.mark.parametrize(("engine", "value"), [("slices", 10), ("joblib", 20)])
+@pytest.mark.parametrize(
+    ("engine", "value"), [("slices", 10), pytest.param("joblib", 20, marks=pytest.mark.slow)]
+)
 def test_the_edit_of_a_file_reaches_the_units_that_refer_to_it(
     project: ReferencesProject, engine: str, value: int
 ) -> None:

@@ -77,6 +77,7 @@ def reasons(built: list[str]) -> list[tuple[str, str]]:
     return [(line.split()[0], re.sub(r"^\S+ main-\d+ \S+ s ", "", line)) for line in built]
 
 
+@pytest.mark.slow
 def test_the_second_reuses_what_the_first_has_built(project: SharingProject) -> None:
     assert "all 2 jobs are there" not in project.says("plan", "b")
     assert reasons(project.go("a")) == [("panel", "new"), ("fit", "new")]

@@ -115,7 +115,7 @@ def test_thesis_data_give_the_thesis_confusions(project: LiveProject) -> None:
     ("name", "participants", "over_time", "generalization"),
     [
         pytest.param("n400", 1, 60, 60, marks=pytest.mark.slow),
-        ("eegbci", 1, 75, 85),
+        pytest.param("eegbci", 1, 75, 85, marks=pytest.mark.slow),
         pytest.param("n170", 4, 52, 52, marks=pytest.mark.slow),
     ],
 )

@@ -153,6 +153,7 @@ def studies() -> Iterator[SweptStudies]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
     asked = ("--script", "powers", "--set", "seed=2,3", "--set", "power=1,2")
     said = project.sweep(*asked)
@@ -188,6 +189,7 @@ def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
     assert "0 jobs built, 2 reused" in again.stdout, again.stdout + again.stderr
 
 
+@pytest.mark.slow
 def test_fields_that_go_together(project: Swept) -> None:
     project.sweep("--script", "powers", "--zip", "seed=2,3", "--zip", "power=3,2")
     rows = project.rows("powers-sweep/power+seed.csv")
@@ -303,6 +305,7 @@ def test_code_that_is_edited_meanwhile(project: Swept) -> None:
     assert [float(row["facts.value"]) for row in rows] == [32.0, 64.0, 128.0]
 
 
+@pytest.mark.slow
 def test_a_build_script_that_is_edited_meanwhile(project: Swept) -> None:
     """It says which jobs there are: no method is another, and yet rows would not belong together."""
     script = "build_scripts/build_powers.py"

@@ -140,6 +140,7 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
     assert (built, is_deleted(held)) == ([], False), said
 
 
+@pytest.mark.slow
 def test_what_one_built_the_other_reuses_and_keeps(projects: tuple[OnWorkdir, OnWorkdir]) -> None:
     a, b = projects
     for project in projects:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from shortloop.eeg.pipeline import (
@@ -43,10 +44,12 @@ def decode(run: StudyRun) -> list[Built]:
         applied = {who: apply(run, who, kind, made, models[who]) for who, made in features.items()}
         permuted = [permute(run, who, kind, features[who], models[who], applied[who]) for who in features]
         again = [retrain(run, who, kind, features[who], models[who], applied[who]) for who in features]
+        retrained = [job for job in again if job is not None]
+        alone = retrained if len(features) == 1 else []  # of several, too few for each one's own test
         for who, made, job in zip(features, features.values(), permuted, strict=True):
-            individual(run, who, kind, models[who], applied[who], job)
+            individual(run, who, kind, models[who], applied[who], job, alone)
             patterns(run, who, kind, made, models[who])
-        groups.append(group(run, kind, permuted, [job for job in again if job is not None]))
+        groups.append(group(run, kind, permuted, retrained))
     return groups
 
 
@@ -110,7 +113,7 @@ def permute(
 ) -> Built:
     study = run.study
     asked = scored(run, kind, study.permutations.count, models, applied)
-    if study.permutations.null == "test-labels":
+    if study.permutations.null != "training-labels":
         return run.build("permute", partition=who, **asked)
     modules = study.estimator.modules(batched=True)
     return run.build("retrain", partition=who, features=features, modules=modules, **asked)
@@ -154,7 +157,13 @@ def group(run: StudyRun, kind: str, permuted: list[Built], retrained: list[Built
 
 
 def individual(
-    run: StudyRun, who: str, kind: str, models: Built, applied: Built | None, permuted: Built
+    run: StudyRun,
+    who: str,
+    kind: str,
+    models: Built,
+    applied: Built | None,
+    permuted: Built,
+    retrained: Sequence[Built] = (),
 ) -> Built:
     return run.build(
         "individual",
@@ -165,6 +174,7 @@ def individual(
         draws=2000,
         level=0.95,
         permuted=[permuted],
+        retrained=list(retrained),
         models=models,
         applied=applied,
     )

@@ -18,7 +18,7 @@ CURVE, MAP = "over time", "generalization"
 
 def study_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     """Of each kind of features the peak of the scores over time and of the generalization map, when it is,
-    the smallest corrected p, and the best scores of participants.
+    the smallest p of its clusters, and the best scores of participants.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def _of_kind(found: Mapping[str, Any]) -> Iterator[tuple[str, Finding]]:
     curve, plane = group["curve"], group["generalization"]
     yield f"{kind} {CURVE}: peak", Finding(curve["peak"], unit)
     yield f"{kind} {CURVE}: peak at", _time(curve["peak_time"], group["time_unit"])
-    yield f"{kind} {CURVE}: smallest corrected p", Finding(curve["p"])
+    yield f"{kind} {CURVE}: smallest p of clusters", Finding(curve["p"])
     yield f"{kind} {CURVE}: best of each participant", _mean([row["peak"] for row in rows], unit)
     if plane is not None:
         yield f"{kind} {MAP}: peak", Finding(plane["peak"], unit)
         yield f"{kind} {MAP}: peak trained at", _time(plane["peak_train_time"], group["time_unit"])
         yield f"{kind} {MAP}: peak tested at", _time(plane["peak_test_time"], group["time_unit"])
-        yield f"{kind} {MAP}: smallest corrected p", Finding(plane["p"])
+        yield f"{kind} {MAP}: smallest p of clusters", Finding(plane["p"])
         best = _mean([row["generalization_peak"] for row in rows], unit)
         yield f"{kind} {MAP}: best of each participant", best
     yield f"{kind}: folds without a model", Finding(group["left_out"])

@@ -48,7 +48,7 @@ kind = "lda"
 [permutations]
 count = 5
 """
-DEFAULT = {"folds": 4, "select_alpha": 0.05, "scaling": "separate"}
+DEFAULT = {"folds": 4, "select_alpha": 0.05, "scaling": "training"}
 
 
 def write(folder: Path, many: int, few: int) -> None:

@@ -36,7 +36,7 @@ def test_numbers_of_a_study() -> None:
     assert best.value == pytest.approx(scores.mean(), rel=1e-12)
     assert (best.lower, best.upper) == pytest.approx(interval, rel=1e-12)
     assert "95 %" in best.interval
-    assert found["amplitude over time: smallest corrected p"].value == 0.002
+    assert found["amplitude over time: smallest p of clusters"].value == 0.002
     plane = result.generalization
     assert plane is not None
     assert found["amplitude generalization: peak"].value == pytest.approx(float(plane.mean.max()))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-__all__ = ["SHARED_TRAINING", "limits_note"]
+__all__ = ["SHARED_TRAINING", "TOO_SMALL", "limits_note"]
 
 SHARED_TRAINING = (
     "These p values are too small: the folds share their training trials, so cross-validated scores of noise "
     "vary more than the same predictions under shuffled labels do. For one participant use "
-    'permutations.null = "training-labels".'
+    'permutations.null = "training-labels", or leave it out.'
 )
 """Of one participant's cross-validated scores, tested by shuffling the labels of predicted trials: on noise,
 about one curve in five was significant at 0.05. Over participants the t statistic takes care of it."""
+
+TOO_SMALL = "p is too small, as the labels were shuffled after training: leave out permutations.null"
+"""The same beside a p value."""
 
 FEW_PARTICIPANTS = 6
 """From this many participants on, sign flips can reach p < 0.05 (2 / 2^6)."""

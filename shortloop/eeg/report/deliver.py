@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shortloop.eeg.group.limits import TOO_SMALL
 from shortloop.eeg.mne_scores import SUMMARY_AXES
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.jobs.pipeline import Built
@@ -115,8 +116,16 @@ def _print_tables(findings: list[dict[str, Any]]) -> None:
         for name in ("curve", "generalization"):
             if group[name] is not None:
                 what = "over time" if name == "curve" else "generalization"
-                verdict = "significant" if group[name]["significant"] else "not significant"
-                console.print(f"  {what}: {verdict} (smallest corrected p = {group[name]['p']:.3g})")
+                console.print(f"  {what}: {_verdict(group[name])}")
+
+
+def _verdict(found: dict[str, Any]) -> str:
+    verdict = "significant" if found["significant"] else "not significant"
+    caution = f"; {TOO_SMALL}" if found["too_small"] else ""
+    return (
+        f"{verdict} (smallest corrected p = {found['p']:.3g} by clusters, {found['p_max']:.3g} by the "
+        f"maximum statistic{caution})"
+    )
 
 
 def _at(time: float | None, unit: str) -> str:

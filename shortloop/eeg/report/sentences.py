@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from shortloop.eeg.group.limits import TOO_SMALL
 from shortloop.eeg.group.null import NULLS
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
@@ -112,15 +113,17 @@ def significance(start: str, clusters: list[str], found: dict[str, Any], alpha: 
     str
         A sentence.
     """
+    caution = f" But {TOO_SMALL}." if found["too_small"] else ""
     if clusters:
-        return f"{start} was significantly {listed(clusters)}."
-    p, p_max = found["p"], found["p_max"]
-    if p_max is not None and p_max <= alpha:
+        return f"{start} was significantly {listed(clusters)}.{caution}"
+    p, p_max = p_text(found["p"]), p_text(found["p_max"])
+    if found["p_max"] is not None and found["p_max"] <= alpha:
         return (
-            f"{start} differed from chance in no cluster (smallest corrected {p_text(p)}), but in single "
-            f"bins by the maximum statistic ({p_text(p_max)})."
+            f"{start} differed from chance in no cluster (smallest corrected {p}), but in single "
+            f"bins by the maximum statistic ({p_max}).{caution}"
         )
-    return f"{start} did not differ significantly from chance anywhere (smallest corrected {p_text(p)})."
+    smallest = f"smallest corrected {p} by clusters, {p_max} by the maximum statistic"
+    return f"{start} did not differ significantly from chance anywhere ({smallest})."
 
 
 def during(scale: TimeScale, start: float, end: float) -> str:
@@ -211,4 +214,4 @@ def null_word(stats: MapStatistics, settings: dict[str, Any]) -> str:
         return NULLS[stats.null]
     if stats.level == "group" and settings.get("group", {}).get("null") == "sign-flips":
         return NULLS["sign-flips"]
-    return NULLS[settings.get("permutations", {}).get("null", "")]
+    return NULLS[settings.get("permutations", {}).get("null") or ""]

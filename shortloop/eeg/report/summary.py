@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_at
@@ -110,6 +111,7 @@ def group_findings(result: KindResult) -> dict[str, Any]:
 
         - ``significant``: whether any cell is;
         - ``p`` and ``p_max``: smallest p corrected by clusters and by the maximum statistic;
+        - ``too_small``: whether the labels were shuffled after training though folds share training trials;
         - ``peak``: largest mean score, smoothed as the statistics are, and its ``effect``: Cohen's ``d``
           and the ends of its 95 % interval, ``low`` and ``high``; None for one participant;
         - of the curve ``peak_time``, ``windows`` as ``[start, end]`` and ``clusters`` with ``start``,
@@ -190,6 +192,7 @@ def _overall(stats: MapStatistics) -> dict[str, Any]:
         "significant": bool(stats.significant.any()),
         "p": _smallest(stats.p_cluster),
         "p_max": _smallest(stats.p_max),
+        "too_small": SHARED_TRAINING in stats.note,
     }
 
 

@@ -86,4 +86,6 @@ class Group(Stage):
         if len(self.permuted) > 1 and self.settings.null == "sign-flips":
             return "sign-flips"
         labels: NullName = self.permuted[0].facts["null"]
-        return "retrained" if again else labels
+        if not again:
+            return labels
+        return "retrained" if len(self.permuted) > 1 else "training-labels"

@@ -54,10 +54,12 @@ class PermutationSettings(Settings):
     """The null distribution."""
 
     count: int = Field(1000, ge=1, description="number of permutations; default 1000")
-    null: Literal["test-labels", "training-labels"] = Field(
-        "test-labels",
-        description="which labels are shuffled: of predicted trials, so that no prediction changes, or of "
-        "the training trials, within folds, and all is trained again; default 'test-labels'",
+    null: Literal["test-labels", "training-labels"] | None = Field(
+        None,
+        description="which labels are shuffled: of predicted trials, so that no prediction changes "
+        "('test-labels'), or of the training trials, within folds, and all is trained again "
+        "('training-labels'); default: of predicted trials, and of training trials where scores of one "
+        "participant alone are cross-validated",
     )
     retrained: int | None = Field(
         None,
@@ -65,7 +67,8 @@ class PermutationSettings(Settings):
         description="how often each participant's classifiers are trained again on shuffled labels, so that "
         "the group's null of cross-validated scores can be drawn from these few; 0: not at all, that null is "
         "as `null` says; with sign flips of no effect; default: 19 for 'lda' and 'ridge' with select_alpha = "
-        "1 and no class weights, where all these cost about one training, for others 0, where 9 are enough",
+        "1 and no class weights, where all these cost about one training, for others 0, where 9 are enough; "
+        "of one participant alone as many as `count`",
     )
 
     @model_validator(mode="after")
@@ -133,7 +136,9 @@ class Study(StudySettings):
         decoding = self.decoding
         sees_labels = decoding.select_alpha < 1 or decoding.class_weight is not None
         at_once = self.estimator.kind in AT_ONCE and not sees_labels
-        return 0 if not at_once else asked.count if alone else RETRAINED
+        if alone:
+            return asked.count if at_once or asked.null is None else 0
+        return RETRAINED if at_once else 0
 
     def in_words(self) -> str:
         people, phases = len(self.participants), self.phases

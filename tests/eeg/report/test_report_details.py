@@ -189,7 +189,8 @@ def test_captions_say_what_is_there() -> None:
     assert "participants" not in caption("selected_features", one)
     said = findings(nothing)
     assert (
-        "decoding did not differ significantly from chance anywhere (smallest corrected p = 0.300)" in said[0]
+        "decoding did not differ significantly from chance anywhere (smallest corrected p = 0.300 by "
+        "clusters, p = 0.400 by the maximum statistic)" in said[0]
     )
     assert "differed from chance in no cluster (smallest corrected p = 0.060), but in single bins" in said[1]
     assert "by the maximum statistic (p = 0.004)" in said[1]

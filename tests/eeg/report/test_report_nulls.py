@@ -10,10 +10,14 @@ import pytest
 from page_reader import Page
 from report_synthetic import kind_result, report_content, write_report
 
+from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.group.null import NULLS, NullName, error_rate
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.deliver import _print_tables
 from shortloop.eeg.report.limits import limits
+from shortloop.eeg.report.page import findings
 from shortloop.eeg.report.sections.registry import SECTIONS
+from shortloop.eeg.report.summary import group_findings
 
 SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"null": "permutations"}}
 
@@ -61,3 +65,20 @@ def test_it_is_on_the_page(tmp_path: Path) -> None:
     text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
     assert error_rate("test-labels", True) in text.replace("\u00a0", " ")
     assert NULLS["retrained"] in text
+
+
+def test_the_headline_of_one_participant_says_that_p_is_too_small(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = kind_result(participants=1)
+    mild = replace(plain, curve=replace(plain.curve, note=f"One. {SHARED_TRAINING}"))
+    for result, warned in ((plain, False), (mild, True)):
+        found = group_findings(result)
+        curve, *others = findings(result)
+        assert found["curve"]["significant"]
+        assert ("p is too small" in curve) == warned
+        assert not any("p is too small" in each for each in others)
+        _print_tables([{"kind": result.kind, "group": found, "participants": []}])
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("p is too small" in said) == warned
+        both = (found["curve"][name] for name in ("p", "p_max"))
+        p, p_max = (f"{each:.3g}" for each in both)
+        assert f"smallest corrected p = {p} by clusters, {p_max} by the maximum statistic" in said

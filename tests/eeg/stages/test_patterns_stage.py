@@ -53,7 +53,7 @@ def test_they_are_means_over_the_features_of_that_name(tmp_path: Path) -> None:
                 arrays["folds"],
                 arrays["weights"][index],
                 arrays["kept"][index],
-                standardized=True,
+                standardized=False,
             )
             for channel, name in enumerate(channels):
                 for place, hertz in enumerate((10, 16, 22)):

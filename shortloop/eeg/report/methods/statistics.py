@@ -71,37 +71,35 @@ def _alone(first: KindResult) -> str:
 
 
 def _of_one(asked: Mapping[str, Any], first: KindResult) -> str:
-    if asked["null"] == "training-labels":
-        return (
-            f"The null distribution is of {_maps(first.curve)} permutations of the training labels within "
-            "folds, with all classifiers trained again."
-        )
-    if first.curve.null != "retrained":
+    null, plane = first.curve.null or asked["null"], first.generalization
+    if null not in ("training-labels", "retrained"):
         return (
             f"The null distribution is of {_maps(first.curve)} permutations of the true labels of the "
             "classified trials, within folds where these were cross-validated, with the predictions "
             "unchanged."
         )
-    again = _trained_again(asked, first)
-    if first.generalization is None or first.generalization.null == "retrained":
+    alike = plane is None or (plane.null or asked["null"]) == null
+    again = (
+        f"The null distribution{'' if alike else ' of cross-validated scores'} is of {_maps(first.curve)} "
+        "permutations of the training labels within folds, with all classifiers trained again."
+    )
+    if null == "retrained":
+        again = _trained_again(asked, first)
+    if plane is None or alike:
         return again
     return (
-        f"{again} That of scores in the other phase is of {_maps(first.generalization)} permutations of the "
-        "true labels of the classified trials, with the predictions unchanged."
+        f"{again} That of scores in the other phase is of {_maps(plane)} permutations of the true labels of "
+        "the classified trials, with the predictions unchanged."
     )
 
 
 def _trained_again(asked: Mapping[str, Any], first: KindResult) -> str:
-    alone = first.curve.level == "participant"
-    count = asked["retrained"]
-    if count is None:
-        count = asked["count"] if alone else RETRAINED
-    whose = "one of these" if alone else "one of these, or the true one, of every participant"
+    count = RETRAINED if asked["retrained"] is None else asked["retrained"]
     return (
         f"For cross-validated scores all was trained again {count:,} times for each participant, from the "
         "selection of features on, with labels permuted within folds; each of "
-        f"{_maps(first.curve)} maps of the null distribution takes {whose} (Stelzer et al., 2013; Hemerik & "
-        "Goeman, 2018)."
+        f"{_maps(first.curve)} maps of the null distribution takes one of these, or the true one, of every "
+        "participant (Stelzer et al., 2013; Hemerik & Goeman, 2018)."
     )
 
 

@@ -67,9 +67,11 @@ class Classifier:
 
 CLASSIFIERS = {
     "SVM, selected features": Classifier(
-        LinearSvmSettings(), DecodingSettings(folds=FOLDS, select_alpha=0.2), True
+        LinearSvmSettings(), DecodingSettings(folds=FOLDS, select_alpha=0.2, scaling="separate"), True
     ),
-    "LDA, all features": Classifier(LdaSettings(), DecodingSettings(folds=FOLDS, select_alpha=1.0), False),
+    "LDA, all features": Classifier(
+        LdaSettings(), DecodingSettings(folds=FOLDS, select_alpha=1.0, scaling="separate"), False
+    ),
 }
 
 

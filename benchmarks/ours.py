@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 N_CLASSES = 3
-DECODING = DecodingSettings()
+DECODING = DecodingSettings(scaling="separate")
 ESTIMATOR = LinearSvmSettings()
 PER_UNIT = 50  # permutations re-tallied at once, as in the stage
 

@@ -227,14 +227,14 @@ def refit_and_apply(
     return votes
 
 
-def warm_up(like: FloatArray | None = None, scaling: str = "separate") -> None:
+def warm_up(like: FloatArray | None = None, scaling: str = "training") -> None:
     """Compile what `apply_weights` needs, so that processes forked later share it.
 
     Parameters
     ----------
     like : array of float, shape (trials, features), optional
         Features: only their type and order in memory count. Default: as features are that are computed here.
-    scaling : str, default "separate"
+    scaling : str, default "training"
         As of `apply_weights`.
     """
     stacked, intercepts = stack_weights(np.ones((1, 1, 2, 2))), np.zeros((1, 1, 2))

@@ -20,9 +20,10 @@ class DecodingSettings(Settings):
         0.05, gt=0, le=1, description="features with ANOVA p below this are kept; default 0.05; 1: all"
     )
     scaling: Literal["separate", "training"] = Field(
-        "separate",
-        description="predicted trials are z-scored by their own mean and deviation ('separate', as in the "
-        "published analysis, the default) or by those of the training trials ('training')",
+        "training",
+        description="predicted trials are z-scored by mean and deviation of the training trials ('training', "
+        "the default, as scikit-learn's pipelines do) or by their own ('separate', as in the published "
+        "analysis)",
     )
     score: Score = Field(
         "balanced-accuracy",

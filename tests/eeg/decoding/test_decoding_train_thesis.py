@@ -61,8 +61,9 @@ def read(tmp_path_factory: pytest.TempPathFactory, reference: dict[str, np.ndarr
 
 def train(data: np.ndarray, labels: np.ndarray) -> list[BinModels]:
     folds = stratified_folds(labels, 10, 0)
+    decoding = DecodingSettings(scaling="separate")
     return [
-        train_bin(x, labels, folds, n_classes=3, decoding=DecodingSettings(), estimator=LinearSvmSettings())
+        train_bin(x, labels, folds, n_classes=3, decoding=decoding, estimator=LinearSvmSettings())
         for x in data
     ]
 

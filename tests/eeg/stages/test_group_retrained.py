@@ -14,7 +14,7 @@ from sklearn.feature_selection import f_classif
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.preprocessing import scale
+from sklearn.preprocessing import StandardScaler
 
 from build_scripts.build_pipeline import decode
 from shortloop.eeg.decoding.permute import permuted_labels
@@ -68,8 +68,9 @@ def plain_curve(features: np.ndarray, labels: np.ndarray, folds: np.ndarray, mod
         for fold in range(3):
             train = folds != fold
             kept = f_classif(x[train], labels[train])[1] < 0.9 if isinstance(model, GaussianNB) else ...
-            fitted = model.fit(scale(x[train][:, kept]), labels[train])
-            said[~train] = fitted.predict(scale(x[~train][:, kept]))
+            scaler = StandardScaler().fit(x[train][:, kept])
+            fitted = model.fit(scaler.transform(x[train][:, kept]), labels[train])
+            said[~train] = fitted.predict(scaler.transform(x[~train][:, kept]))
         curve.append(100 * balanced_accuracy_score(labels, said))
     return np.array(curve)
 
@@ -146,9 +147,15 @@ def test_whoever_does_not_ask_keeps_all_jobs(tmp_path: Path) -> None:
         ),
         ({"retrained = 4": 'null = "training-labels"'}, "training-labels", 60),
         ({"[features": 'group.null = "sign-flips"\n[features'}, "sign-flips", 0),
-        ({'"A", "B", "C"': '"A"'}, "retrained", 4),
-        ({'"A", "B", "C"': '"A"', ", retrained = 4": ""}, "retrained", 60),
-        ({'"A", "B", "C"': '"A"', "[features": 'group.null = "sign-flips"\n[features'}, "retrained", 4),
+        ({'"A", "B", "C"': '"A"'}, "training-labels", 4),
+        ({'"A", "B", "C"': '"A"', ", retrained = 4": ""}, "training-labels", 60),
+        ({'"A", "B", "C"': '"A"', ", retrained = 4": "", '"lda"': '"linear-svm"'}, "training-labels", 60),
+        (
+            {'"A", "B", "C"': '"A"', "retrained = 4": 'null = "test-labels"', '"lda"': '"linear-svm"'},
+            "test-labels",
+            0,
+        ),
+        ({'"A", "B", "C"': '"A"', "[features": 'group.null = "sign-flips"\n[features'}, "training-labels", 4),
     ],
 )
 def test_which_null_it_is_is_said(change: dict[str, str], null: str, jobs: int, tmp_path: Path) -> None:
@@ -162,4 +169,7 @@ def test_which_null_it_is_is_said(change: dict[str, str], null: str, jobs: int, 
     alone = len(group.facts["participants"]) == 1
     said = group.facts["statistics"]["curve"]
     assert said["error_rate"] == ("" if alone else error_rate(null, True))  # type: ignore[arg-type]
-    assert "too small" not in said["note"]
+    assert ("too small" in said["note"]) == (alone and null == "test-labels")
+    if alone:  # the table of participants has the same p
+        (own,) = results(run, "individual")
+        np.testing.assert_array_equal(own.arrays["curve_p_max"], group.arrays["curve_p_max"])

@@ -156,7 +156,7 @@ def fitted_study(n_test: int = 50) -> tuple[list[list[FoldModel]], np.ndarray, n
     stacked = stack_weights(np.stack([m.weights for m in trained]))
     intercepts = np.stack([m.intercepts for m in trained])
     has_model = np.stack([m.kept.any(axis=1) for m in trained])
-    votes = np.stack([apply_weights(x, stacked, intercepts, has_model, scaling="separate") for x in test])
+    votes = np.stack([apply_weights(x, stacked, intercepts, has_model, scaling="training") for x in test])
     return models, test, test_labels, votes
 
 

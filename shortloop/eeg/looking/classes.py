@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shortloop.eeg.looking.words import as_name, words
 
-__all__ = ["Classes", "find_classes"]
+__all__ = ["Classes", "are_kinds", "find_classes"]
 
 # Of events that mark something else than what was shown, in any order and with numbers behind them.
 OTHERS = words(
@@ -21,8 +21,9 @@ PERHAPS = words(
     "press key answer correct incorrect cross start stop end begin pause break feedback instr baseline trial "
     "epoch"
 )
+KINDS = words("stimulus stimuli stim trial event target picture image")
 WORD = re.compile(r"[^\W\d_]+")
-MOST = 12  # classes that are taken for such without being asked
+MOST = 4  # classes that are taken for such without being asked
 ALIKE = 1.6  # the most frequent class has at most this many times the trials of the rarest
 FEWEST = 4  # trials of a class, on average
 
@@ -81,7 +82,8 @@ def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     others = [every[name] for name in kept.keys() - sure.keys()]
     if len(sure) >= 2 and not any(_alike(count, [every[name] for name in sure]) for count in others):
         kept = sure
-    if len(kept) < 2 <= len(chosen):
+    doubtful = len(kept) < 2 <= len(chosen)  # one of them is a response, a fixation or the like
+    if doubtful:
         kept = chosen
     if len(kept) < 2 and len(totals) > 1:
         kept = _by_parts(totals)
@@ -90,13 +92,30 @@ def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     counts = {name: sum(every[event] for event in _of(events, every)) for name, events in kept.items()}
     used = {event for events in kept.values() for event in _of(events, every)}
     names = _names(list(kept))
-    certain = _is_certain(list(counts.values()), len(phases[0]))
+    certain = not doubtful and _is_certain(list(counts.values()), len(phases[0]))
     return Classes(
         {names[name]: events for name, events in kept.items()},
         {names[name]: count for name, count in counts.items()},
-        certain and all(any(_of(events, total) for events in kept.values()) for total in totals),
+        certain
+        and not doubtful
+        and all(any(_of(events, total) for events in kept.values()) for total in totals),
         {name: count for name, count in every.items() if name not in used},
     )
+
+
+def are_kinds(names: Iterable[str]) -> bool:
+    """True if names say what kind of event each is, such as stimulus and response, and fewer than two do not.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of events.
+
+    Returns
+    -------
+    bool
+    """
+    return sum(not _is_of(name, OTHERS | KINDS) for name in names) < 2
 
 
 def _total(participants: Mapping[str, Mapping[str, int]]) -> Counter[str]:

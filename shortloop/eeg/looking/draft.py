@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from shortloop.eeg.formats.plausible import same_rate
 from shortloop.eeg.looking.folder import BIDS, FEATURES
 from shortloop.eeg.looking.looked import Looked
 from shortloop.eeg.looking.windows import epochs_of, window_of
@@ -93,6 +94,11 @@ def questions(looked: Looked, text: str) -> list[str]:
             f"Which {WANTED[option]}? Found: {choices}.\n"
             f"  Line {_line(text, f'# {option} = ')} of the study file; classes are those of the one there"
         )
+    for line, said in _versions(looked):
+        found.append(
+            f"Which recordings? Some may be versions of one, not runs of one another. Found: {said}.\n"
+            f"  Line {_line(text, f'# {line}')} of the study file; classes are those of the one there"
+        )
     if not looked.classes.certain:
         counts = _counted(looked.classes.counts)
         example = ", ".join(map(_quoted, looked.classes.likely()[:2])) or '"face", "house"'
@@ -157,6 +163,7 @@ def _input(looked: Looked, project: Path) -> str:
             lines += _array(f"files.{_key(phase)}", patterns)
         elif patterns != [phase]:
             lines.append(f"tasks.{_key(phase)} = {_quoted(patterns[0])}")
+    lines += [f"# {line}  # remove the first #, or choose: {said}" for line, said in _versions(looked)]
     lines += _options(looked)
     events = looked.classes.events
     for phase, called in looked.event_names.items():
@@ -178,14 +185,30 @@ def _input(looked: Looked, project: Path) -> str:
         lines += [f"tmin = {start:.6g}  # s; what all recordings have", f"tmax = {stop:.6g}"]
     shared = looked.shared_channels()
     drop = looked.channels_to_drop()
-    if any(set(each.channels) != set(shared) for each in every):
+    if any(each.channels != every[0].channels for each in every):
         kept = [name for name in shared if name not in drop]
-        lines += ["# channels differ between recordings: these are in all", *_array("picks", kept)]
+        same = all({*each.channels} == {*shared} for each in every)
+        why = "are in several orders: this is that of all" if same else "differ: these are in all"
+        lines += [f"# channels of recordings {why}", *_array("picks", kept)]
     elif drop:
         lines += [f"drop = {_list(drop)}  # no EEG, by their names"]
     if looked.format == "npz":
         return "\n".join(line for line in lines if not line.startswith("picks"))
     return "\n".join([*lines, "", *_preprocessing(looked)])
+
+
+def _versions(looked: Looked) -> list[tuple[str, str]]:
+    """The line that chooses among several versions of recordings of a phase, and what there is."""
+    from shortloop.eeg.formats.bids import choosing
+
+    return [
+        (
+            choosing(phase, versions),
+            "; ".join(f"{key}: {', '.join(map(_quoted, versions[key]))}" for key in versions),
+        )
+        for phase in looked.patterns
+        if (versions := looked.versions.get(looked.patterns[phase][0]))
+    ]
 
 
 def _sections(looked: Looked) -> list[str]:
@@ -245,7 +268,7 @@ def _ready_features(looked: Looked) -> str:
 def _preprocessing(looked: Looked) -> list[str]:
     rates = {each.rate for each in looked.all_recorded(looked.trials or None)}
     lines = ["[input.preprocessing]  # nothing is done that is not asked for"]
-    if len(rates) > 1:
+    if not same_rate(min(rates), max(rates)):
         lines.append(
             f"resample = {min(rates):g}  # Hz; recordings have {_few(f'{rate:g}' for rate in sorted(rates))}"
         )
@@ -297,7 +320,9 @@ def _decoding(looked: Looked) -> str:
         ]
     lines += ["", "[permutations]", "count = 1000"]
     if len(looked.trials) == 1:
-        lines.append('# null = "training-labels"  # takes longer; one participant needs it')
+        lines.append(
+            '# null = "test-labels"  # in seconds, but one participant\'s p values are then too small'
+        )
     return "\n".join(lines)
 
 

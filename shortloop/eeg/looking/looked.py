@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from shortloop.eeg.formats.participants import NAME, alike, composed
 from shortloop.eeg.looking.at_once import Tell, at_once
 from shortloop.eeg.looking.classes import Classes, find_classes
 from shortloop.eeg.looking.folder import BIDS, FEATURES, Folder, settings_of
+from shortloop.eeg.looking.in_turn import are_in_turn
 from shortloop.eeg.looking.names import read_names
 from shortloop.eeg.looking.options import EVENT_COLUMN, doubts_of, options_of
 from shortloop.eeg.looking.phases import EventNames, by_phase, phases_in, sections_in
@@ -75,6 +76,8 @@ class Looked:
         Of phases that may be in the same recordings, the event at the start of each, and perhaps at its stop.
     labels : dict of str to str
         The same of files of the classes of their trials, by phase, where these are others.
+    versions : dict of str to dict of str to list of str
+        Of BIDS: by phase, the entities by which one of several versions of recordings is chosen.
     """
 
     folder: Folder
@@ -94,6 +97,7 @@ class Looked:
     kinds: dict[str, dict[str, str]] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     sections: dict[str, dict[str, str]] = field(default_factory=dict)
+    versions: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def all_recorded(self, participants: Mapping[str, object] | None = None) -> list[Recorded]:
         """Recordings with events of participants, default all, in the phases of the study."""
@@ -145,7 +149,19 @@ def look_into(folder: Folder, tell: Tell) -> Looked:
     Looked
     """
     counts = {format: len(files) for format, files in folder.recordings.items()}
-    format = max(counts, key=lambda each: counts[each])
+    formats = sorted(counts, key=lambda each: -counts[each])
+    first, *others = (partial(_look_into, folder, format, counts, tell) for format in formats)
+    looked = first()
+    for of_another in others:
+        if looked.recorded or looked.format in FEATURES:
+            break
+        another = of_another()  # of the first, nothing can be read
+        looked = another if another.recorded else looked
+    return looked
+
+
+def _look_into(folder: Folder, format: str, counts: Mapping[str, int], tell: Tell) -> Looked:
+    """The same of the recordings of one format."""
     looked = Looked(folder, format, {}, {}, other_formats={k: v for k, v in counts.items() if k != format})
     have: Have = {}
     if format in FEATURES:
@@ -165,7 +181,10 @@ def _choose(looked: Looked, have: Have) -> None:
     leave_out(looked, have)
     _choose_classes(looked)
     options = looked.folder.options.get(looked.format, {})
-    if looked.classes.certain and options.get(EVENT_COLUMN) in COLUMNS:  # nobody doubts the usual one then
+    usual = f"{COLUMNS[0]}: " in looked.folder.doubts.get(EVENT_COLUMN, "")
+    if (
+        looked.classes.certain and options.get(EVENT_COLUMN) in COLUMNS and not usual
+    ):  # nobody doubts the usual one then
         del options[EVENT_COLUMN]
         looked.folder.doubts.pop(EVENT_COLUMN, None)
 
@@ -194,7 +213,7 @@ def _by_names(looked: Looked) -> dict[str, dict[str, list[Path]]]:
 
 
 def _of_bids(looked: Looked) -> dict[str, dict[str, list[Path]]]:
-    from shortloop.eeg.formats.bids import task_of
+    from shortloop.eeg.formats.bids import first_version, task_of, versions_of
 
     files: dict[str, dict[str, list[Path]]] = {}
     for path in looked.folder.recordings[BIDS]:
@@ -213,7 +232,15 @@ def _of_bids(looked: Looked) -> dict[str, dict[str, list[Path]]]:
         for who in names:
             said = f"{' and '.join(names)} differ only by upper and lower case: rename one"
             looked.files_out |= {path: said for every in files.pop(who).values() for path in every}
-    return files
+    for phases in files.values():
+        for task, every in phases.items():
+            for key, values in versions_of(every).items():
+                known = looked.versions.setdefault(task, {}).setdefault(key, [])
+                known += [value for value in values if value not in known]
+    for phases in files.values():
+        for task, versions in looked.versions.items():
+            phases[task] = first_version(phases.get(task, ()), versions)
+    return {who: {task: every for task, every in of.items() if every} for who, of in files.items()}
 
 
 def _read(looked: Looked, files: dict[str, dict[str, list[Path]]], tell: Tell) -> None:
@@ -296,6 +323,8 @@ def _choose_classes(looked: Looked) -> None:
         return
     of_phase = [{who: events[phase] for who, events in seen.items() if phase in events} for phase in used]
     looked.classes = find_classes([each for each in of_phase if each])
+    if looked.classes.certain and _in_turn(looked):
+        looked.classes = replace(looked.classes, certain=False)
     if not (looked.train and looked.classes.certain):
         looked.trials = {who: {} for who in seen}
         _choose_folds(looked, _trials(looked, seen, looked.classes.likely()))
@@ -310,6 +339,19 @@ def _choose_classes(looked: Looked) -> None:
                 lacking[who] = f"none of {', '.join(none)} in {phase}, which has {has or 'no events'}"
     looked.trials = {who: counts for who, counts in trials.items() if who not in lacking}
     looked.out |= {who: f"too few trials: {said}" for who, said in lacking.items()}
+
+
+def _in_turn(looked: Looked) -> bool:
+    """Whether in most recordings the classes are parts of one trial."""
+    every = [each for each in looked.all_recorded() if each.onsets]
+    found = 0
+    for each in every:
+        times = {
+            name: [at for event, samples in each.onsets.items() if _count({event: 1}, of) for at in samples]
+            for name, of in looked.classes.events.items()
+        }
+        found += are_in_turn(times)
+    return 2 * found > len(every)
 
 
 def _trials(

@@ -11,16 +11,16 @@ from pathlib import Path, PurePosixPath
 
 from shortloop.eeg.formats.files import PLACE, find_files
 from shortloop.eeg.formats.folders import ENDINGS
-from shortloop.eeg.formats.participants import NAME, alike, composed
+from shortloop.eeg.formats.participants import NAME, alike, composed, natural
 from shortloop.eeg.looking.words import (
     GROUPS,
     PHASES,
+    VERSIONS,
     Unit,
     as_name,
     is_date,
     is_participant,
     is_run,
-    natural,
     units_of,
 )
 from shortloop.errors import InputError
@@ -149,8 +149,16 @@ class _Taken:
             units = [unit for unit in self.units if unit.place[0] != place[0]]
         else:
             units = [unit for unit in self.units if unit.place not in {place, *same}]
-        words = [unit for unit in units if unit.is_word and not unit.text.isdigit()]
-        return tuple(unit.letters for unit in words if not is_run(unit.text, ""))
+        words = [unit for unit in units if unit.is_word]
+        found = []
+        for before, unit in itertools.pairwise([Unit("", (0, 0)), *words]):
+            if unit.letters in VERSIONS:
+                found.append(unit.text.casefold())
+            elif unit.text.isdigit() and before.letters in VERSIONS and before.place[0] == unit.place[0]:
+                found.append(before.text.casefold() + unit.text)
+            elif not unit.text.isdigit() and not is_run(unit.text, ""):
+                found.append(unit.letters)
+        return tuple(found)
 
 
 def _is_a_name(text: str) -> bool:
@@ -262,7 +270,9 @@ def _patterns(
 ) -> tuple[list[str], dict[str, list[Path]]]:
     """Paths of a phase as a study file has them, and the files of those participants whom they find right."""
     tokens = {name: [each.tokens(place, same) for each in taken] for name, taken in found.items()}
-    literal = {name: tuple(sorted("".join(each) for each in every)) for name, every in tokens.items()}
+    literal = {
+        name: tuple(sorted(("".join(each) for each in every), key=natural)) for name, every in tokens.items()
+    }
     every = [each for of_one in tokens.values() for each in of_one]
     usual, count = Counter(literal.values()).most_common(1)[0]
     ways = [[_with_wildcards(every)]]

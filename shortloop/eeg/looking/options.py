@@ -9,6 +9,7 @@ from shortloop.eeg.formats.events import COLUMNS, NOTHING
 from shortloop.eeg.formats.mat73 import read_struct, variables
 from shortloop.eeg.formats.signals import events_beside
 from shortloop.eeg.formats.trialinfo import code_columns, in_words, table_of
+from shortloop.eeg.looking.classes import are_kinds
 
 __all__ = ["EVENT_COLUMN", "doubts_of", "options_of"]
 
@@ -90,6 +91,9 @@ def _of_events(file: Path) -> dict[str, object]:
     columns = _columns_of_events(file)
     usual, *more = COLUMNS
     worded = any(not value.isdecimal() for values in columns.values() for value in values)
+    codes = [name for name in more if _is_of_events(columns.get(name, Counter()))]
+    if codes and len(columns.get(usual, ())) > 1 and are_kinds(columns[usual]):
+        return {EVENT_COLUMN: codes[0]}  # trial_type tells stimuli from responses alone
     if usual in columns or not columns or ({*more} & {*columns} and not worded):
         return {}
     return {EVENT_COLUMN: next((name for name in more if name in columns), next(iter(columns)))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.eeg.formats.base import Named, RecordedInput
@@ -39,6 +39,8 @@ class Recorded:
         Where its events are; empty: it has none.
     events : dict of str to int
         How many there are of each name.
+    onsets : dict of str to list of int
+        Of a continuous recording, samples at which they are.
     """
 
     rate: float
@@ -49,6 +51,7 @@ class Recorded:
     stop: float
     source: str
     events: dict[str, int]
+    onsets: dict[str, list[int]] = field(default_factory=dict)
 
 
 def look_at(settings: RecordedInput, named: Named, participant: str) -> Recorded | InputError:
@@ -100,4 +103,5 @@ def _recorded(part: Part) -> Recorded:
         stop=float(part.times[-1]),
         source=str(account.get("events_from", "file")),
         events=dict(part.seen),
+        onsets={name: samples.tolist() for name, samples in part.onsets.items()},
     )

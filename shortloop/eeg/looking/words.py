@@ -13,12 +13,12 @@ __all__ = [
     "NAME",
     "PHASES",
     "TRAINING",
+    "VERSIONS",
     "Unit",
     "as_name",
     "is_date",
     "is_participant",
     "is_run",
-    "natural",
     "units_of",
     "words",
 ]
@@ -52,6 +52,8 @@ EXPERIMENTS = words("p3 p1 p2 p300 p600")  # which look as if they were particip
 RUNS = words(
     "ses sess session sessions sitzung run runs r block blocks blk b day tag visit v rec recording part split"
 )
+VERSIONS = words("acq proc desc version")
+"""Words whose number tells versions of one recording apart, not runs."""
 TRAINING = words(
     "train training trn study encoding encode enc learn learning localizer localiser loc perception "
     "perceived executed execution viewing calibration acquisition exposure lernen enkodierung"
@@ -215,18 +217,3 @@ def as_name(text: str, default: str = "") -> str:
     plain = unicodedata.normalize("NFKD", text.replace("ß", "ss")).encode("ascii", "ignore").decode()
     kept = re.sub(r"[^A-Za-z0-9_.+-]+", "", plain).lstrip("_.+-")
     return kept if NAME.fullmatch(kept) else default
-
-
-def natural(text: str) -> list[tuple[int, str]]:
-    """What sorts names as people do: P2 before P10.
-
-    Parameters
-    ----------
-    text : str
-        A name.
-
-    Returns
-    -------
-    list of tuple of (int, str)
-    """
-    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", text)]

@@ -42,6 +42,21 @@ FOLDERS = {
         ["S001", "S002"],
         {"recording": ["{participant}/{participant}R03.edf", "{participant}/{participant}R07.edf"]},
     ),
+    "eleven runs": (
+        [f"S{who}_run{run}.edf" for who in (1, 2) for run in range(1, 12)],
+        ["S1", "S2"],
+        {"recording": [f"{{participant}}_run{run}.edf" for run in range(1, 12)]},
+    ),
+    "two acquisitions of each run": (
+        [f"S{who}_acq{acq}_run{run}.edf" for who in (1, 2) for acq in (1, 2) for run in (1, 2)],
+        ["S1", "S2"],
+        {f"acq{acq}": [f"{{participant}}_acq{acq}_run{run}.edf" for run in (1, 2)] for acq in (1, 2)},
+    ),
+    "two processings": (
+        [f"sub-{who}_proc-{proc}_eeg.set" for who in ("01", "02") for proc in (1, 2)],
+        ["01", "02"],
+        {f"proc{proc}": [f"sub-{{participant}}_proc-{proc}_eeg.set"] for proc in (1, 2)},
+    ),
     "sessions in folders": (
         [f"day{day}/S{who}.edf" for day in (1, 2) for who in (1, 2, 3)],
         ["S1", "S2", "S3"],

@@ -28,7 +28,10 @@ class BrainvisionInput(SignalInput, FilesInput):
         super().warm_up()
 
     def beside(self, file: Path) -> list[Path]:
-        return [path for path in pointed_to(file).values() if path.is_file()]
+        pointed = pointed_to(file)
+        there = [path for path in pointed.values() if path.is_file()]
+        renamed = file.with_suffix(".eeg")  # of which a message tells
+        return [*there, *[renamed] * (pointed.get("DataFile") not in there and renamed.is_file())]
 
     def declared(self, file: Path, participant: str) -> int:
         """Bytes of the header; its samples and markers must be there, and whole."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shortloop.errors import InputError
 
-__all__ = ["declared", "pointed_to"]
+__all__ = ["declared", "pointed_to", "units_of"]
 
 POINTERS = ("DataFile", "MarkerFile")
 SAMPLE_BYTES = {"INT_16": 2, "UINT_16": 2, "INT_32": 4, "IEEE_FLOAT_32": 4, "IEEE_FLOAT_64": 8}
@@ -47,12 +47,17 @@ def declared(file: Path, participant: str) -> int:
         )
     for path in pointed.values():
         if not path.is_file():
+            own = file.with_suffix(path.suffix)
+            renamed = own.is_file()
             raise InputError(
                 "a file of the recording is missing",
                 participant=participant,
                 file=file,
-                found=f"no {path.name} beside it",
-                hint="put it there; if it was renamed, give it the old name, or correct the header",
+                found=f"no {path.name} beside it" + f", but {own.name}" * renamed,
+                hint=f"if it was renamed, write {own.name} in place of {path.name} in the header, or "
+                "give all three files their old name"
+                if renamed
+                else "put it there; if it was renamed, give it the old name, or correct the header",
             )
     width = SAMPLE_BYTES.get(said.get("BinaryFormat", ""), 0) * int(said.get("NumberOfChannels", 0))
     if "DataFile" in pointed and said.get("DataFormat") == "BINARY" and width:
@@ -93,6 +98,26 @@ def pointed_to(file: Path) -> dict[str, Path]:
     if "MarkerFile" in found and not found["MarkerFile"].is_file() and renamed.is_file():
         found["MarkerFile"] = renamed
     return found
+
+
+def units_of(file: Path) -> list[str]:
+    """Units of the channels, as they are written.
+
+    Parameters
+    ----------
+    file : Path
+        The header.
+
+    Returns
+    -------
+    list of str
+        Of each channel, in their order; ``"µV"`` where there is none, as the format has it.
+    """
+    said = _fields(file)
+    fields = [
+        said.get(f"Ch{number}", "").split(",") for number in range(1, int(said["NumberOfChannels"]) + 1)
+    ]
+    return [each[3].strip() if len(each) > 3 and each[3].strip() else "µV" for each in fields]
 
 
 def _text(file: Path) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.edf_header import declared, is_bdf
+from shortloop.eeg.formats.edf_header import EdfHeader, declared, in_its_encoding, is_bdf
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.errors import InputError
 
 __all__ = ["EdfInput"]
 
@@ -30,7 +32,7 @@ class EdfInput(SignalInput, FilesInput):
         super().warm_up()
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of all samples in memory; it must be whole, and not discontinuous."""
+        """Bytes of all samples in memory; it must be whole."""
         return declared(file, participant)
 
     def open(self, file: Path, participant: str) -> Any:
@@ -38,7 +40,17 @@ class EdfInput(SignalInput, FilesInput):
         import mne.datasets.eegbci
 
         read = mne.io.read_raw_bdf if is_bdf(file) else mne.io.read_raw_edf
-        raw = read(file, infer_types=True)
+        header = EdfHeader.read(file)
+        if header.names and all(name.endswith(b"Annotations") for name in header.names):
+            raise InputError(
+                "the file has annotations alone, and no signal",
+                participant=participant,
+                file=file,
+                found=", ".join(name.decode("latin-1") for name in header.names),
+                hint="write them to NAME_events.tsv (onset in s, duration, trial_type) beside their "
+                "recording, and move this file elsewhere",
+            )
+        raw = in_its_encoding(partial(read, file, infer_types=True))
         if any(name.endswith(".") for name in raw.ch_names):
             mne.datasets.eegbci.standardize(raw)
         return raw

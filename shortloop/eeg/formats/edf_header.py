@@ -2,14 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from shortloop.errors import InputError
 
-__all__ = ["declared", "is_bdf"]
+__all__ = ["READERS", "EdfHeader", "declared", "in_its_encoding", "is_bdf"]
+
+READERS = ("RawEDF", "RawBDF")  # what MNE calls recordings that it read from such files
 
 BYTES_OF_SAMPLE = 4  # in memory, for each byte in the file
 EDF, BDF = b"0       ", b"\xffBIOSEMI"  # what files begin with; samples are of two and of three bytes
+LATIN = "latin1"
+NAMES = 256  # where the names of channels begin
+UNITS, SAMPLES = 96, 216  # bytes of each channel before its unit, and before its samples in a record
+
+
+@dataclass(frozen=True)
+class EdfHeader:
+    """Header of an EDF or BDF file.
+
+    Parameters
+    ----------
+    bdf : bool
+        Whether samples have three bytes.
+    kind : bytes
+        ``b"EDF+C"`` and the like; of plain EDF anything.
+    start : int
+        Bytes of the header.
+    records : int
+        Number of records; -1: the recorder did not know.
+    seconds : float
+        Length of a record.
+    names, units : list of bytes
+        Of each channel, without the space around.
+    samples : list of int
+        Of each channel in a record.
+    """
+
+    bdf: bool
+    kind: bytes
+    start: int
+    records: int
+    seconds: float
+    names: list[bytes]
+    units: list[bytes]
+    samples: list[int]
+
+    @classmethod
+    def read(cls, file: Path) -> EdfHeader:
+        """Read the header of a file that is EDF or BDF."""
+        with file.open("rb") as stream:
+            header = stream.read(NAMES)
+            signals = int(header[252:256])
+
+            def fields(before: int, width: int) -> list[bytes]:
+                stream.seek(NAMES + signals * before)
+                return [stream.read(width).strip() for _ in range(signals)]
+
+            return cls(
+                bdf=header[:8] == BDF,
+                kind=header[192:197],
+                start=int(header[184:192]),
+                records=int(header[236:244]),
+                seconds=float(header[244:252]),
+                names=fields(0, 16),
+                units=fields(UNITS, 8),
+                samples=[int(each) for each in fields(SAMPLES, 8)],
+            )
+
+    @property
+    def width(self) -> int:
+        """Bytes of a sample."""
+        return 3 if self.bdf else 2
 
 
 def declared(file: Path, participant: str) -> int:
@@ -27,45 +94,37 @@ def declared(file: Path, participant: str) -> int:
     Raises
     ------
     InputError
-        If it is no EDF or BDF, not all there, or discontinuous.
+        If it is no EDF or BDF, or not all there.
     """
+    size = file.stat().st_size
     with file.open("rb") as stream:
-        size = stream.seek(0, 2)
-        stream.seek(0)
-        header = stream.read(256)
-        if len(header) < 256 or header[:8] not in (EDF, BDF):
-            raise InputError(
-                "the file is not EDF, nor BDF",
-                participant=participant,
-                file=file,
-                found=f"{size} bytes that begin with {header[:8]!r}",
-                expected="a header that begins with '0' or 'BIOSEMI'",
-                hint="check that the file is whole and of the format that the study names",
-            )
-        if header[192:197] in (b"EDF+D", b"BDF+D"):
-            raise InputError(
-                "the recording is discontinuous (EDF+D or BDF+D)",
-                participant=participant,
-                file=file,
-                expected="a continuous recording (EDF+C or BDF+C)",
-                hint="export it without gaps, so that annotations and samples keep the same time",
-            )
-        start, records, signals = int(header[184:192]), int(header[236:244]), int(header[252:256])
-        stream.seek(256 + signals * 216)
-        per_record = (3 if header[:8] == BDF else 2) * sum(int(stream.read(8)) for _ in range(signals))
-    whole, rest = divmod(size - start, per_record)
+        first = stream.read(8)
+    if size < NAMES or first not in (EDF, BDF):
+        raise InputError(
+            "the file is not EDF, nor BDF",
+            participant=participant,
+            file=file,
+            found=f"{size} bytes that begin with {first!r}",
+            expected="a header that begins with '0' or 'BIOSEMI'",
+            hint="check that the file is whole and of the format that the study names",
+        )
+    header = EdfHeader.read(file)
+    per_record = header.width * sum(header.samples)
+    whole, rest = divmod(size - header.start, per_record)
     # -1: the recorder did not know; all that is there counts if it is whole.
-    if rest or whole < 1 or records not in (whole, -1):
-        short = rest or whole < max(records, 1)
+    if rest or whole < 1 or header.records not in (whole, -1):
+        short = rest or whole < max(header.records, 1)
         raise InputError(
             "the file is truncated" if short else "the file is longer than its header says",
             participant=participant,
             file=file,
             found=f"{size} bytes: {whole} records" + (f" and {rest} bytes" if rest else ""),
-            expected=f"{start + records * per_record} bytes: {records} records" if records > 0 else None,
+            expected=f"{header.start + header.records * per_record} bytes: {header.records} records"
+            if header.records > 0
+            else None,
             hint="copy the file again from its source",
         )
-    return BYTES_OF_SAMPLE * (size - start)
+    return BYTES_OF_SAMPLE * (size - header.start)
 
 
 def is_bdf(file: Path) -> bool:
@@ -82,3 +141,23 @@ def is_bdf(file: Path) -> bool:
     """
     with file.open("rb") as stream:
         return stream.read(8) == BDF
+
+
+def in_its_encoding(read: Callable[..., Any]) -> Any:
+    """Read annotations in UTF-8, as EDF+ has it, or else in Latin-1, as some recorders write them.
+
+    Parameters
+    ----------
+    read : callable
+        Is given ``encoding`` if UTF-8 fails.
+
+    Returns
+    -------
+    mne.io.BaseRaw
+    """
+    try:
+        return read()
+    except Exception as error:  # MNE raises no other
+        if f"encoding='{LATIN}'" not in str(error):
+            raise
+    return read(encoding=LATIN)

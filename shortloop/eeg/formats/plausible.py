@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeVar
 
 from shortloop.errors import InputError
 
-__all__ = ["FAR", "SECONDS", "check_rate", "in_seconds"]
+__all__ = ["FAR", "SECONDS", "check_rate", "in_seconds", "nominal", "same_rate"]
 
 T = TypeVar("T")
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
@@ -22,6 +23,12 @@ FAR = 100.0
 SLOWEST, SLOW, FASTEST = 1.0, 5.0, 100e3
 DAY = 86_400.0  # s
 USUAL = (50.0, 50e3)  # Hz
+# Clocks of devices and computers are not the same: measured by the times of samples, no rate is quite its
+# nominal one. Of a second, a thousandth is a millisecond.
+SAME = 1e-3
+NOMINAL = tuple(
+    sorted({base * 2**power for base in (100, 120, 125, 128, 150, 312.5) for power in range(-1, 8)})
+)
 
 
 def check_rate(
@@ -71,6 +78,38 @@ def check_rate(
         hint="save times in seconds and rates in Hz, or, in csv and npz, say their unit: "
         "input.time_unit = 'ms'; a unit that is said is believed",
     )
+
+
+def same_rate(one: float, other: float) -> bool:
+    """True if two sampling rates are the same but for their clocks.
+
+    Parameters
+    ----------
+    one, other : float
+        Sampling rates, Hz.
+
+    Returns
+    -------
+    bool
+    """
+    return math.isclose(one, other, rel_tol=SAME)
+
+
+def nominal(rate: float) -> float:
+    """The rate of a device that was probably meant by a measured one.
+
+    Parameters
+    ----------
+    rate : float
+        Sampling rate, Hz.
+
+    Returns
+    -------
+    float
+        The measured one if no device is known to have the like.
+    """
+    near = min(NOMINAL, key=lambda each: abs(each - rate))
+    return near if same_rate(near, rate) else rate
 
 
 def in_seconds(value: T) -> T:

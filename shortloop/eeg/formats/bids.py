@@ -4,22 +4,26 @@
 from __future__ import annotations
 
 import glob
+import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from shortloop.eeg.formats.base import Named, Patterns
+from shortloop.eeg.formats.edf_header import in_its_encoding
+from shortloop.eeg.formats.eeglab_events import named_by_events
 from shortloop.eeg.formats.folders import files_in, is_recording
-from shortloop.eeg.formats.participants import as_written
+from shortloop.eeg.formats.participants import as_written, key_of, natural
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.formats.sizes import declared
 from shortloop.errors import InputError
 
-__all__ = ["BidsInput", "recordings_of", "task_of"]
+__all__ = ["BidsInput", "choosing", "first_version", "recordings_of", "task_of", "versions_of"]
 
 RECORDINGS = (".edf", ".bdf", ".vhdr", ".set", ".fif")
 OF_CTF = ".ds"  # recordings that are folders
@@ -27,7 +31,8 @@ OF_CTF = ".ds"  # recordings that are folders
 SIDECARS = ("events", "channels", "electrodes", "coordsystem", "eeg", "ieeg", "meg", "headshape", "markers")
 PART = re.compile(r"(_[a-z]+)-\d+$")
 AROUND = re.compile(r"^(eeg|pol) |-ref$")
-MOST_NAMED = 5  # channels that differ
+MOST_NAMED = 5  # channels or recordings that differ
+JOINED = {"sub", "task", "ses", "run", "split"}  # entities of recordings that are parts of one
 NO_PARTICIPANTS = ".*participants.tsv.*"
 
 
@@ -38,7 +43,7 @@ class BidsInput(SignalInput):
     no other. Types, units and bad channels are those of channels.tsv, positions those of electrodes.tsv.
     """
 
-    places = frozenset({"folder", "tasks", "sessions", "runs"})
+    places = frozenset({"folder", "tasks", "sessions", "runs", "entities"})
     any_kind = True
     format: Literal["bids"] = Field(description="a BIDS folder: EEG, MEG, intracranial EEG")
     tasks: dict[str, str] = Field(
@@ -48,6 +53,12 @@ class BidsInput(SignalInput):
         default_factory=dict, description="sessions of each phase; default: all, and those without"
     )
     runs: dict[str, Patterns] = Field(default_factory=dict, description="runs of each phase; default: all")
+    entities: dict[str, dict[str, Patterns]] = Field(
+        default_factory=dict,
+        description='recordings of each phase by other entities, as entities.test.acq = ["hd"], or by '
+        "datatype or extension: those that are listed are joined, '' stands for those without; default: all "
+        "must agree in them",
+    )
 
     def warm_up(self) -> None:
         import mne.io.brainvision
@@ -64,6 +75,8 @@ class BidsInput(SignalInput):
         found = recordings_of(own)
         chosen = [path for path in found if self._is_of(path, task, phase)]
         if chosen:
+            said = {*self.entities.get(phase, {}), *["run"] * (phase in self.runs)}
+            _refuse_versions(chosen, said, participant, phase)
             return chosen
         seen = sorted({_without_participant(path) for path in found})
         raise InputError(
@@ -93,19 +106,41 @@ class BidsInput(SignalInput):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=NO_PARTICIPANTS)
             try:
-                return mne_bids.read_raw_bids(path)
+                return in_its_encoding(partial(_read, path))
             except RuntimeError as error:
+                if "read_epochs_bids" in str(error):
+                    return _epochs(path, file)
                 if not str(error).startswith("Channel mismatch"):
                     raise
         return _called_as_in_table(path, file, participant)
 
     def _is_of(self, path: Path, task: str, phase: str) -> bool:
-        entities = _entities(path)
-        wanted = {"ses": self.sessions.get(phase), "run": self.runs.get(phase)}
-        return entities.get("task") == task and all(
-            names is None or entities.get(key) in [name.removeprefix(f"{key}-") for name in names]
+        labels = _labels(path)
+        wanted = {
+            "ses": self.sessions.get(phase),
+            "run": self.runs.get(phase),
+            **self.entities.get(phase, {}),
+        }
+        return labels.get("task") == task and all(
+            names is None or labels.get(key, "") in [name.removeprefix(f"{key}-") for name in names]
             for key, names in wanted.items()
         )
+
+
+def _read(path: Any, **more: str) -> Any:
+    import mne_bids
+
+    return mne_bids.read_raw_bids(path, extra_params=more)
+
+
+def _epochs(path: Any, file: Path) -> Any:
+    """A recording that its sidecar calls epoched."""
+    import mne_bids
+
+    epochs = mne_bids.read_epochs_bids(path)
+    if file.suffix == ".set":
+        named_by_events(epochs, file)
+    return epochs
 
 
 def _called_as_in_table(path: Any, file: Path, participant: str) -> Any:
@@ -152,9 +187,10 @@ def recordings_of(folder: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        Sorted.
+        In natural order: run 2 before run 10.
     """
-    return [path for path in sorted(folder.rglob(f"{glob.escape(folder.name)}_*")) if _is_recording(path)]
+    found = sorted(folder.rglob(f"{glob.escape(folder.name)}_*"), key=lambda path: (natural(str(path)), path))
+    return [path for path in found if _is_recording(path)]
 
 
 def task_of(file: Path) -> str:
@@ -173,6 +209,96 @@ def task_of(file: Path) -> str:
     return _entities(file).get("task", "")
 
 
+def versions_of(files: Sequence[Path]) -> dict[str, list[str]]:
+    """Find entities of names that make recordings of one task more than its runs.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Recordings of one participant and task.
+
+    Returns
+    -------
+    dict of str to list of str
+        Values of each, ``""`` for recordings without it. Runs are among them if two recordings of a session
+        are of one run, or one is of none. Empty if the recordings are sessions and runs of one another.
+    """
+    labels = [_labels(path) for path in files]
+    keys = sorted({key for each in labels for key in each} - JOINED)
+    found = {key: sorted({each.get(key, "") for each in labels}) for key in keys}
+    differ = {key: values for key, values in found.items() if len(values) > 1}
+    runs = [(each.get("ses", ""), each.get("run", "").lstrip("0")) for each in labels]
+    whole = {session for session, run in runs if not run}
+    if not differ and (len({*runs}) < len(runs) or any(run and session in whole for session, run in runs)):
+        return {"run": sorted(sorted({each.get("run", "") for each in labels}), key=natural)}
+    return differ
+
+
+def first_version(files: Sequence[Path], versions: Mapping[str, Sequence[str]]) -> list[Path]:
+    """Choose recordings of the first of several versions.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Recordings of one participant and task.
+    versions : mapping of str to sequence of str
+        As of `versions_of`.
+
+    Returns
+    -------
+    list of Path
+    """
+    first = _first(versions)
+    return [path for path in files if all(_labels(path).get(key, "") in first[key] for key in first)]
+
+
+def choosing(phase: str, versions: Mapping[str, Sequence[str]]) -> str:
+    """Write the setting that chooses the first of several versions of recordings.
+
+    Parameters
+    ----------
+    phase : str
+        Name of the phase.
+    versions : mapping of str to sequence of str
+        As of `versions_of`.
+
+    Returns
+    -------
+    str
+        A line of ``[input]``.
+    """
+    lists = {key: json.dumps(values) for key, values in _first(versions).items()}
+    if [*lists] == ["run"]:
+        return f"runs.{key_of(phase)} = {lists['run']}"
+    return f"entities.{key_of(phase)} = {{{', '.join(f'{key} = {values}' for key, values in lists.items())}}}"
+
+
+def _first(versions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The first version; of runs all that have a number of their own."""
+    first = {key: [*values][:1] for key, values in versions.items()}
+    if "run" in first:
+        numbers = {run.lstrip("0"): run for run in reversed(versions["run"]) if run}
+        first["run"] = sorted(numbers.values(), key=natural)
+    return first
+
+
+def _refuse_versions(files: Sequence[Path], said: Collection[str], participant: str, phase: str) -> None:
+    """Refuse to join recordings of which one may be another version of the other, such as a filtered one."""
+    versions = {key: values for key, values in versions_of(files).items() if key not in said}
+    if not versions:
+        return
+    raise InputError(
+        f"recordings of the {phase} phase are not runs of one another",
+        participant=participant,
+        file=files[0].parent,
+        field=f"input.runs.{phase}" if "run" in versions else f"input.entities.{phase}",
+        found=", ".join(_without_participant(path) + path.suffix for path in files[:MOST_NAMED]),
+        expected="recordings that differ in session and run alone: two versions of one recording would have "
+        "each trial in training and held-out trials alike",
+        hint=f"choose one, as {choosing(phase, versions)} under [input]; several that are listed are joined",
+    )
+
+
 def _is_recording(path: Path) -> bool:
     suffix = path.stem.rpartition("_")[2]  # a further part has a number behind it
     split = _entities(path).get("split", "01")
@@ -183,6 +309,11 @@ def _is_recording(path: Path) -> bool:
 def _entities(path: Path) -> dict[str, str]:
     parts = [part.partition("-") for part in _stem(path).split("_")]
     return {key: value for key, dash, value in parts if dash}
+
+
+def _labels(path: Path) -> dict[str, str]:
+    """All that the path of a recording says of it."""
+    return {**_entities(path), "datatype": path.parent.name, "extension": path.suffix}
 
 
 def _stem(path: Path) -> str:

@@ -8,6 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from shortloop.eeg.formats.plausible import same_rate
 from shortloop.eeg.formats.summary import RecordingSummary
 from shortloop.errors import InputError
 
@@ -44,7 +45,7 @@ def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_en
         Of all participants and phases; kinds are compared with their like.
     refuse : callable, optional
         Is told of each recording that differs from the majority in channels, sampling rate (by a
-        millionth), start (by half a sample), samples, bins or features, or from the majority of its phase in
+        thousandth), start (by half a sample), samples, bins or features, or from the majority of its phase in
         times of bins (by a quarter of one). Default: the first is raised.
 
     Returns
@@ -212,6 +213,9 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refus
         if _follows_from_the_rate(summary, model, field):
             continue
         found, expected = getattr(summary, field), getattr(model, field)
+        hint = "make the recordings alike, or leave the participant out"
+        if field == "channels" and sorted(found) == sorted(expected):
+            hint = f"name the channels in the order that all shall have: input.picks = {list(expected)}"
         if field in ("channels", "names"):
             if field == "names" and len(found) != len(expected):  # which is said
                 continue
@@ -226,7 +230,7 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refus
                 field=field,
                 found=found,
                 expected=f"{expected}, as in {model.participant}, {model.phase}",
-                hint="make the recordings alike, or leave the participant out",
+                hint=hint,
             )
         )
     return differ
@@ -242,7 +246,7 @@ def _follows_from_the_rate(one: RecordingSummary, other: RecordingSummary, field
 
 def _same(one: RecordingSummary, other: RecordingSummary, field: str) -> bool:
     if field == "sfreq":
-        return math.isclose(one.sfreq, other.sfreq, rel_tol=1e-6)
+        return same_rate(one.sfreq, other.sfreq)
     if field == "tmin":
         return abs(one.tmin - other.tmin) * other.sfreq < 0.5
     if field == "times":

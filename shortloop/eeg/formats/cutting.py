@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import mne
 import numpy as np
 
+from shortloop.eeg.formats.dropped import Log, dropped_trials, tell_of_dropped
 from shortloop.eeg.formats.events import Found, find_events, labels_of
 from shortloop.eeg.formats.pieces import as_one
-from shortloop.eeg.formats.plausible import check_rate
+from shortloop.eeg.formats.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.formats.positions import positions_of
-from shortloop.eeg.formats.preprocessing import filtered, marked, referenced
-from shortloop.eeg.formats.quality import warn_of_codes
+from shortloop.eeg.formats.preprocessing import filtered, marked, not_finite, referenced, refuse_spread
+from shortloop.eeg.formats.quality import refuse_other_units, warn_of_codes
+from shortloop.eeg.formats.same_trials import tell_of_twins
 from shortloop.eeg.formats.sections import events_within
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
 from shortloop.eeg.formats.sessions import Part
@@ -28,15 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["part_of"]
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
-TWINS = 0.05  # s; nothing is shown twice so fast, but codes bounce, and several devices mark one picture
 SOME = 20  # trials that are looked at before all of them are
-REASONS = {
-    "TOO_SHORT": "beyond the recording",
-    "NO_DATA": "beyond the recording",
-    "USER": "left out before it was saved",
-    "BAD boundary": "across a gap in the recording",
-}
-Log = Sequence[Sequence[str]]
 
 
 def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, classes: Sequence[str]) -> Part:
@@ -99,20 +92,24 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         seen = Counter(names[number] for number in signal.events[:, 2])
         found = Found("epochs", signal.events, dict(signal.event_id), seen)
     labels = labels_of(found.ids, wanted, classes, file, participant)
-    warn_of_codes(
-        _as_recorded(signal, found.events[np.isin(found.events[:, 2], list(labels))], channels), channels
+    some = _as_recorded(signal, found.events[np.isin(found.events[:, 2], list(labels))], channels)
+    warn_of_codes(some, channels)
+    of_name = dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
+    refuse_other_units(
+        some, channels, [of_name[name] for name in channels], participant=participant, file=file
     )
-    _prepare(signal, settings, channels, file, participant)
+    odd = _prepare(signal, settings, channels, file, participant)
     if continuous:
         epochs, log, of = _cut(signal, found, labels, settings, file, participant)
     else:
         epochs, log, of = _cropped(signal, labels, settings, file, participant)
-    dropped, rejected_by = _dropped(epochs, log, of, settings)
-    _tell(dropped, of, file, participant)
+    dropped, rejected_by = dropped_trials(epochs, log, of, settings)
+    tell_of_dropped(dropped, of, file, participant)
     if continuous:
-        _tell_of_twins(epochs.events, [labels[number] for number in epochs.events[:, 2]], recorded["rate"])
-    if settings.preprocessing.resample is not None:
-        epochs.resample(settings.preprocessing.resample, n_jobs=1)
+        tell_of_twins(epochs.events, [labels[number] for number in epochs.events[:, 2]], recorded["rate"])
+    wanted_rate = settings.preprocessing.resample
+    if wanted_rate is not None and not same_rate(wanted_rate, recorded["rate"]):
+        epochs.resample(wanted_rate, n_jobs=1)
     numbers = epochs.events[:, 2]
     by_number = {number: name for name, number in found.ids.items()}
     info: dict[str, np.ndarray] = {"event": np.array([by_number[number] for number in numbers], dtype=str)}
@@ -123,17 +120,19 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
     positions = positions_of(epochs, channels)
     by_name = dict(zip(epochs.ch_names, epochs.get_channel_types(), strict=True))
     types = [by_name[name] for name in channels]
+    none = np.empty((0, len(channels), len(epochs.times)))
+    data = epochs.get_data(picks=channels) if len(epochs) else none
+    refuse_spread(data, odd, file, participant)
     return Part(
         file=file,
-        data=epochs.get_data(picks=channels)
-        if len(epochs)
-        else np.empty((0, len(channels), len(epochs.times))),
+        data=data,
         labels=np.array([labels[number] for number in numbers], dtype=np.int64),
         times=epochs.times,
         sfreq=float(epochs.info["sfreq"]),
         channels=tuple(channels),
         seen=found.seen,
         info=info,
+        moments=epochs.events[:, 0],
         unit=_unit(types),
         account={
             **recorded,
@@ -153,6 +152,7 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
             "positions": "" if positions is None else settings.preprocessing.montage or "file",
         },
         positions=positions,
+        onsets=found.onsets() if continuous else {},
     )
 
 
@@ -172,6 +172,7 @@ def _channels(signal: Any, settings: SignalInput, file: Path, participant: str) 
                 expected=f"names among {', '.join(names)}, or types among {_sorted(types)}",
             )
         chosen = [name for name in names if not {name, types[name]}.isdisjoint(settings.picks)]
+        chosen.sort(key=lambda name: settings.picks.index(name if name in settings.picks else types[name]))
     else:
         picks = mne.pick_types(
             signal.info, meg=True, eeg=True, seeg=True, ecog=True, dbs=True, ref_meg=False, exclude=()
@@ -198,14 +199,20 @@ def _as_recorded(signal: Any, events: Any, channels: list[str]) -> Any:
     return np.array(found) if found else np.empty((0, len(channels), second))
 
 
-def _prepare(signal: Any, settings: SignalInput, channels: list[str], file: Path, participant: str) -> None:
-    """All that comes before cutting, of all channels that are not dropped; then those that are needed."""
+def _prepare(
+    signal: Any, settings: SignalInput, channels: list[str], file: Path, participant: str
+) -> list[str]:
+    """All that comes before cutting, of all channels that are not dropped; then those that are needed.
+
+    Channels with values that are not finite numbers are returned, where a reference spreads them.
+    """
     steps = settings.preprocessing
     reference = steps.reference if isinstance(steps.reference, tuple) else ()
     dropped = [name for name in settings.drop if name not in reference]
     if dropped:
         signal.drop_channels(dropped)
-    filtered(signal, steps)
+    filtered(signal, steps, [*channels, *reference], file, participant)
+    odd = not_finite(signal, steps)
     referenced(signal, steps, file, participant)
     types = dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
     decoded = {types[name] for name in channels}
@@ -225,6 +232,7 @@ def _prepare(signal: Any, settings: SignalInput, channels: list[str], file: Path
         with signal.info._unlock():
             signal.info["projs"] = []
     signal.pick([name for name in signal.ch_names if name in channels or types[name] in others])
+    return odd
 
 
 def _cut(
@@ -260,27 +268,35 @@ def _cut(
             expected="one event for each trial",
             hint="name events under [input.events] that exclude each other",
         )
+    first, last = (_at_sample(each, raw.info["sfreq"]) for each in (tmin, tmax))
     epochs = mne.Epochs(
         raw,
         events,
         {name: number for name, number in found.ids.items() if number in labels},
-        tmin=tmin,
-        tmax=tmax,
+        tmin=min(first, 0.0),  # nothing may lie between an event and its epoch either
+        tmax=max(last, 0.0),
         baseline=settings.preprocessing.baseline,
         on_missing="ignore",
         on_outside="ignore",
         preload=True,
     )
-    return epochs, epochs.drop_log, [labels[number] for number in events[:, 2]]
+    log = epochs.drop_log
+    if first > 0 or last < 0:
+        epochs = epochs.crop(first, last) if len(epochs) else _none(raw, tmin, tmax)
+    return epochs, log, [labels[number] for number in events[:, 2]]
+
+
+def _at_sample(time: float, rate: float) -> float:
+    """A time at the sample that it has at the nominal rate, so that epochs of one device have one length."""
+    usual = nominal(rate)
+    return time if usual == rate else round(time * usual) / rate
 
 
 def _none(raw: Any, tmin: float, tmax: float) -> Any:
     """No epochs, with the times that some would have."""
     sfreq = raw.info["sfreq"]
-    samples = round(tmax * sfreq) - round(tmin * sfreq) + 1
-    one = mne.EpochsArray(
-        np.zeros((1, len(raw.ch_names), samples)), raw.info, tmin=round(tmin * sfreq) / sfreq
-    )
+    first, last = (round(_at_sample(each, sfreq) * sfreq) for each in (tmin, tmax))
+    one = mne.EpochsArray(np.zeros((1, len(raw.ch_names), last - first + 1)), raw.info, tmin=first / sfreq)
     return one.drop([0])
 
 
@@ -320,58 +336,6 @@ def _check_baseline(settings: SignalInput, tmin: float, tmax: float, step: float
             found=f"{baseline[0]:g} to {baseline[1]:g} s",
             expected=f"within {tmin:g} to {tmax:g} s",
             hint="correct it, or let the epochs begin earlier (input.tmin)",
-        )
-
-
-def _dropped(
-    epochs: Any, log: Log, of: list[int], settings: SignalInput
-) -> tuple[Counter[tuple[int, str]], Counter[str]]:
-    """Reject trials by amplitude; how many of each class were left out and why, and by which channel."""
-    by_index = {
-        index: ", ".join(dict.fromkeys(REASONS.get(each, f"annotated as {each}") for each in reasons))
-        for index, reasons in enumerate(log)
-        if reasons
-    }
-    there = [index for index in range(len(log)) if index not in by_index]
-    channels: Counter[str] = Counter()
-    for field, reason in (("reject", "amplitude"), ("flat", "flat")):
-        thresholds = getattr(settings.preprocessing, field)
-        if thresholds and len(epochs):
-            before = epochs.selection.tolist()
-            epochs.drop_bad(**{"reject": None, "flat": None, field: thresholds})
-            kept = set(epochs.selection.tolist())
-            for index, number in zip(there, before, strict=True):
-                if number not in kept:
-                    by_index[index] = reason
-                    channels.update(epochs.drop_log[number])
-            there = [index for index, number in zip(there, before, strict=True) if number in kept]
-    return Counter((of[index], reason) for index, reason in by_index.items()), channels
-
-
-def _tell(dropped: Counter[tuple[int, str]], of: list[int], file: Path, participant: str) -> None:
-    if dropped:
-        reasons: Counter[str] = Counter()
-        for (_, reason), count in dropped.items():
-            reasons[reason] += count
-        why = "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
-        warnings.warn(
-            f"{participant}, {file.name}: {dropped.total()} of {len(of)} trials were left out ({why})",
-            stacklevel=2,
-        )
-
-
-def _tell_of_twins(events: Any, of: Sequence[int], rate: float) -> None:
-    """Warn of trials that begin a moment after one of their class: held out, they were trained on."""
-    samples, labels = events[:, 0], np.asarray(of)
-    order = np.argsort(samples)
-    near = np.diff(samples[order]) < TWINS * rate
-    count = int((near & (np.diff(labels[order]) == 0)).sum())
-    if count:
-        warnings.warn(
-            f"{count} of {len(events)} trials begin less than {TWINS * 1000:g} ms after another of their "
-            "class, and share nearly all samples with it: one would be trained on, and the other held out; "
-            "name one event for each trial (input.events)",
-            stacklevel=2,
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shortloop.eeg.formats.pieces import mark_gaps
 from shortloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ class Found:
     events: np.ndarray
     ids: dict[str, int]
     seen: Counter[str]
+
+    def onsets(self) -> dict[str, np.ndarray]:
+        """Samples at which there are events of each name."""
+        return {name: self.events[self.events[:, 2] == number, 0] for name, number in self.ids.items()}
 
 
 def find_events(
@@ -211,6 +216,7 @@ def _of_table(raw: Any, settings: SignalInput, file: Path, participant: str) -> 
         mne.Annotations(onsets[kept].to_numpy(), lasting[kept].to_numpy() * marks, descriptions)
     )
     found = _of_annotations(raw, settings, file, participant)
+    mark_gaps(raw)
     raw.annotations.append(bad.onset, bad.duration, bad.description)
     return None if found is None else Found("tsv", found.events, found.ids, found.seen)
 

@@ -62,7 +62,7 @@ class FieldtripInput(SignalInput, FilesInput):
 
         struct = self._struct(file, participant)
         names = [str(name) for name in _listed(struct["label"])]
-        trials, times = _trials(struct, file, participant)
+        trials, times = _trials(struct, (self.tmin, self.tmax), file, participant)
         sfreq = float(f"{(len(times) - 1) / (times[-1] - times[0]):.12g}")
         info = mne.create_info(names, sfreq, _types(struct, names))
         _place(info, struct)
@@ -116,8 +116,10 @@ class FieldtripInput(SignalInput, FilesInput):
         return [VOLTS["µV"]] * len(names)
 
 
-def _trials(struct: dict[str, Any], file: Path, participant: str) -> tuple[list[Any], Any]:
-    """Arrays of channels × samples, and the times of all of them."""
+def _trials(
+    struct: dict[str, Any], asked: tuple[float | None, float | None], file: Path, participant: str
+) -> tuple[list[Any], Any]:
+    """Arrays of channels × samples, and the times of all of them; of unequal ones what is asked for."""
     import numpy as np
 
     if "trial" not in struct:
@@ -148,6 +150,9 @@ def _trials(struct: dict[str, Any], file: Path, participant: str) -> tuple[list[
             expected = f"from {times[0][0]:g} s, as the first"
         else:
             continue
+        cut, hint = _cut_alike(trials, times, channels, step, asked)
+        if cut is not None:
+            return cut
         raise InputError(
             "trials differ in length or time",
             participant=participant,
@@ -155,9 +160,43 @@ def _trials(struct: dict[str, Any], file: Path, participant: str) -> tuple[list[
             field="trial",
             found=found,
             expected=expected,
-            hint="cut them alike: ft_redefinetrial with cfg.toilim",
+            hint=hint,
         )
     return trials, times[0]
+
+
+def _cut_alike(
+    trials: list[Any],
+    times: list[Any],
+    channels: int,
+    step: float,
+    asked: tuple[float | None, float | None],
+) -> tuple[tuple[list[Any], Any] | None, str]:
+    """Samples from input.tmin to input.tmax, if all trials have them; if not, what to do."""
+    import numpy as np
+
+    hint = "cut them alike: ft_redefinetrial with cfg.toilim"
+    if any(trial.shape != (channels, len(time)) for trial, time in zip(trials, times, strict=True)):
+        return None, hint
+    if not all(np.allclose(np.diff(time), step, rtol=1e-3, atol=0) for time in times):
+        return None, hint
+    zero = times[0][0]
+    starts = [round((time[0] - zero) / step) for time in times]
+    first, last = max(starts), min(start + len(time) - 1 for start, time in zip(starts, times, strict=True))
+    if last <= first:
+        return None, hint
+    tmin, tmax = asked
+    if (
+        tmin is None
+        or tmax is None
+        or tmin < zero + (first - 0.5) * step
+        or tmax > zero + (last + 0.5) * step
+    ):
+        span = f"input.tmin = {zero + first * step:.4f} and input.tmax = {zero + last * step:.4f}"
+        return None, f"name what all trials have, at most {span}; or leave short trials out, and {hint}"
+    begin, end = round((tmin - zero) / step), round((tmax - zero) / step) + 1
+    cut = [trial[:, begin - start : end - start] for trial, start in zip(trials, starts, strict=True)]
+    return (cut, zero + np.arange(begin, end) * step), ""
 
 
 def _arrays(value: Any, dimensions: int = 2) -> list[Any]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from shortloop.eeg.formats.folders import ENDINGS, is_recording
-from shortloop.eeg.formats.participants import as_written, composed
+from shortloop.eeg.formats.participants import as_written, composed, natural
 from shortloop.errors import InputError
 
 __all__ = ["PLACE", "find_files"]
@@ -48,7 +48,7 @@ def find_files(
     Returns
     -------
     list of Path
-        In the order of `patterns`, sorted within each, no file twice.
+        In the order of `patterns`, within each in natural order (run 2 before run 10), no file twice.
 
     Raises
     ------
@@ -143,7 +143,8 @@ def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]
     named = pattern.replace("[", "[[]").replace(PLACE, glob.escape(participant))
     escaped = ACCENTED.sub("*", composed(named))
     paths = glob.glob(str(Path(glob.escape(str(folder))) / escaped), recursive=True)
-    return sorted(path for path in map(Path, paths) if _is_there(path, folders))
+    found = [path for path in map(Path, paths) if _is_there(path, folders)]
+    return sorted(found, key=lambda path: (natural(str(path)), path))
 
 
 def _regex(pattern: str, participant: str, *, numbers: bool) -> str:

@@ -44,6 +44,10 @@ class MneInput(SignalInput, FilesInput):
         description="continuous recordings of any other format that mne.io.read_raw reads, by its ending"
     )
 
+    data_format: Literal["int16", "int32"] | None = Field(
+        None, description="samples of Neuroscan's .cnt; default: as the header says"
+    )
+
     def warm_up(self) -> None:
         # What MNE reads ANT, Curry and EGI with, where it is installed: its version counts, too.
         with suppress(ImportError):
@@ -86,14 +90,25 @@ class MneInput(SignalInput, FilesInput):
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
-        options: dict[str, Any] = {}
+        read, options = mne.io.read_raw, dict[str, Any]()
         if file.suffix.lower() == ".data":  # Nicolet does not say it
             options["ch_type"] = "eeg"
-        elif file.suffix.lower() == ".dat" and _is_of_bci2000(file):  # MNE reads it whole or not at all
+        elif file.suffix.lower() == ".dat" and _is(file, "BCI2000"):  # MNE reads it whole or not at all
             options["preload"] = True
+        elif _is(file, "Neuroscan CNT"):  # the reader of ANT's would be tried first, and may end the process
+            read, options = mne.io.read_raw_cnt, {"data_format": self.data_format or "auto"}
         try:
-            raw = mne.io.read_raw(file, **options)
+            raw = read(file, **options)
         except (ImportError, RuntimeError) as error:
+            if "data_format" in str(error):
+                raise InputError(
+                    "the header does not say whether samples have 2 or 4 bytes",
+                    participant=participant,
+                    file=file,
+                    field="input.data_format",
+                    expected="int16 or int32, as the recorder was set",
+                    hint='write data_format = "int32" under [input], or "int16": the wrong one gives noise',
+                ) from None
             missing = MISSING.search(str(error))
             if missing is None:
                 raise
@@ -117,9 +132,9 @@ class MneInput(SignalInput, FilesInput):
         return raw
 
 
-def _is_of_bci2000(file: Path) -> bool:
+def _is(file: Path, name: str) -> bool:
     kind = recognised(file)
-    return kind is not None and kind.name == "BCI2000"
+    return kind is not None and kind.name == name
 
 
 def _as_mne_expects(path: Path) -> str:

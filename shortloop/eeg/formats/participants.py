@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "key_of"]
+__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "key_of", "natural"]
 
 NAME = re.compile(r"[^\W_](?:[\w .+'-]*[\w.+'-])?")
 """Letters of any script, digits, and some signs and spaces between them."""
@@ -83,6 +83,21 @@ def alike(names: Iterable[str]) -> list[tuple[str, ...]]:
     for name in dict.fromkeys(names):
         same[composed(name).casefold()].append(name)
     return [tuple(each) for each in same.values() if len(each) > 1]
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Sort key of names with numbers: P2 before P10.
+
+    Parameters
+    ----------
+    text : str
+        A name.
+
+    Returns
+    -------
+    list of tuple of (int, str)
+    """
+    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", text)]
 
 
 def as_written(folder: Path, below: str) -> Path:

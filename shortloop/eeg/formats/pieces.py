@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 
-__all__ = ["as_one"]
+__all__ = ["as_one", "mark_gaps"]
 
-MEETS = re.compile(r"boundary|New Segment/.*")  # what EEGLAB and BrainVision call the first sample of a piece
+# The first sample of a piece, as EEGLAB and BrainVision call it; EEGLAB has -99 where events are numbers.
+MEETS = re.compile(r"(?i:boundary)|New Segment/.*")
+NUMBER, WORD = re.compile(r"\s*-99(\.0*)?\s*"), "boundary"
+OF_EEGLAB = (".set", ".fdt")
 
 
 def as_one(raw: Any) -> None:
@@ -22,13 +26,27 @@ def as_one(raw: Any) -> None:
     raw : mne.io.BaseRaw
         The recording, whose annotations are added to, and which is perhaps loaded.
     """
+    mark_gaps(raw)
+    if any(_rates(extra) > 1 for extra in raw._raw_extras):
+        raw.load_data()
+
+
+def mark_gaps(raw: Any) -> None:
+    """Mark where annotations say that pieces of a recording meet.
+
+    Parameters
+    ----------
+    raw : mne.io.BaseRaw
+        The recording, whose annotations are added to; of EEGLAB, -99 is called ``boundary`` as well.
+    """
+    if any(Path(file).suffix in OF_EEGLAB for file in filter(None, raw.filenames)):
+        names = {str(name) for name in raw.annotations.description if NUMBER.fullmatch(str(name))}
+        raw.annotations.rename(dict.fromkeys(names, WORD))
     rate, start = raw.info["sfreq"], raw.first_time
     for onset, name in list(zip(raw.annotations.onset, raw.annotations.description, strict=True)):
         sample = math.ceil((onset - start) * rate - 1e-3)
         if MEETS.fullmatch(str(name)) and 0 < sample < raw.n_times:
             raw.annotations.append([start + sample / rate] * 2, 0.0, ["BAD boundary", "EDGE boundary"])
-    if any(_rates(extra) > 1 for extra in raw._raw_extras):
-        raw.load_data()
 
 
 def _rates(extra: Any) -> int:

@@ -17,9 +17,11 @@ from shortloop.settings.base import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Preprocessing", "filtered", "marked", "referenced"]
+__all__ = ["Preprocessing", "filtered", "marked", "not_finite", "referenced", "refuse_spread"]
 
 MOST = 0.1  # V, T or T/m
+SKIPPED = "bad_acq_skip"  # how annotations of stretches begin that MNE's filters leave out
+NAMED = 8  # channels, at most
 Band = float | tuple[float, ...]
 THRESHOLDS = "of each type of channel, in V (T for mag, T/m for grad), e.g."
 
@@ -149,13 +151,22 @@ def marked(signal: Any, settings: Preprocessing, file: Path, participant: str) -
     signal.info["bads"] = list(dict.fromkeys([*signal.info["bads"], *bads]))
 
 
-def filtered(signal: Any, settings: Preprocessing) -> None:
+def filtered(
+    signal: Any, settings: Preprocessing, channels: Sequence[str], file: Path, participant: str
+) -> None:
     """Filter a recording, if that is asked for.
 
     Parameters
     ----------
-    signal, settings
+    signal, settings, file, participant
         As of `marked`.
+    channels : sequence of str
+        Those that matter.
+
+    Raises
+    ------
+    InputError
+        If a filter is above half the sampling rate, or would spread values that are not finite numbers.
     """
     import mne
 
@@ -173,7 +184,10 @@ def filtered(signal: Any, settings: Preprocessing) -> None:
                 found=f"{value:g} Hz",
                 expected=f"less than {nyquist:g} Hz",
             )
-    if settings.highpass is not None or settings.lowpass is not None:
+    band = settings.highpass is not None or settings.lowpass is not None
+    if (band or notches) and isinstance(signal, mne.io.BaseRaw):
+        _check_finite(signal, channels, file, participant)
+    if band:
         signal.load_data().filter(settings.highpass, settings.lowpass, n_jobs=1)
     if notches:
         if isinstance(signal, mne.io.BaseRaw):
@@ -189,6 +203,38 @@ def filtered(signal: Any, settings: Preprocessing) -> None:
                 Fs=signal.info["sfreq"],
                 freqs=notches,
             )
+
+
+def _check_finite(raw: Any, channels: Sequence[str], file: Path, participant: str) -> None:
+    """Check whole channels, not trials alone: filters carry what is not finite into trials around it."""
+    import numpy as np
+
+    raw.load_data()
+    counts = np.ones(raw.n_times, dtype=bool)
+    for each in raw.annotations:
+        if str(each["description"]).lower().startswith(SKIPPED):  # where MNE's filters end
+            start = (each["onset"] - raw.first_time) * raw.info["sfreq"]
+            counts[max(0, round(start)) : round(start + each["duration"] * raw.info["sfreq"]) + 1] = False
+    wrong: dict[str, np.ndarray] = {}
+    for name in dict.fromkeys(channels):
+        odd = np.logical_not(np.isfinite(raw.get_data(picks=[name])[0])) & counts
+        if odd.any():
+            wrong[name] = np.flatnonzero(odd)
+    if not wrong:
+        return
+    samples = np.unique(np.concatenate([*wrong.values()]))
+    few = f"{', '.join([*wrong][:NAMED])}{f' and {len(wrong) - NAMED} more' * (len(wrong) > NAMED)}"
+    raise InputError(
+        "the recording has values that are not finite numbers, and a filter would spread them",
+        participant=participant,
+        file=file,
+        field="input.preprocessing",
+        found=f"{len(samples)} samples that are NaN or infinite, the first at "
+        f"{samples[0] / raw.info['sfreq']:g} s, in {few}",
+        expected="finite numbers in all of the recording, not in the trials alone",
+        hint="annotate gaps as BAD_ACQ_SKIP, with their duration, where the events are: filters end there, "
+        "and no trial is within; drop channels that have more (input.drop)",
+    )
 
 
 def referenced(signal: Any, settings: Preprocessing, file: Path, participant: str) -> None:
@@ -229,6 +275,63 @@ def referenced(signal: Any, settings: Preprocessing, file: Path, participant: st
             _check_reference(settings.reference, signal, file, participant)
         wanted = "average" if settings.reference == "average" else list(settings.reference)
         signal.load_data().set_eeg_reference(wanted, projection=False)
+
+
+def not_finite(signal: Any, settings: Preprocessing) -> list[str]:
+    """Find channels that a reference would spread to others: those with NaN or infinite values.
+
+    Parameters
+    ----------
+    signal, settings
+        As of `marked`.
+
+    Returns
+    -------
+    list of str
+        None if the recording keeps its reference.
+    """
+    import numpy as np
+
+    if settings.reference is None:
+        return []
+    data = signal.load_data().get_data()
+    return [
+        name for name, each in zip(signal.ch_names, np.moveaxis(data, -2, 0)) if not np.isfinite(each).all()
+    ]
+
+
+def refuse_spread(data: Any, odd: Sequence[str], file: Path, participant: str) -> None:
+    """Refuse trials that a new reference filled with NaN, and name the channels that had it.
+
+    Parameters
+    ----------
+    data : array of float
+        The trials.
+    odd : sequence of str
+        What `not_finite` gave.
+    file, participant
+        As of `marked`.
+
+    Raises
+    ------
+    InputError
+        If a trial has values that are not finite numbers.
+    """
+    import numpy as np
+
+    if not odd or np.isfinite(data).all():
+        return
+    raise InputError(
+        "a channel has values that are not finite numbers, and the reference spreads them",
+        participant=participant,
+        file=file,
+        field="input.preprocessing.reference",
+        found=f"NaN or infinite values in {', '.join(odd[:NAMED])}"
+        + f" and {len(odd) - NAMED} more" * (len(odd) > NAMED),
+        expected="finite numbers in all channels of the trials",
+        hint=f"leave out (input.drop = {list(odd)[:NAMED]}), or mark as bad "
+        f"(input.preprocessing.bads.{key_of(participant)})",
+    )
 
 
 def _check_reference(names: Sequence[str], signal: Any, file: Path, participant: str) -> None:

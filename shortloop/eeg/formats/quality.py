@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from shortloop.eeg.formats.participants import key_of
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 
-__all__ = ["typical_amplitude", "warn_of_codes", "warn_of_quality"]
+__all__ = ["refuse_other_units", "typical_amplitude", "warn_of_codes", "warn_of_quality"]
 
 # A channel is flat where it varies by no more than rounding: of what is usual, or of its own offset.
 ROUNDING = 1e-10
@@ -22,6 +23,9 @@ MOST = 0.5  # of the trials; a channel that is flat in fewer was loose for a whi
 # V, the deviation of a channel within a trial. Brains give up to a thousandth of a volt, and an offset that
 # drifts some hundredths; the noise of amplifiers is some tenths of a microvolt.
 LARGEST, SMALLEST = 0.05, 1e-9
+# How many times the usual deviation one channel has. Loose electrodes, at limits of an amplifier, have a few
+# thousand, volts beside microvolts a million.
+ODD, IMPOSSIBLE = 1e3, 1e5
 NAMED = 8  # at most
 CODES = 6  # values that a channel of codes has in some trials, at most; an amplifier gives hundreds
 COUNTED = 0.9  # of its steps are the same where a channel counts
@@ -87,6 +91,64 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str, file: str |
             f"samples that are given in V vary by {usual:.3g} V within a trial, {much}: they are probably in "
             "another unit; scale them, or say which if the format has a field for it (input.unit)"
         )
+
+
+def refuse_other_units(
+    data: FloatArray, channels: Sequence[str], types: Sequence[str], *, participant: str, file: Path
+) -> None:
+    """Refuse channels that can only be in another unit than the others, before a reference spreads them.
+
+    Parameters
+    ----------
+    data : array of float, shape (trials, channels, samples)
+        Some trials as they were recorded.
+    channels, types : sequence of str
+        Name and type of each channel; those of one type are compared.
+    participant : str
+        Whose they are, for messages.
+    file : Path
+        Their file, for messages.
+
+    Raises
+    ------
+    InputError
+        If a channel varies 100,000 times as much as the others.
+
+    Warns
+    -----
+    UserWarning
+        If it varies 1000 times as much.
+    """
+    if min(data.shape) == 0:
+        return
+    with np.errstate(invalid="ignore"):  # what is not finite is refused where it is in trials
+        sizes = np.median(data.std(axis=2), axis=0)
+    odd: dict[str, float] = {}
+    for kind in dict.fromkeys(types):
+        alike = {
+            name: size
+            for name, size, each in zip(channels, sizes, types, strict=True)
+            if each == kind and size > ROUNDING * sizes.max()
+        }
+        ordered = sorted(alike.values())
+        usual = ordered[(len(ordered) - 1) // 2] if ordered else 0.0
+        odd |= {name: size / usual for name, size in alike.items() if size >= ODD * usual > 0}
+    if not odd:
+        return
+    named, most = _named(list(odd)), max(odd.values())
+    drop = f"leave out (input.drop = {list(odd)[:NAMED]})"
+    if most < IMPOSSIBLE:
+        _warn(f"{named} {most:.2g} times as large as the others: a loose electrode, or no EEG; {drop}")
+        return
+    raise InputError(
+        f"channels differ {most:.2g}-fold in size: some are in another unit, or no EEG",
+        participant=participant,
+        file=file,
+        field="input.drop",
+        found=f"{named} {most:.2g} times as large as the others",
+        expected="channels in one unit, of about one size",
+        hint=f"{drop}, or export the recording again with the unit of each channel",
+    )
 
 
 def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:

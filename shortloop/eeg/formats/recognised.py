@@ -42,6 +42,7 @@ ONE_ARRAY = "one array of NumPy"
 SAVED_TOGETHER = (
     'save X, y, t and ch together with numpy.savez; if these are ready-made features, write format = "arrays"'
 )
+OF_XDF = "export its EEG as EDF or .fif, with the markers as annotations"
 ARCHIVE = b"PK\3\4"
 STARTS = (
     (b"0       ", Kind("EDF", "edf")),
@@ -54,6 +55,7 @@ STARTS = (
     (ARCHIVE, Kind("arrays of NumPy (.npz), or another archive", "npz")),
     (b"\x93NUMPY", Kind(ONE_ARRAY, "arrays", SAVED_TOGETHER)),
     (b"GDF ", Kind("GDF", "mne")),
+    (b"XDF:", Kind("XDF", hint=OF_XDF)),
     (b"Version 3.", Kind("Neuroscan CNT", "mne")),
     (b"RIFF", Kind("ANT CNT", "mne")),
     (b"RF64", Kind("ANT CNT", "mne")),

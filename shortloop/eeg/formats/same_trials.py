@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,9 +11,17 @@ import numpy as np
 from shortloop.errors import InputError
 from shortloop.types import FloatArray
 
-__all__ = ["feature_digests", "overlaps", "refuse_same_features", "refuse_shared", "trial_digests"]
+__all__ = [
+    "feature_digests",
+    "overlaps",
+    "refuse_same_features",
+    "refuse_shared",
+    "tell_of_twins",
+    "trial_digests",
+]
 
 Digests = Sequence[bytes | None]
+TWINS = 0.05  # s; nothing is shown twice so fast, but codes bounce, and several devices mark one picture
 
 
 def trial_digests(data: FloatArray) -> list[bytes | None]:
@@ -26,11 +35,13 @@ def trial_digests(data: FloatArray) -> list[bytes | None]:
     Returns
     -------
     list of bytes or None
-        None where a trial is one value everywhere: that is no trial, and says nothing of where it is from.
+        None where a trial is one value everywhere, or not finite: that says nothing of where it is from.
     """
-    return [
-        None if (trial == trial.flat[0]).all() else hashlib.sha256(trial.tobytes()).digest() for trial in data
-    ]
+
+    def says_nothing(trial: FloatArray) -> bool:
+        return bool((trial == trial.flat[0]).all() or not np.isfinite(trial).all())
+
+    return [None if says_nothing(trial) else hashlib.sha256(trial.tobytes()).digest() for trial in data]
 
 
 def refuse_shared(
@@ -153,4 +164,29 @@ def refuse_same_features(data: FloatArray, *, participant: str, phase: str, file
             expected="trials of their own",
             hint="they were exported or joined twice, or drawn with replacement to balance the classes: save "
             "each trial once",
+        )
+
+
+def tell_of_twins(events: np.ndarray, of: Sequence[int], rate: float) -> None:
+    """Warn of trials that begin a moment after one of their class: held out, they were trained on.
+
+    Parameters
+    ----------
+    events : array of int, shape (trials, 3)
+        As MNE has them, the sample first.
+    of : sequence of int
+        Class of each.
+    rate : float
+        Samples per second.
+    """
+    samples, labels = events[:, 0], np.asarray(of)
+    order = np.argsort(samples)
+    near = np.diff(samples[order]) < TWINS * rate
+    count = int((near & (np.diff(labels[order]) == 0)).sum())
+    if count:
+        warnings.warn(
+            f"{count} of {len(events)} trials begin less than {TWINS * 1000:g} ms after another of their "
+            "class, and share nearly all samples with it: one would be trained on, and the other held out; "
+            "name one event for each trial (input.events)",
+            stacklevel=2,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,12 +13,17 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.participants import key_of
+from shortloop.eeg.formats.plausible import same_rate
 from shortloop.eeg.formats.positions import mean_positions
 from shortloop.eeg.formats.same_trials import trial_digests
 from shortloop.errors import InputError
 from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Part", "join"]
+
+PARALLEL = 10  # trials from which on it is no accident that two files share their onsets
+SHARED = 0.9  # of the trials: a few may be left out of one of them
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,10 @@ class Part:
         Plain data: what was recorded, what was done, how many trials were left out, and why.
     positions : array of float, shape (channels, 3), optional
         As of `Epochs`.
+    onsets : mapping of str to array, optional
+        Of a continuous recording, samples at which there are events of each name.
+    moments : array of int, shape (trials,), optional
+        Sample of each trial's event in the recording that it was cut from.
     """
 
     file: Path
@@ -61,6 +71,8 @@ class Part:
     unit: str = "V"
     account: Mapping[str, Any] = field(default_factory=dict)
     positions: FloatArray | None = None
+    onsets: Mapping[str, IntArray] = field(default_factory=dict)
+    moments: IntArray | None = None
 
 
 def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str]) -> Epochs:
@@ -83,18 +95,21 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
     Raises
     ------
     InputError
-        If files differ in channels, sampling rate or times, there is a trial under two classes, or no
-        trial of a class.
+        If files differ in channels, whatever their order, in sampling rate or times, there is a trial under
+        two classes, or no trial of a class.
 
     Warns
     -----
     UserWarning
-        If trials of a file are left out because the same samples are there already.
+        If trials of a file are left out because the same samples are there already, or trials of two files
+        share onsets and classes.
     """
     first = parts[0]
+    parts = [first, *(_in_order(part, first.channels) for part in parts[1:])]
     for part in parts[1:]:
         _check_agree(first, part, participant)
     parts = _without_copies(parts, classes, participant)
+    _tell_of_parallel(parts, participant)
     first = parts[0]
     labels = np.concatenate([part.labels for part in parts]).astype(np.int64)
     missing = [name for index, name in enumerate(classes) if not (labels == index).any()]
@@ -127,26 +142,74 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
     )
 
 
+def _in_order(part: Part, channels: tuple[str, ...]) -> Part:
+    """A part with its channels in the order of another, if these are the same."""
+    if part.channels == channels or sorted(part.channels) != sorted({*channels}):
+        return part
+    order = [part.channels.index(name) for name in channels]
+    types = part.account.get("types")
+    return replace(
+        part,
+        channels=channels,
+        data=part.data[:, order],
+        positions=None if part.positions is None else part.positions[order],
+        account=part.account if types is None else {**part.account, "types": [types[at] for at in order]},
+    )
+
+
 def _check_agree(first: Part, part: Part, participant: str) -> None:
     apart: tuple[str, object, object] | None = None
     if part.channels != first.channels:
         apart = "channels", ", ".join(part.channels), ", ".join(first.channels)
-    elif not np.isclose(part.sfreq, first.sfreq, rtol=1e-6, atol=0):
+    elif not same_rate(part.sfreq, first.sfreq):
         apart = "sampling rate", f"{part.sfreq:g} Hz", f"{first.sfreq:g} Hz"
     elif len(part.times) != len(first.times) or not np.allclose(
-        part.times, first.times, rtol=0, atol=0.25 / first.sfreq
+        part.times * (part.sfreq / first.sfreq), first.times, rtol=0, atol=0.25 / first.sfreq
     ):
         spans = [f"{len(t)} samples, {t[0]:g} to {t[-1]:g} s" for t in (part.times, first.times)]
         apart = "times", spans[0], spans[1]
     if apart:
+        differ = {*part.channels} ^ {*first.channels}
+        bads = sorted({*part.account.get("bads", ()), *first.account.get("bads", ())})
         raise InputError(
             f"files of one phase differ in {apart[0]}",
             participant=participant,
             file=part.file,
             found=apart[1],
             expected=f"{apart[2]}, as in {first.file.name}",
-            hint="make the files alike, or leave one out",
+            hint=f"leave out in all what is bad in one (input.preprocessing.bads.{key_of(participant)} = "
+            f"{bads}), or interpolate it, which needs positions (input.preprocessing.interpolate = true)"
+            if differ and differ <= {*bads}
+            else "make the files alike, or leave one out",
         )
+
+
+def _tell_of_parallel(parts: Sequence[Part], participant: str) -> None:
+    """Warn of files whose trials begin together: two acquisitions of the same moments, or a filtered copy."""
+    for one, other in itertools.combinations(parts, 2):
+        a, b = _moments(one), _moments(other)
+        fewer = min(len(a), len(b))
+        if fewer < PARALLEL:
+            continue
+        same = (np.abs(np.subtract.outer(a, b)) < 1) & np.equal.outer(one.labels, other.labels)
+        shared = int(same.any(axis=1).sum())
+        if shared >= SHARED * fewer:
+            warnings.warn(
+                f"{participant}, {other.file.name}: {shared} of {fewer} trials begin when trials of the same "
+                f"class begin in {one.file.name}: unless trials have fixed times, both files are of the same "
+                "moments (two amplifiers, or one filtered), and a trial is in training and held-out trials "
+                "alike; name one of the files",
+                stacklevel=2,
+            )
+            return
+
+
+def _moments(part: Part) -> np.ndarray:
+    """When trials are, in samples; none if it is not known, as of epochs that are only counted."""
+    if "onset" in part.info:
+        return part.info["onset"] * part.sfreq
+    moments = np.empty(0) if part.moments is None else part.moments
+    return moments if len({*np.diff(moments)}) > 1 else np.empty(0)
 
 
 def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: str) -> list[Part]:
@@ -194,7 +257,9 @@ def _fresh(
     )
     fresh = np.setdiff1d(np.arange(len(part.labels)), list(copies))
     info = {key: values[fresh] for key, values in part.info.items()}
+    moments = None if part.moments is None else part.moments[fresh]
     of = Counter(classes[part.labels[index]] for index in copies)
     left = [{"class": name, "reason": "there twice", "trials": count} for name, count in of.items()]
     account = {**part.account, "dropped": [*part.account.get("dropped", ()), *left]}
-    return replace(part, data=part.data[fresh], labels=part.labels[fresh], info=info, account=account)
+    kept = {"data": part.data[fresh], "labels": part.labels[fresh], "info": info, "moments": moments}
+    return replace(part, **kept, account=account)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, field_validator
 
 from shortloop.eeg.formats.base import Named, Patterns, RecordedInput, all_named, none_other
+from shortloop.eeg.formats.edf_records import MOVED, at_samples
+from shortloop.eeg.formats.header_units import in_volts
 from shortloop.eeg.formats.plausible import in_seconds
 from shortloop.eeg.formats.preprocessing import Preprocessing
 from shortloop.eeg.formats.samples import check_samples
@@ -50,7 +52,8 @@ class SignalInput(RecordedInput):
     )
     picks: Patterns = Field(
         (),
-        description="channels to decode, by name or by type as MNE calls it; default: EEG, MEG, intracranial",
+        description="channels to decode, by name or by type as MNE calls it, in this order; default: EEG, "
+        "MEG, intracranial, as the file has them",
     )
     drop: Patterns = Field((), description="channels to leave out, e.g. those of the eyes; default: none")
     event_source: Literal["tsv", "annotations", "stim"] | None = Field(
@@ -145,7 +148,13 @@ class SignalInput(RecordedInput):
             if signal.info["comps"] is None:  # of CTF without MEG, of which MNE cannot pick channels then
                 with signal.info._unlock():
                     signal.info["comps"] = []
+            signal.rename_channels({name: name.strip("\0 ") for name in signal.ch_names if "\0" in name})
             check_samples(signal, file, participant)
+            in_volts(signal, file, participant)
+            with_table = self.event_source in (None, "tsv")
+            at_samples(
+                signal, file, participant, table=next(iter(events_beside(file)), None) if with_table else None
+            )
             return part_of(self, signal, file, participant, classes)
 
 
@@ -160,7 +169,11 @@ def _told(file: Path, participant: str) -> Iterator[None]:
         yield
     said = [each for each in caught if each.category in (RuntimeWarning, UserWarning)]
     start = f"{participant}, {file.name}: "
-    for text in dict.fromkeys(" ".join(str(each.message).split()) for each in said):
+    texts = dict.fromkeys(" ".join(str(each.message).split()) for each in said)
+    moved = any(
+        MOVED in text for text in texts
+    )  # of events that MNE took for later than the end, before that
+    for text in [text for text in texts if not (moved and text.startswith("Omitted "))]:
         warnings.warn(start + text.removeprefix(start), stacklevel=3)
 
 

@@ -123,7 +123,7 @@ def codes_of(table: np.ndarray, column: int | None, trials: int, file: Path, par
             field="input.column",
             found=f"trialinfo: {' × '.join(map(str, table.shape))} of {table.dtype}"
             if table.size
-            else "none",
+            else "no trialinfo, from which classes come",
             expected=f"trialinfo with {trials} rows of numbers, whole ones in column {wanted}",
             hint="set cfg.trialdef, or data.trialinfo, before saving; a table has to become a matrix",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,62 @@ def test_phases_are_tasks_sessions_and_runs(folder: Path) -> None:
     assert "task-study" in str(caught.value.found)
     with pytest.raises(InputError, match="no recording"):
         settings().find(folder, "03", "study")
+
+
+def empty(root: Path, *names: str) -> Path:
+    """Recordings that only have names."""
+    for name in names:
+        file = root / f"sub-01/eeg/sub-01_task-look_{name}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    return root
+
+
+@pytest.mark.parametrize(
+    ("names", "hint", "chosen"),
+    [
+        (["acq-hd_eeg.edf", "acq-ld_eeg.edf"], 'entities.look = {acq = ["hd"]}', ["acq-hd_eeg.edf"]),
+        (["eeg.set", "proc-clean_eeg.set"], 'entities.look = {proc = [""]}', ["eeg.set"]),
+        (["eeg.edf", "desc-ica_eeg.edf"], 'entities.look = {desc = [""]}', ["eeg.edf"]),
+        (["rec-a_run-1_eeg.edf", "rec-b_run-2_eeg.edf"], 'entities.look = {rec = ["a"]}', None),
+        (["eeg.edf", "eeg.set"], 'entities.look = {extension = [".edf"]}', ["eeg.edf"]),
+        (["eeg.edf", "run-2_eeg.edf", "run-3_eeg.edf"], 'runs.look = ["2", "3"]', None),
+        (["run-1_eeg.edf", "run-01_eeg.edf"], 'runs.look = ["01"]', ["run-01_eeg.edf"]),
+        (
+            ["acq-a_proc-x_eeg.edf", "acq-b_proc-y_eeg.edf"],
+            'entities.look = {acq = ["a"], proc = ["x"]}',
+            ["acq-a_proc-x_eeg.edf"],
+        ),
+    ],
+)
+def test_versions_of_a_recording_are_not_joined(
+    tmp_path: Path, names: list[str], hint: str, chosen: list[str] | None
+) -> None:
+    """Only session, run and split join; the setting that the message has chooses one."""
+    empty(tmp_path, *names)
+    with pytest.raises(
+        InputError, match="recordings of the look phase are not runs of one another"
+    ) as caught:
+        settings().find(tmp_path, "01", "look")
+    assert f"choose one, as {hint} " in str(caught.value.hint)
+    found = settings(**tomllib.loads(hint)).find(tmp_path, "01", "look")
+    kept = chosen or [name for name in names if "rec-b" not in name and name != "eeg.edf"]
+    assert [path.name.removeprefix("sub-01_task-look_") for path in found] == kept
+
+
+def test_versions_that_are_listed_are_joined(tmp_path: Path) -> None:
+    empty(tmp_path, "acq-pre_run-1_eeg.edf", "acq-post_run-2_eeg.edf", "acq-post_run-10_eeg.edf")
+    found = settings(entities={"look": {"acq": ["pre", "post"]}}).find(tmp_path, "01", "look")
+    assert [path.name.rpartition("run-")[2] for path in found] == ["2_eeg.edf", "10_eeg.edf", "1_eeg.edf"]
+    with pytest.raises(InputError, match="no recording of the look phase") as caught:
+        settings(entities={"look": {"acq": ["per"]}}).find(tmp_path, "01", "look")
+    assert "acq-pre_run-1_eeg" in str(caught.value.found)
+
+
+def test_runs_of_sessions_are_joined_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    names = [f"run-{run}_eeg.vhdr" for run in (*range(1, 12), 100)]
+    found = settings().find(empty(tmp_path, *names), "01", "look")
+    assert [path.name.removeprefix("sub-01_task-look_") for path in found] == names
 
 
 def test_what_is_said_of_a_recording_belongs_to_it(folder: Path) -> None:

@@ -49,6 +49,52 @@ def test_epochs_are_the_rows_around_the_markers(tmp_path: Path) -> None:
     np.testing.assert_allclose(epochs.trial_info["onset"], np.array(STARTS) / RATE, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("rates", "span", "samples"),
+    [
+        ((127.99, 128.013, 127.996), (-0.25, 0.5), (-32, 64)),
+        (
+            (249.9, 250.1, 250.0),
+            (-0.25, 0.75),
+            (-62, 188),
+        ),  # half a sample at the nominal rate, as MNE rounds
+        ((255.97, 256.02, 256.1), (-1.5, 1.498), (-384, 383)),
+        ((499.83, 500.2, 500.0), (-0.2, 0.8), (-100, 400)),
+    ],
+)
+def test_rates_of_one_device_are_one(
+    tmp_path: Path, rates: tuple[float, ...], span: tuple[float, float], samples: tuple[int, int]
+) -> None:
+    """Each clock goes a little differently: every sample is kept as it is, whatever rate is asked for."""
+    frames, files = [], []
+    for number, rate in enumerate(rates):
+        frame = table(number, rows=2500)
+        frame["timestamps"] = 1.7e9 + np.arange(2500) / rate
+        frame["marker"] = np.roll(frame["marker"], 700)
+        frames.append(frame)
+        files.append(save(tmp_path, frame).rename(tmp_path / f"S1_run{number}.csv"))
+    at = [start + 700 for start in STARTS]
+    values = [frame[["TP9", "AF7", "TP10"]].to_numpy().T * 1e-6 for frame in frames]
+    expected = np.concatenate([[x[:, a + samples[0] : a + samples[1] + 1] for a in at] for x in values])
+    how: dict[str, Any] = {"events": {"face": [1], "house": [2]}, "tmin": span[0], "tmax": span[1]}
+    for steps in ({}, {"resample": round(rates[0])}):
+        epochs = read("csv", files, preprocessing=steps, **how)
+        np.testing.assert_array_equal(epochs.data, expected)
+        assert epochs.sfreq == pytest.approx(rates[0], rel=1e-5)
+
+
+def test_onsets_of_a_table_are_of_the_clock_of_the_recording(tmp_path: Path) -> None:
+    """At the nominal rate, an event after an hour would be seconds off."""
+    frame = table(rows=2500)
+    frame["timestamps"] = np.arange(2500) / 127.9
+    file = save(tmp_path, frame.assign(marker=0))
+    onsets = "".join(f"{2000 / 127.9 + at}\t0\t{name}\n" for at, name in ((0.0, "face"), (1.0, "house")))
+    (tmp_path / "S1_events.tsv").write_text(f"onset\tduration\ttrial_type\n{onsets}")
+    epochs = read("csv", [file])
+    values = frame[["TP9", "AF7", "TP10"]].to_numpy().T * 1e-6
+    np.testing.assert_array_equal(epochs.data[0], values[:, 2000 - 32 : 2000 + 65])
+
+
 def test_names_units_and_separators(tmp_path: Path) -> None:
     frame = table(start=0.0)
     plain = csv(save(tmp_path, frame))

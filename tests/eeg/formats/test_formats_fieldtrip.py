@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import re
 from pathlib import Path
 from typing import Any
 
@@ -113,12 +113,11 @@ def test_each_channel_has_its_own_unit(tmp_path: Path) -> None:
     units = ["uV", "uV", "mV", "V", "unknown", "uV", "nV"]
     header = {"hdr": {"label": cell(NAMES), "chanunit": cell(units), "chantype": cell(["eeg"] * 7)}}
     scales = np.array([1e-6, 1e-6, 1e-3, 1.0, 1e-6, 1e-6, 1e-9])[:, np.newaxis]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = ft(save(tmp_path, {**raw_struct(), **header}))
-    np.testing.assert_allclose(
-        found.data, (np.stack(list(raw_struct()["trial"])) * scales)[:, :6], rtol=1e-12
-    )
+    struct, volts = raw_struct(), np.stack(list(raw_struct()["trial"])) * 1e-6
+    for number, trial in enumerate(volts):
+        struct["trial"][number] = trial / scales
+    found = ft(save(tmp_path, {**struct, **header}))
+    np.testing.assert_allclose(found.data, volts[:, :6], rtol=1e-12)
 
 
 def test_units_and_columns_can_be_named(tmp_path: Path) -> None:
@@ -195,5 +194,36 @@ def test_what_is_no_trials_is_named(tmp_path: Path) -> None:
     expect("differ in length or time", late, "trial 2 from -0.15 s")
     lost = raw_struct()
     del lost["trialinfo"]
-    expect("no code of an event", lost)
+    expect("no code of an event", lost, "no trialinfo, from which classes come", "set cfg.trialdef")
     expect("no struct of FieldTrip", {"a": 1.0}, "data: a")
+
+
+def uneven_struct() -> dict[str, Any]:
+    """Trials that end with the response, of which some begin later or between samples."""
+    struct = raw_struct(trials=20)
+    for number in range(20):
+        late, more, off = number % 3, number % 5, (number % 4) / 10
+        time = (np.arange(-16 + late, 33 + 4 * more) + off) / 64
+        struct["time"][number] = time
+        struct["trial"][number] = np.random.default_rng(number).standard_normal((len(NAMES), len(time))) * 10
+    return struct
+
+
+def test_what_trials_of_other_lengths_have_in_common_is_cut(tmp_path: Path) -> None:
+    """The hint says what that is, and works; at each time there is the nearest sample."""
+    struct = uneven_struct()
+    file = save(tmp_path, struct)
+    with pytest.raises(InputError, match="differ in length or time") as caught:
+        ft(file)
+    said = re.search(r"input.tmin = (\S+) and input.tmax = (\S+);", str(caught.value.hint))
+    assert said is not None
+    tmin, tmax = map(float, said.groups())
+    for start, stop in [(tmin, tmax), (-0.125, 0.25)]:
+        epochs = ft(file, tmin=start, tmax=stop)
+        assert epochs.labels.tolist() == [0, 1] * 10
+        for trial, data, time in zip(epochs.data, struct["trial"], struct["time"], strict=True):
+            nearest = [np.abs(time - each).argmin() for each in epochs.times]
+            assert np.abs(time[nearest] - epochs.times).max() < 0.5 / 64
+            np.testing.assert_allclose(trial, data[:6, nearest] * 1e-6, rtol=1e-12)
+    with pytest.raises(InputError, match="differ in length or time"):
+        ft(file, tmin=tmin, tmax=tmax + 0.1)

@@ -34,6 +34,20 @@ def test_wildcards_sort_and_literals_keep_their_order(folder: Path) -> None:
     assert names(folder, "./{participant}_?.edf") == ["S1_a.edf", "S1_b.edf"]
 
 
+def test_runs_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for run in range(1, 12):
+        for path in (f"S1_run{run}.edf", f"S2/run {run:02}/x.edf", f"S3/block{run}/part10.edf"):
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).touch()
+    assert names(tmp_path, "{participant}_run*.edf") == [f"S1_run{run}.edf" for run in range(1, 12)]
+    assert names(tmp_path, "{participant}/*/x.edf", participant="S2") == [
+        f"S2/run {run:02}/x.edf" for run in range(1, 12)
+    ]
+    assert names(tmp_path, "{participant}/**/*.edf", participant="S3") == [
+        f"S3/block{run}/part10.edf" for run in range(1, 12)
+    ]
+
+
 def test_no_file_twice(folder: Path) -> None:
     assert names(folder, "{participant}_b.edf", "{participant}_*.edf") == ["S1_b.edf", "S1_a.edf"]
 

@@ -14,6 +14,7 @@ from test_formats_fieldtrip import raw_struct
 
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.read import read_features
+from shortloop.eeg.formats.recognised import recognised
 from shortloop.errors import InputError
 
 
@@ -105,3 +106,12 @@ def test_labels_that_are_python_objects(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="labels are Python objects") as caught:
         read("npz", [file])
     assert "y.astype(str)" in str(caught.value.hint)
+
+
+def test_xdf_is_named_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "S1.xdf"
+    file.write_bytes(b"XDF:" + bytes(200))
+    kind = recognised(file)
+    assert kind is not None
+    assert (kind.name, kind.format) == ("XDF", "")
+    assert "export its EEG as EDF or .fif" in kind.hint

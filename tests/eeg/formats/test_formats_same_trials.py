@@ -50,6 +50,27 @@ def test_classes_that_were_balanced_by_drawing_again(tmp_path: Path) -> None:
     assert "drawn with replacement" in text
 
 
+def test_two_files_of_the_same_moments_are_told_of(tmp_path: Path) -> None:
+    """A second amplifier has other samples of the same trials; a second run has trials of its own."""
+    raw = make_raw(0)
+    first = exported(raw, tmp_path / "S1_left.edf")
+    noise = np.random.default_rng(7).standard_normal(raw.get_data().shape) * 1e-5
+    other = mne.io.RawArray(raw.get_data() + noise, raw.info, verbose="ERROR").set_annotations(
+        raw.annotations
+    )
+    parallel, run = (
+        exported(other, tmp_path / "S1_right.edf"),
+        exported(make_raw(1), tmp_path / "S1_run2.edf"),
+    )
+    _, texts = warned("edf", [first, parallel])
+    (text,) = [text for text in texts if "begin when" in text]
+    assert text.startswith(
+        "S1, S1_right.edf: 13 of 13 trials begin when trials of the same class begin in S1_l"
+    )
+    assert not any("begin when" in text for text in warned("edf", [first, run])[1])
+    assert sum("begin when" in text for text in warned("edf", [first, run, parallel])[1]) == 1
+
+
 def test_a_trial_under_two_classes(tmp_path: Path) -> None:
     data, y = trials()
     file = npz(tmp_path / "S1.npz", np.concatenate([data, data[:1]]), np.r_[y, 1])

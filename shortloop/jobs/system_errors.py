@@ -94,26 +94,16 @@ def system_error(error: BaseException) -> InputError | None:
 
 
 def system_error_in(traceback: str) -> InputError | None:
-    """The same from the text of a traceback, of a process that is gone; and an `InputError` that was its end.
-
-    Parameters
-    ----------
-    traceback : str
-        What it said.
-
-    Returns
-    -------
-    InputError or None
-        None if it may be a mistake in the code.
-    """
+    """Find a system error, or an `InputError`, in a traceback of a process that ended; else None."""
     last = re.split(r"^Traceback \(most recent call last\):", traceback, flags=re.M)[-1]  # causes come before
     told = re.search(r"^shortloop\.errors\.\w+: ((?:.|\n)*)", last, re.M)
     if told is not None:
         return InputError(told[1].rstrip())
     for line in reversed(traceback.splitlines()):
-        said = _lack_in(line)
+        error = line.partition('  File "')[0]  # of another thread, printed at the same time
+        said = _lack_in(error)
         if said is not None:
-            return InputError(said[0], found=line, hint=said[1])
+            return InputError(said[0], found=error, hint=said[1])
     return None
 
 

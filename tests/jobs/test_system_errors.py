@@ -157,3 +157,10 @@ def test_what_cannot_be_read() -> None:
         "  file:         /x",
         "  what to do:   have its owner allow it, or do it as its owner",
     ]
+
+
+def test_tracebacks_of_two_threads_that_are_printed_at_once() -> None:
+    both = 'RuntimeError: can\'t start new thread  File "a.py", line 1, in run\n'
+    found = system_error_in(f"Traceback (most recent call last):\n{both}")
+    assert found is not None
+    assert found.found == "RuntimeError: can't start new thread"

@@ -50,6 +50,7 @@ def pipeline(run: FramesRun) -> Built:
         machine=describe(),
         table=table,
         measured=measured,
+        formats=frames.report.formats,
     )
 
 

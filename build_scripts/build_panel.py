@@ -50,7 +50,14 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
             results.append(found)
             pages += diagnose(run, asked, blocks, fits, found, named)
     settings = panel.model_dump(mode="json")
-    return run.build("panel_report", panel=settings, results=results, diagnostics=pages, imported=imported)
+    return run.build(
+        "panel_report",
+        panel=settings,
+        results=results,
+        diagnostics=pages,
+        imported=imported,
+        formats=panel.report.formats,
+    )
 
 
 def name_groups(run: PanelRun, imported: Built) -> Built | None:

@@ -204,5 +204,6 @@ def report(run: StudyRun, groups: list[Built]) -> Built:
         imported=imported,
         names=names_of(imported),
         evoked=evoked(run),
+        formats=run.study.report.formats,
         **made,
     )

@@ -51,7 +51,7 @@ def test_what_an_import_system_refuses_is_missing(tmp_path: Path) -> None:
     [
         ("from shortloop.report.style import new_figure as f; f()", "matplotlib"),
         ("from shortloop.report.style import styled as f\nwith f(): pass", "matplotlib"),
-        ("from shortloop.report.page import write as f; f(None, None)", "jinja2"),
+        ("from shortloop.report.page import html_of as f; f(None, None)", "jinja2"),
     ],
 )
 def test_a_report_says_what_it_lacks(tmp_path: Path, code: str, library: str) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from shortloop.frames.runners.registry import LIBRARIES
 from shortloop.frames.size import GUIDE
 from shortloop.frames.work import TRANSFORMATIONS
+from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
 __all__ = ["Frames", "ModinSettings", "TableSettings", "TimingSettings"]
@@ -93,6 +94,7 @@ class Frames(StudySettings):
     table: TableSettings = Field(TableSettings(), description="the table")
     timing: TimingSettings = Field(TimingSettings(), description="how work is timed")
     modin: ModinSettings = Field(ModinSettings(), description="where Modin is")
+    report: ReportSettings = Field(ReportSettings(), description="the report")
 
     @model_validator(mode="after")
     def _consistent(self) -> Frames:

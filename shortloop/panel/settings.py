@@ -10,6 +10,7 @@ from shortloop.panel.data import text_of
 from shortloop.panel.diagnostics.criteria import Criterion
 from shortloop.panel.formats.registry import AnyInput
 from shortloop.panel.models.registry import AnyModel
+from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
 __all__ = ["DiagnosticsSettings", "GroupSettings", "InferenceSettings", "Panel"]
@@ -86,6 +87,7 @@ class Panel(StudySettings):
     diagnostics: DiagnosticsSettings = Field(
         DiagnosticsSettings(), description="groups to look at: pages of plots"
     )
+    report: ReportSettings = Field(ReportSettings(), description="the report")
     datasets: bool = Field(
         False, description="whether tables of results are also kept as datasets of exax; default false"
     )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Generic, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shortloop.report.files import FIGURES, TABLES
+from shortloop.report.files import TABLES
 from shortloop.report.page import PageFigure
-from shortloop.report.style import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from shortloop.report.provenance import ProvenanceRow
 
-__all__ = ["Drawing", "drawn"]
+__all__ = ["Drawing", "only"]
 
 T = TypeVar("T")
 
@@ -30,36 +28,34 @@ class Drawing(Generic[T]):
     ----------
     name : str
         Its file name without ending.
-    shown : object
+    result : object
         What it shows.
     draw : callable
-        Draws it.
+        Draws it, given what is `shown`.
     title, caption, alt : str
         What the page says of it.
     numbers : callable
         What it shows, as text: as of `shortloop.report.tables.csv_text`.
+    reads : tuple of str, optional
+        Fields of the result that `draw` is given, as of `only`; default: all. While these stay the same, the
+        figure is not drawn again.
     """
 
     name: str
-    shown: T
-    draw: Callable[[T], Figure]
+    result: T
+    draw: Callable[[Any], Figure]
     title: str
     caption: str
     alt: str
     numbers: Callable[[T], str]
+    reads: tuple[str, ...] = ()
 
-    def save(self, folder: Path) -> list[Path]:
-        """Draw it, as PNG, PDF and SVG.
+    cost = 1.0
 
-        Parameters
-        ----------
-        folder : Path
-
-        Returns
-        -------
-        list of Path
-        """
-        return save(self.draw(self.shown), folder, self.name)
+    @property
+    def shown(self) -> T | SimpleNamespace:
+        """All that the figure reads."""
+        return only(self.result, self.reads) if self.reads else self.result
 
     def figure(self, number: int, provenance: tuple[ProvenanceRow, ...]) -> PageFigure:
         """It, in its place on the page.
@@ -83,22 +79,20 @@ class Drawing(Generic[T]):
             self.alt,
             provenance,
             f"{TABLES}/{self.name}.csv",
-            self.numbers(self.shown),
+            self.numbers(self.result),
         )
 
 
-def drawn(save: Callable[[Path], Iterable[Path]]) -> dict[str, bytes]:
-    """Draw a figure, in a unit of the stage of a report.
-
-    Parameters
-    ----------
-    save : callable
-        Draws it into a folder, as `Drawing.save`.
-
-    Returns
-    -------
-    dict of str to bytes
-        Its files, by their path in the folder of the report.
-    """
-    with TemporaryDirectory() as folder:
-        return {f"{FIGURES}/{file.name}": file.read_bytes() for file in save(Path(folder))}
+def only(record: object, names: Iterable[str]) -> SimpleNamespace:
+    """The named fields of a record, and none else; ``"a.b"`` is the field ``b`` of its field ``a``."""
+    inner: dict[str, list[str]] = {}
+    for name in names:
+        first, _, rest = name.partition(".")
+        inner.setdefault(first, []).extend([rest] if rest else [])
+    known = {name: getattr(record, name) for name in inner}
+    return SimpleNamespace(
+        **{
+            name: only(known[name], rest) if rest and known[name] is not None else known[name]
+            for name, rest in inner.items()
+        }
+    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["FIGURES", "FORMATS", "REPORT", "TABLES"]
+from typing import Literal, get_args
+
+__all__ = ["FIGURES", "FORMATS", "REPORT", "TABLES", "FigureFormat"]
 
 REPORT = "report.html"
 FIGURES = "figures"
 """The folder of the figures, beside the page."""
-FORMATS = ("png", "pdf", "svg")
-"""What each figure is saved as."""
+FigureFormat = Literal["png", "pdf", "svg"]
+FORMATS: tuple[FigureFormat, ...] = get_args(FigureFormat)
+"""What a figure can be saved as; a page needs PNG."""
 TABLES = "tables"
 """The folder of tables as text, beside the page."""

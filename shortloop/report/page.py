@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.extras import REPORT_LIBRARIES, need
 from shortloop.plain import Plain
 from shortloop.report.board import board_link, last_job
-from shortloop.report.files import FIGURES, FORMATS, REPORT
+from shortloop.report.files import FIGURES, FORMATS, FigureFormat
 from shortloop.report.flat import flat
 from shortloop.report.provenance import ProvenanceRow
 from shortloop.report.style import DPI
@@ -29,8 +28,8 @@ __all__ = [
     "PageTable",
     "TableRow",
     "files_beside",
+    "html_of",
     "slug",
-    "write",
 ]
 
 BOUND = re.compile(
@@ -214,19 +213,10 @@ class Image(NamedTuple):
     paper: int
 
 
-def write(page: Page, folder: Path) -> Path:
-    """Write a page, once its figures are drawn.
+def html_of(page: Page, figures: Mapping[str, bytes], formats: Sequence[FigureFormat] = FORMATS) -> bytes:
+    """Write a page that needs no other file and no network.
 
-    Parameters
-    ----------
-    page : Page
-    folder : Path
-        Of the report.
-
-    Returns
-    -------
-    Path
-        ``report.html``. It needs none of the other files and no network.
+    `figures` are the files of its figures, by path below the folder of the report.
     """
     need("report", REPORT_LIBRARIES)
     from jinja2 import Environment, StrictUndefined
@@ -235,19 +225,18 @@ def write(page: Page, folder: Path) -> Path:
     environment.filters["unbroken"] = _unbroken
     environment.filters["marked"] = _marked
     environment.filters["parts"] = _parts
-    figures = [figure for section in page.sections for figure in section.figures]
-    last = {figure.name: last_job(figure.provenance) for figure in figures}
+    last = {
+        figure.name: last_job(figure.provenance) for section in page.sections for figure in section.figures
+    }
     html = environment.from_string(PAGE).render(
         page=page,
-        images={name: _image(folder / FIGURES / f"{name}.png") for name in last},
+        images={name: _image(figures[f"{FIGURES}/{name}.png"]) for name in last},
         boards={name: board_link(job, whose) if job else None for name, (whose, job) in last.items()},
-        formats=FORMATS,
+        formats=formats,
         settings=flat(page.settings),
         versions=sorted(page.versions.items()),
     )
-    path = folder / REPORT
-    path.write_bytes(html.encode())
-    return path
+    return html.encode()
 
 
 def files_beside(page: Page) -> dict[str, bytes]:
@@ -286,8 +275,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "part"
 
 
-def _image(file: Path) -> Image:
-    data = file.read_bytes()
+def _image(data: bytes) -> Image:
     # The first block of a PNG file: width and height in pixels.
     width, height = struct.unpack(">II", data[16:24])
     # A figure of 180 mm fills the column; letters of 9 points have 11 pixels at the least width.

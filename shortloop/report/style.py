@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortloop.extras import REPORT_LIBRARIES, need
-from shortloop.report.files import FORMATS
+from shortloop.report.files import FORMATS, FigureFormat
 from shortloop.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "SEQUENTIAL",
     "VERMILION",
     "WIDTH",
+    "encoded",
     "new_figure",
     "save",
     "styled",
@@ -124,41 +126,49 @@ def new_figure(height: float = 4.0, title: str = "", note: str = "", width: floa
     return figure
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure as PNG (180 dpi), PDF and SVG, the same bytes for the same figure.
+def save(figure: Figure, folder: Path, name: str, formats: Sequence[FigureFormat] = FORMATS) -> list[Path]:
+    """Write a figure to a folder, as NAME.png and so on; the same figure gives the same bytes."""
+    files = {folder / f"{name}.{ending}": data for ending, data in encoded(figure, formats).items()}
+    for file, data in files.items():
+        file.write_bytes(data)
+    return [*files]
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    folder : Path
-        Must exist.
-    name : str
-        File name without ending.
 
-    Returns
-    -------
-    list of Path
-        The PNG, the PDF and the SVG.
-
-    Notes
-    -----
-    The canvases are asked directly: ``Figure.savefig`` draws everything twice, once for the layout, which
-    is settled here once for all files.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    png, pdf, svg = files = [folder / f"{name}.{ending}" for ending in FORMATS]
+def encoded(figure: Figure, formats: Sequence[FigureFormat] = FORMATS) -> dict[FigureFormat, bytes]:
+    """Encode a figure as PNG (180 dpi), PDF or SVG; the same figure gives the same bytes."""
+    encoders = {"png": _png, "pdf": _pdf, "svg": _svg}
+    found: dict[FigureFormat, bytes] = {}
     with styled(), _fonts_without_layout():
         _settle(figure)
-        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
-        metadata = {"CreationDate": None, "Creator": None, "Producer": None}
-        FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)  # type: ignore[no-untyped-call]
-        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
-        figure.dpi = DPI  # which is 72 in a PDF
-        FigureCanvasAgg(figure)
-    return files
+        for ending in formats:
+            encoders[ending](figure, file := BytesIO())
+            found[ending] = file.getvalue()
+            figure.dpi = DPI  # a PDF leaves 72
+    return found
+
+
+# The canvases are asked directly: `Figure.savefig` draws everything twice, once for the layout, which is
+# settled here once for all formats.
+
+
+def _png(figure: Figure, file: BytesIO) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})  # type: ignore[no-untyped-call]
+
+
+def _pdf(figure: Figure, file: BytesIO) -> None:
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+    metadata = {"CreationDate": None, "Creator": None, "Producer": None}
+    FigureCanvasPdf(figure).print_pdf(file, metadata=metadata)  # type: ignore[no-untyped-call]
+
+
+def _svg(figure: Figure, file: BytesIO) -> None:
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    metadata = {"Date": None, "Creator": None}
+    FigureCanvasSVG(figure).print_svg(file, metadata=metadata)  # type: ignore[no-untyped-call]
 
 
 def _settle(figure: Figure) -> None:

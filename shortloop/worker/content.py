@@ -16,6 +16,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from shortloop.errors import InputError
@@ -135,6 +136,8 @@ def _feed_other(found: _Hash, value: Any, kind: type) -> None:
         _feed_all(found, what, [value.name, value.value])
     elif isinstance(value, tuple) and hasattr(kind, "_fields"):
         _feed_all(found, what, [*value])
+    elif kind is SimpleNamespace:
+        _feed_all(found, what, [vars(value)])
     elif dataclasses.is_dataclass(kind):
         slots = {each.name: getattr(value, each.name, None) for each in dataclasses.fields(kind)}
         _feed_all(found, what, [slots | getattr(value, "__dict__", {})])

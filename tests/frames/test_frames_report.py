@@ -24,11 +24,11 @@ def shown() -> Content:
 
 
 def test_a_page_is_written(shown: Content, tmp_path: Path) -> None:
-    (tmp_path / "figures").mkdir()
-    for drawing in drawings(shown):
-        files = drawing.save(tmp_path / "figures")
-        assert all(file.stat().st_size > 5000 for file in files)
-    page = write_whole(page_of(shown), tmp_path)[0].read_text(encoding="utf-8")
+    first, *files = write_whole(page_of(shown), tmp_path, drawings(shown))
+    figures = [file for file in files if file.parent.name == "figures"]
+    assert len(figures) == 2 * 3
+    assert all(file.stat().st_size > 5000 for file in figures)
+    page = first.read_text(encoding="utf-8")
     for words in (
         "3 of 7 sums are wrong",
         "took longer than 3\u00a0s &lt;&amp;&gt;",

@@ -16,7 +16,7 @@ from shortloop.eeg.formats.summary import summarize
 from shortloop.frames.report.page import drawings, page_of
 from shortloop.panel.report.files import PAGES
 from shortloop.report.deliver import copy_files, copy_report
-from shortloop.report.files import FIGURES, TABLES
+from shortloop.report.files import TABLES
 
 __all__ = ["PAGES_OF"]
 
@@ -45,10 +45,7 @@ def panel(folder: Path) -> None:
 def frames(folder: Path) -> None:
     """A report of libraries that were right, wrong, not there and not able to."""
     content = mixture()
-    (folder / FIGURES).mkdir()
-    for drawing in drawings(content):
-        drawing.save(folder / FIGURES)
-    write_whole(page_of(content), folder)
+    write_whole(page_of(content), folder, drawings(content))
 
 
 PAGES_OF: dict[str, Callable[[Path], None]] = {"eeg": eeg, "panel": panel, "frames": frames}

@@ -15,7 +15,6 @@ from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.eeg.report.page import page_of, panels
-from shortloop.report.files import FIGURES
 from shortloop.report.provenance import Source
 
 CHANCE = 100 / 3
@@ -184,7 +183,4 @@ def report_content(*kinds: KindResult, **fields: Any) -> ReportContent:
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
     """The files of a report, as its stage leaves them: the page, the figures, tables and texts."""
-    (folder / FIGURES).mkdir(parents=True, exist_ok=True)
-    files = [path for panel in panels(content) for path in panel.save(folder / FIGURES)]
-    page, *beside = write_whole(page_of(content), folder)
-    return [page, *files, *beside]
+    return write_whole(page_of(content), folder, panels(content))

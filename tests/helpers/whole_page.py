@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from shortloop.report.page import Page, files_beside, write
+from shortloop.report.files import FIGURES, REPORT
+from shortloop.report.page import Page, files_beside, html_of
+from shortloop.report.style import encoded
 
 __all__ = ["write_whole"]
 
 
-def write_whole(page: Page, folder: Path) -> list[Path]:
-    """Write them, once the figures are drawn; the page is the first."""
-    beside = files_beside(page)
-    for name, content in beside.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+def write_whole(page: Page, folder: Path, drawings: Iterable[Any] = ()) -> list[Path]:
+    """Write them, with figures in all formats; the page is the first."""
+    figures = {
+        f"{FIGURES}/{each.name}.{ending}": data
+        for each in drawings
+        for ending, data in encoded(each.draw(each.shown)).items()
+    }
+    files = {REPORT: html_of(page, figures), **figures, **files_beside(page)}
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    return [write(page, folder), *(folder / name for name in beside)]
+    return [folder / name for name in files]

@@ -12,7 +12,7 @@ from page_reader import check_needs_nothing_else, places_linked
 
 from shortloop.report.board import ADDRESS
 from shortloop.report.files import FIGURES
-from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, slug, write
+from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, html_of, slug
 from shortloop.report.provenance import ProvenanceRow
 from shortloop.report.style import new_figure, save, styled
 
@@ -47,12 +47,13 @@ PAGE = Page(
 
 def written(page: Page, folder: Path) -> str:
     (folder / FIGURES).mkdir()
+    files: list[Path] = []
     for each in (figure for part in page.sections for figure in part.figures):
         with styled():
             figure = new_figure(2.0)
             figure.subplots().plot([0, each.number])
-        save(figure, folder / FIGURES, each.name)
-    return write(page, folder).read_text(encoding="utf-8")
+        files += save(figure, folder / FIGURES, each.name)
+    return html_of(page, {f"{FIGURES}/{file.name}": file.read_bytes() for file in files}).decode()
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.report.provenance import Source
@@ -73,6 +75,20 @@ class KindResult:
     confusions: tuple[Confusion, ...] = ()
     patterns: Patterns | None = None
     smoothed: bool = True
+
+    @property
+    def peak(self) -> int:
+        """Training bin of the largest mean score."""
+        return int(np.nanargmax(self.curve.mean))
+
+    @property
+    def effect(self) -> tuple[int, int] | None:
+        """First and last of the significant bins around the peak; None if it is not significant."""
+        if not self.curve.significant[self.peak]:
+            return None
+        other = np.flatnonzero(~self.curve.significant)
+        first = int(max(other[other < self.peak], default=-1)) + 1
+        return first, int(min(other[other > self.peak], default=len(self.train_times))) - 1
 
     def __post_init__(self) -> None:
         bins = (len(self.train_times),)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Evoked
@@ -18,10 +18,13 @@ from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.section import Section, SectionFigure
 from shortloop.eeg.report.sensors import responses
 from shortloop.eeg.report.sentences import listed
+from shortloop.report.drawing import only
 from shortloop.report.files import TABLES
 from shortloop.report.page import Page, PageFigure, PageLink, PageSection, slug
 from shortloop.report.provenance import ProvenanceRow, Source, provenance_rows
-from shortloop.report.style import save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Panel", "findings", "page_of", "panels"]
 
@@ -61,18 +64,15 @@ class Panel:
         """Rough time that drawing it takes, relative to the others."""
         return self.figure.cost(self.result)
 
-    def save(self, folder: Path) -> list[Path]:
-        """Draw it, as PNG, PDF and SVG.
+    @property
+    def draw(self) -> Callable[[Any], Figure]:
+        """Draws what is `shown`."""
+        return self.figure.draw
 
-        Parameters
-        ----------
-        folder : Path
-
-        Returns
-        -------
-        list of Path
-        """
-        return save(self.figure.draw(self.result), folder, self.name)
+    @property
+    def shown(self) -> SimpleNamespace:
+        """All that the figure reads of the result."""
+        return only(self.result, self.figure.reads)
 
 
 def panels(content: ReportContent) -> list[Panel]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EVOKED", "Course", "courses", "evoked_figure"]
 
+READS = tuple(each.name for each in fields(Evoked) if each.name != "sources")
 CHANNELS = 5
 LEVEL = 0.95
 POINTS = 400  # of a line: more than a figure can show
@@ -213,4 +215,4 @@ def _alt(evoked: Evoked) -> str:
     return f"Largest {course.name[:1].lower()}{course.name[1:]}: {listed(said)}."
 
 
-EVOKED: SectionFigure[Evoked] = SectionFigure(evoked_figure, _caption, _alt, numbers=_numbers)
+EVOKED: SectionFigure[Evoked] = SectionFigure(evoked_figure, READS, _caption, _alt, numbers=_numbers)

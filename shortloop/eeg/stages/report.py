@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage
+from shortloop.report.stage import ReportStage
+from shortloop.worker.stage import Finished, Job, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from shortloop.eeg.report.page import Panel
 
 __all__ = ["Report"]
 
 
-class Report(Stage):
+class Report(ReportStage):
     """Report: figures and a self-contained page with the provenance of each."""
 
     study: dict[str, object]  # the settings, as the page shows them
@@ -27,11 +28,8 @@ class Report(Stage):
     check: list[Job] = []  # noqa: RUF012
     names: dict[str, list[str]] = {}  # noqa: RUF012  of the files of each participant, as they are called now
 
-    def open(self) -> None:
-        """Gather what the figures show."""
-        import matplotlib.backends.backend_agg
-        import matplotlib.backends.backend_pdf  # noqa: F401  imported once, shared by forks
-
+    def drawings(self) -> list[Panel]:
+        """The figures, of all statistics."""
         from shortloop.eeg.report.collect import Made, collect
         from shortloop.eeg.report.page import panels
 
@@ -42,26 +40,14 @@ class Report(Stage):
             Made(self.evoked, self.train, self.apply, self.individual, self.patterns, self.check),
             self.names,
         )
-        self._panels = panels(self._content)
-
-    def units(self) -> list[float]:
-        """The figures."""
-        return [panel.cost for panel in self._panels]
-
-    def compute(self, unit: int) -> Mapping[str, bytes]:
-        """Draw one figure."""
-        from shortloop.report.drawing import drawn
-
-        return drawn(self._panels[unit].save)
+        return panels(self._content)
 
     def finish(self, out: Outputs) -> Finished:
         """The page, and what was found as plain data."""
         import json
-        from pathlib import Path
 
         from shortloop.eeg.report.page import page_of
         from shortloop.eeg.report.summary import group_findings, participant_scores, participant_table
-        from shortloop.report.page import files_beside, write
 
         page = page_of(self._content)
         kinds = self._content.kinds
@@ -71,8 +57,7 @@ class Report(Stage):
         ]
         scores = [score for each in kinds for score in participant_scores(each)]
         files = {
-            "report.html": write(page, Path()).read_bytes(),
-            **files_beside(page),
+            **self.report_files(out, page),
             "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
             "scores.json": (json.dumps(scores) + "\n").encode(),
         }

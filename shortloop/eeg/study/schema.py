@@ -16,6 +16,7 @@ from shortloop.eeg.formats.participants import Participant, alike
 from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.group.null import RETRAINED
 from shortloop.eeg.group.settings import GroupSettings
+from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
 __all__ = ["PermutationSettings", "Phases", "Study"]
@@ -98,6 +99,7 @@ class Study(StudySettings):
     estimator: AnyEstimator = Field(LinearSvmSettings(), description="the classifier")
     permutations: PermutationSettings = Field(PermutationSettings(), description="the null distribution")
     group: GroupSettings = Field(GroupSettings(), description="statistics over participants")
+    report: ReportSettings = Field(ReportSettings(), description="the report")
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage
+from shortloop.report.stage import ReportStage
+from shortloop.worker.stage import Finished, Job, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from shortloop.frames.report.content import Content
+    from shortloop.report.drawing import Drawing
 
 __all__ = ["FramesReport"]
 
 
-class FramesReport(Stage):
+class FramesReport(ReportStage):
     """Report: a table, figures, and advice drawn from what was measured."""
 
     frames: dict[str, object]  # the settings, as the page shows them
@@ -21,36 +23,21 @@ class FramesReport(Stage):
     table: Job
     measured: list[Job]
 
-    def open(self) -> None:
-        """Gather what the figures show."""
-        import matplotlib.backends.backend_agg
-        import matplotlib.backends.backend_pdf  # noqa: F401  imported once, shared by forks
-
+    def drawings(self) -> list[Drawing[Content]]:
+        """The figures, of what was measured."""
         from shortloop.frames.report.content import collect
         from shortloop.frames.report.page import drawings
 
         self._content = collect(self.measured, self.table, self.frames, self.left_out, self.machine)
-        self._drawings = drawings(self._content)
-
-    def units(self) -> int:
-        """The figures."""
-        return len(self._drawings)
-
-    def compute(self, unit: int) -> Mapping[str, bytes]:
-        """Draw one figure."""
-        from shortloop.report.drawing import drawn
-
-        return drawn(self._drawings[unit].save)
+        return drawings(self._content)
 
     def finish(self, out: Outputs) -> Finished:
         """The page, the table, and the advice as plain data."""
         import json
-        from pathlib import Path
 
         from shortloop.frames.report.advice import advise
         from shortloop.frames.report.content import frame_of
         from shortloop.frames.report.page import limits, overview, page_of
-        from shortloop.report.page import files_beside, write
 
         content, frame = self._content, frame_of(self._content)
         page = page_of(content)
@@ -62,8 +49,7 @@ class FramesReport(Stage):
         return Finished(
             {"frames": content.frames},
             files={
-                "report.html": write(page, Path()).read_bytes(),
-                **files_beside(page),
+                **self.report_files(out, page),
                 "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
                 "measured.csv": frame.to_csv(index=False).encode(),
             },

@@ -181,7 +181,7 @@ def _shown(result: Result, chain: Sequence[Result], pages: Pages | None) -> Show
         names=names,
         by=tuple(result.facts["by"]),
         keys=result.facts["keys"],
-        arrays=result.arrays,
+        arrays=dict(result.arrays),
         corrected=None if corrected is None else np.asarray(corrected, np.float64).reshape(shape),
         correction=str(result.options["correction"]),
         counts=result.facts["statuses"],

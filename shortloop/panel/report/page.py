@@ -23,6 +23,9 @@ CORRECTIONS = {
     "fdr_bh": " and corrected for their number (false discovery rate, Benjamini and Hochberg)",
 }
 
+READS = ("arrays", "corrected", "fitted", "keys", "name", "names")
+"""What the figures read of a `Shown`."""
+
 
 def drawings(content: Content) -> list[Drawing[Shown]]:
     """The figures of the page.
@@ -50,6 +53,7 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
                 "confidence interval; the dashed line is the median. Each panel has a scale of its own.",
                 f"Sorted estimates of {', '.join(shown.names)}.",
                 coefficients_csv,
+                READS,
             )
         )
         found.append(
@@ -62,6 +66,7 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
                 "average if no group had an effect. Not corrected.",
                 f"Histograms of p of {', '.join(shown.names)}.",
                 pvalues_csv,
+                READS,
             )
         )
     return found

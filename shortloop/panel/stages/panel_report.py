@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage
+from shortloop.report.stage import ReportStage
+from shortloop.worker.stage import Finished, Job, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from shortloop.panel.report.content import Shown
+    from shortloop.report.drawing import Drawing
 
 __all__ = ["PanelReport"]
 
 
-class PanelReport(Stage):
+class PanelReport(ReportStage):
     """Report: figures and a self-contained page with the provenance of each."""
 
     panel: dict[str, object]  # the settings, as the page shows them
@@ -20,35 +22,21 @@ class PanelReport(Stage):
     diagnostics: list[Job]  # of the same, or none
     imported: Job | None = None  # what it says of its rows may change where no result does
 
-    def open(self) -> None:
-        """Gather what the figures show."""
-        import matplotlib.backends.backend_agg
-        import matplotlib.backends.backend_pdf  # noqa: F401  imported once, shared by forks
-
+    def drawings(self) -> list[Drawing[Shown]]:
+        """The figures, of all tables."""
         from shortloop.panel.report.content import collect
         from shortloop.panel.report.page import drawings
 
         self._content = collect(self.results, self.diagnostics, self.panel, self.imported)
-        self._drawings = drawings(self._content)
-
-    def units(self) -> int:
-        """The figures."""
-        return len(self._drawings)
-
-    def compute(self, unit: int) -> Mapping[str, bytes]:
-        """Draw one figure."""
-        from shortloop.report.drawing import drawn
-
-        return drawn(self._drawings[unit].save)
+        return drawings(self._content)
 
     def finish(self, out: Outputs) -> Finished:
         """The page, and what was found as plain data."""
         import json
-        from pathlib import Path
 
         from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
         from shortloop.panel.report.page import diagnostics_file, page_of, sentences
-        from shortloop.report.page import files_beside, slug, write
+        from shortloop.report.page import slug
 
         page = page_of(self._content)
         findings = [
@@ -66,8 +54,7 @@ class PanelReport(Stage):
         return Finished(
             {"panel": self._content.panel},
             files={
-                "report.html": write(page, Path()).read_bytes(),
-                **files_beside(page),
+                **self.report_files(out, page),
                 "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
             },
         )

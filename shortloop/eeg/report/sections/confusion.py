@@ -12,7 +12,7 @@ from shortloop.eeg.report.labels import (
     title_of,
 )
 from shortloop.eeg.report.panels import colour_bar
-from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange, short
 from shortloop.report.style import SEQUENTIAL, new_figure, styled
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTION", "confusion_matrices"]
 
+READS = (*TIMES, "classes", "confusions", "curve.level", "test_phase", "train_phase")
 NUMBERED = 8  # classes: with more, cells are too small for their numbers
 NAMED = 16  # classes: with more, not each has its name at the axis
 
@@ -146,5 +147,5 @@ SECTION = Section(
     "confusion",
     "Confusions at the peaks",
     _applies,
-    figure=SectionFigure(confusion_matrices, _caption, _alt, numbers=_csv),
+    figure=SectionFigure(confusion_matrices, READS, _caption, _alt, numbers=_csv),
 )

@@ -17,7 +17,7 @@ from shortloop.eeg.report.labels import (
 )
 from shortloop.eeg.report.numbers import curve_csv
 from shortloop.eeg.report.panels import confidence_half_width
-from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
 from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
 from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import time_scale
@@ -30,6 +30,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["SECTION", "decoding_over_time", "finding"]
+
+READS = (
+    *TIMES,
+    "smoothed",
+    "train_phase",
+    "curve.alpha",
+    "curve.chance",
+    "curve.expected",
+    "curve.level",
+    "curve.level_of_chance",
+    "curve.mean",
+    "curve.note",
+    "curve.p_max",
+    "curve.score",
+    "curve.scores",
+    "curve.significant",
+    "curve.t",
+)
 
 
 def finding(result: KindResult) -> str:
@@ -169,5 +187,5 @@ SECTION = Section(
     "decoding_over_time",
     "Decoding over time",
     finding=finding,
-    figure=SectionFigure(decoding_over_time, _caption, alt=finding, numbers=curve_csv),
+    figure=SectionFigure(decoding_over_time, READS, _caption, alt=finding, numbers=curve_csv),
 )

@@ -15,7 +15,7 @@ from shortloop.eeg.report.labels import (
 )
 from shortloop.eeg.report.numbers import map_csv
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_map, map_shape
-from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
 from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
 from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import time_scale
@@ -28,6 +28,21 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTION", "finding", "generalization_map"]
 
+READS = (
+    *TIMES,
+    "curve.level",
+    "test_phase",
+    "train_phase",
+    "generalization.alpha",
+    "generalization.chance",
+    "generalization.expected",
+    "generalization.level",
+    "generalization.mean",
+    "generalization.note",
+    "generalization.score",
+    "generalization.significant",
+    "generalization.t",
+)
 LARGEST = 50.0
 """t or z at the ends of a scale of colours: all larger ones say the same."""
 
@@ -160,5 +175,5 @@ SECTION = Section(
     "Temporal generalization",
     _applies,
     finding,
-    SectionFigure(generalization_map, _caption, alt=finding, numbers=map_csv),
+    SectionFigure(generalization_map, READS, _caption, alt=finding, numbers=map_csv),
 )

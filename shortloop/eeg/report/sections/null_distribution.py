@@ -27,6 +27,27 @@ FAR = 8.0  # times what is usual of the null: what is beyond that stands at the 
 
 __all__ = ["SECTION", "critical_value", "null_distribution", "observed_mass"]
 
+READS = (
+    "kind",
+    "participants",
+    "test_phase",
+    "train_phase",
+    "curve.alpha",
+    "curve.clusters",
+    "curve.level",
+    "curve.null_mass",
+    "curve.null_max",
+    "curve.scores",
+    "curve.t",
+    "generalization.alpha",
+    "generalization.clusters",
+    "generalization.level",
+    "generalization.null_mass",
+    "generalization.null_max",
+    "generalization.scores",
+    "generalization.t",
+)
+
 
 def null_distribution(result: KindResult) -> Figure:
     """Null distributions of both maxima that correct for many cells, with the observed values.
@@ -188,5 +209,5 @@ def _csv(result: KindResult) -> str:
 SECTION = Section(
     "null_distribution",
     "Null distributions",
-    figure=SectionFigure(null_distribution, _caption, numbers=_csv),
+    figure=SectionFigure(null_distribution, READS, _caption, numbers=_csv),
 )

@@ -17,7 +17,7 @@ from shortloop.eeg.report.labels import (
 )
 from shortloop.eeg.report.numbers import participants_csv
 from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_cells
-from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
 from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.layout import LINE, PAD, short
 from shortloop.report.multiples import TICK, Multiples, Scale, multiples
@@ -31,6 +31,19 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTION", "participant_maps"]
 
+READS = (
+    *TIMES,
+    "test_phase",
+    "train_phase",
+    "curve.chance",
+    "curve.expected",
+    "curve.score",
+    "curve.scores",
+    "generalization.chance",
+    "generalization.expected",
+    "generalization.score",
+    "generalization.scores",
+)
 COLUMNS = ((4, 4), (6, 3), (12, 4), (20, 5))  # up to so many participants, so many columns
 BAR = 0.75  # inches beside the panels: a colour bar and its numbers
 
@@ -189,5 +202,5 @@ def _cost(result: KindResult) -> float:
 SECTION = Section(
     "participants",
     "Each participant",
-    figure=SectionFigure(participant_maps, _caption, _alt, _cost, participants_csv),
+    figure=SectionFigure(participant_maps, READS, _caption, _alt, _cost, participants_csv),
 )

@@ -15,7 +15,7 @@ from shortloop.eeg.report.labels import (
 )
 from shortloop.eeg.report.panels import colour_bar, colour_limits
 from shortloop.eeg.report.positions import Place, place_of
-from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
 from shortloop.eeg.report.sections.selected_features import name_channels
 from shortloop.eeg.report.sentences import listed
 from shortloop.eeg.report.times import bin_edges, time_scale
@@ -31,8 +31,22 @@ if TYPE_CHECKING:
 
 __all__ = ["BANDS", "SECTION", "activation_patterns", "shown_bins"]
 
+READS = (
+    *TIMES,
+    "curve.level",
+    "effect",
+    "peak",
+    "patterns.channels",
+    "patterns.frequencies",
+    "patterns.measured",
+    "patterns.of_frequencies",
+    "patterns.patterns",
+    "patterns.sensors",
+    "patterns.shown",
+    "patterns.unit",
+)
 CLASSES = 6  # at most, of which patterns are drawn
-TIMES = 5
+BINS = 5
 BANDS = (("delta", 4.0), ("theta", 8.0), ("alpha", 13.0), ("beta", 30.0), ("gamma", np.inf))
 """Names of frequency bands, and the frequency (Hz) at which the next one begins."""
 
@@ -78,35 +92,19 @@ def activation_patterns(result: KindResult) -> Figure:
 
 
 def shown_bins(result: KindResult) -> list[int]:
-    """Bins whose patterns are shown: the peak, and others that are spread over the effect around it.
+    """Bins whose patterns are shown, increasing: the peak, and others spread over the effect around it.
 
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    list of int
-        Increasing; spread over all bins where nothing is significant.
+    Spread over all bins if the peak is not significant.
     """
-    stats, bins, peak = result.curve, len(result.train_times), _peak(result)
-    first, last = 0, bins - 1
-    if stats.significant[peak]:
-        other = np.flatnonzero(~stats.significant)
-        first = int(max(other[other < peak], default=-1)) + 1
-        last = int(min(other[other > peak], default=bins)) - 1
-    spread = np.unique(np.linspace(first, last, TIMES).round().astype(int))
-    spread[np.argmin(np.abs(spread - peak))] = peak
+    first, last = result.effect or (0, len(result.train_times) - 1)
+    spread = np.unique(np.linspace(first, last, BINS).round().astype(int))
+    spread[np.argmin(np.abs(spread - result.peak))] = result.peak
     return np.unique(spread).tolist()
 
 
 def _known(result: KindResult) -> Patterns:
     assert result.patterns is not None
     return result.patterns
-
-
-def _peak(result: KindResult) -> int:
-    return int(np.nanargmax(result.curve.mean))
 
 
 def _columns(result: KindResult) -> tuple[list[Column], str]:
@@ -122,7 +120,7 @@ def _columns(result: KindResult) -> tuple[list[Column], str]:
         return [
             Column(title, each, limits) for title, each in zip(titles, factor * values, strict=True)
         ], unit
-    every = known.of_frequencies[_peak(result), :CLASSES]
+    every = known.of_frequencies[result.peak, :CLASSES]
     factor, unit = scaled(known.unit, _largest(every))
     columns, low = [], 0.0
     for name, high in BANDS:
@@ -192,7 +190,7 @@ def _images(result: KindResult) -> Figure:
     values = factor * values
     edges, label, said = edges_of(result.train_times, scale), scale.label(), f"Pattern ({unit})"
     if known.of_frequencies is not None and known.frequencies is not None:
-        values = known.of_frequencies[_peak(result), :CLASSES]
+        values = known.of_frequencies[result.peak, :CLASSES]
         values = values / (np.abs(values).max(axis=(0, 1)) + np.finfo(float).tiny)
         edges, label, said = bin_edges(known.frequencies), "Frequency (Hz)", "Pattern (relative)"
     limits, classes = colour_limits(values, 0.0), known.shown[:CLASSES]
@@ -257,10 +255,10 @@ def _title(result: KindResult) -> str:
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     known = _known(result)
     place = place_of(known.channels, known.measured)
-    peak = time_scale(result).point(float(result.train_times[_peak(result)]))
+    peak = time_scale(result).point(float(result.train_times[result.peak]))
     bands = known.of_frequencies is not None
     if place is not None:
-        effect = " of the effect" if result.curve.significant[_peak(result)] else ""
+        effect = " of the effect" if result.effect else ""
         shown = f"Topographies at the peak and at other times{effect}"
         if bands:
             shown = (
@@ -300,11 +298,11 @@ def _alt(result: KindResult) -> str:
     assert known.patterns is not None
     factor, unit = readable(known.unit)
     said = []
-    for name, each in zip(known.shown[:CLASSES], factor * known.patterns[_peak(result)], strict=False):
+    for name, each in zip(known.shown[:CLASSES], factor * known.patterns[result.peak], strict=False):
         if np.isfinite(each).all():
             at = int(np.argmax(np.abs(each)))
             said.append(f"{short(name, 20)}: strongest at {known.channels[at]}, {each[at]:.2g} {unit}")
-    at_peak = time_scale(result).point(float(result.train_times[_peak(result)]))
+    at_peak = time_scale(result).point(float(result.train_times[result.peak]))
     over = "" if known.of_frequencies is None else ", over all frequencies"
     return f"At {at_peak}{over}: {'; '.join(said)}." if said else ""
 
@@ -331,7 +329,7 @@ SECTION = Section(
     "patterns",
     "Activation patterns",
     _applies,
-    figure=SectionFigure(activation_patterns, _caption, _alt, _cost, _csv),
+    figure=SectionFigure(activation_patterns, READS, _caption, _alt, _cost, _csv),
     stages=("patterns",),
     parts=_parts,
 )

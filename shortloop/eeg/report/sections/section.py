@@ -12,10 +12,14 @@ from shortloop.report.page import PageTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Section", "SectionFigure"]
+__all__ = ["TIMES", "Section", "SectionFigure"]
 
 
 T = TypeVar("T")
+
+
+TIMES = ("kind", "participants", "test_times", "time_unit", "train_times")
+"""What nearly every figure reads of a result."""
 
 
 def _all(result: KindResult) -> bool:
@@ -41,7 +45,10 @@ class SectionFigure(Generic[T]):
     Parameters
     ----------
     draw : callable
-        Draws it.
+        Draws it, given the fields that `reads` names, and none else: while these stay the same, the figure
+        is not drawn again.
+    reads : tuple of str
+        As of :func:`shortloop.report.drawing.only`.
     caption : callable
         Says what is seen in it and how that was computed; takes the result, and the study as plain data,
         of which anything may be missing.
@@ -54,6 +61,7 @@ class SectionFigure(Generic[T]):
     """
 
     draw: Callable[[T], Figure]
+    reads: tuple[str, ...]
     caption: Callable[[T, dict[str, Any]], str]
     alt: Callable[[T], str] = _nothing
     cost: Callable[[T], float] = _as_long_as_any

@@ -13,7 +13,7 @@ from shortloop.eeg.report.labels import (
     title_of,
 )
 from shortloop.eeg.report.panels import colour_bar
-from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange, short
 from shortloop.report.style import BLUE, GREY, SEQUENTIAL, new_figure, styled
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTION", "name_channels", "selected_features"]
 
+READS = (
+    *TIMES,
+    "curve.level",
+    "patterns.channels",
+    "patterns.features",
+    "patterns.kept",
+    "patterns.kept_channels",
+)
 RIGHT = 0.15  # inches, for half of the last number of the colour bar
 NAMES = 26  # channels that have a name at an axis
 
@@ -157,6 +165,6 @@ SECTION = Section(
     "selected_features",
     "Selected features",
     _applies,
-    figure=SectionFigure(selected_features, _caption, _alt, numbers=_csv),
+    figure=SectionFigure(selected_features, READS, _caption, _alt, numbers=_csv),
     stages=("patterns",),
 )

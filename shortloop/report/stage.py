@@ -1,0 +1,92 @@
+"""The stage of a report: its figures are drawn again only if what they show changed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shortloop.report.files import FIGURES, REPORT, FigureFormat
+from shortloop.worker.stage import CollectingStage, Outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from shortloop.report.page import Page
+
+__all__ = ["ReportStage"]
+
+
+class _Drawn(Protocol):
+    """A figure of a report, as `Drawing`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shown(self) -> Any: ...
+    @property
+    def draw(self) -> Any: ...
+    @property
+    def cost(self) -> float: ...
+
+
+class ReportStage(CollectingStage):
+    """A page and its figures; a figure is a unit, known by its name and by what it shows."""
+
+    unit_fields = ("formats",)
+    formats: list[FigureFormat] = []  # noqa: RUF012  beside PNG
+
+    @property
+    def _formats(self) -> tuple[FigureFormat, ...]:
+        return "png", *self.formats
+
+    @abstractmethod
+    def drawings(self) -> Sequence[_Drawn]:
+        """Gather what the figures show; called once in each process that opens the stage."""
+
+    def open(self) -> None:
+        """Gather the figures, and import once what the forks that draw them share."""
+        import matplotlib.backends.backend_agg  # noqa: F401
+
+        from shortloop.worker.content import content_of
+
+        self._drawings = self.drawings()
+        self._keys = [content_of([each.name, each.shown]) for each in self._drawings]
+
+    def units(self) -> list[float]:
+        """The figures."""
+        return [each.cost for each in self._drawings]
+
+    def unit_key(self, unit: int) -> bytes:
+        """What the figure shows."""
+        return self._keys[unit]
+
+    def unit_name(self, unit: int) -> str:
+        """The figure's name."""
+        return f"figure {self._drawings[unit].name}"
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        """Draw one figure, in each format."""
+        import numpy as np
+
+        from shortloop.report.style import encoded
+
+        each = self._drawings[unit]
+        files = encoded(each.draw(each.shown), self._formats)
+        return {ending: np.frombuffer(data, np.uint8) for ending, data in files.items()}
+
+    def report_files(self, out: Outputs, page: Page) -> dict[str, bytes]:
+        """The page, its figures and the tables beside it, by path."""
+        import numpy as np
+
+        from shortloop.report.page import files_beside, html_of
+        from shortloop.worker.rows import unpack
+
+        figures = {
+            f"{FIGURES}/{each.name}.{ending}": np.asarray(data).tobytes()
+            for each, row in zip(self._drawings, out.rows, strict=True)
+            for ending, data in unpack(row).items()
+        }
+        return {REPORT: html_of(page, figures, self._formats), **figures, **files_beside(page)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from shortloop.eeg.pipeline import (
@@ -23,7 +22,7 @@ from shortloop.jobs.pipeline import Built
 description = "EEG decoding: recordings to report, for the study that STUDY names"
 
 
-SHOWN = ("check", "train", "apply", "individual", "patterns")
+SHOWN = ("check", "train", "apply", "individual", "intervals", "patterns")
 """Stages of whose jobs the report shows something, beside what came of them."""
 
 
@@ -45,10 +44,11 @@ def decode(run: StudyRun) -> list[Built]:
         permuted = [permute(run, who, kind, features[who], models[who], applied[who]) for who in features]
         again = [retrain(run, who, kind, features[who], models[who], applied[who]) for who in features]
         retrained = [job for job in again if job is not None]
-        alone = retrained if len(features) == 1 else []  # of several, too few for each one's own test
-        for who, made, job in zip(features, features.values(), permuted, strict=True):
-            individual(run, who, kind, models[who], applied[who], job, alone)
+        for who, made in features.items():
+            intervals(run, who, kind, models[who], applied[who])
             patterns(run, who, kind, made, models[who])
+        alone = retrained if len(features) == 1 else []  # of several, too few for each one's own test
+        individual(run, kind, permuted, alone)
         groups.append(group(run, kind, permuted, retrained))
     return groups
 
@@ -156,25 +156,27 @@ def group(run: StudyRun, kind: str, permuted: list[Built], retrained: list[Built
     )
 
 
-def individual(
-    run: StudyRun,
-    who: str,
-    kind: str,
-    models: Built,
-    applied: Built | None,
-    permuted: Built,
-    retrained: Sequence[Built] = (),
-) -> Built:
+def individual(run: StudyRun, kind: str, permuted: list[Built], retrained: list[Built]) -> Built:
+    study = run.study
     return run.build(
         "individual",
+        kind=kind,
+        settings=study.group,
+        seed=study.seed,
+        permuted=permuted,
+        retrained=retrained,
+    )
+
+
+def intervals(run: StudyRun, who: str, kind: str, models: Built, applied: Built | None) -> Built:
+    return run.build(
+        "intervals",
         partition=who,
         kind=kind,
-        settings=run.study.group,
         seed=run.study.seed,
+        score=run.study.decoding.score,
         draws=2000,
         level=0.95,
-        permuted=[permuted],
-        retrained=list(retrained),
         models=models,
         applied=applied,
     )

@@ -35,6 +35,7 @@ from build_scripts.build_panel import pipeline as of_panel
 from build_scripts.build_pipeline import (
     apply,
     individual,
+    intervals,
     make_features,
     patterns,
     permute,
@@ -138,6 +139,7 @@ CASES = [
     ("applied", "apply", "power"),
     ("applied", "permute", "power"),
     ("applied", "individual", "power"),
+    ("applied", "intervals", "power"),
     ("applied", "patterns", "power"),
     ("lda", "apply", "amplitude"),
     ("lda", "retrain", "amplitude"),
@@ -145,6 +147,7 @@ CASES = [
     ("svm", "apply", "amplitude"),
     ("svm", "retrain", "amplitude"),
     ("svm", "individual", "amplitude"),
+    ("svm", "intervals", "amplitude"),
     ("svm", "patterns", "amplitude"),
     ("bayes", "train", "amplitude"),
     ("bayes", "apply", "amplitude"),
@@ -199,7 +202,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
                 models = train(study, "A", kind, made["A"])
                 applied = apply(study, "A", kind, made["A"], models)
                 permuted = permute(study, "A", kind, made["A"], models, applied)
-                individual(study, "A", kind, models, applied, permuted)
+                individual(study, kind, [permuted], [])
+                intervals(study, "A", kind, models, applied)
                 patterns(study, "A", kind, made["A"], models)
         _note(found, name, run)
     folder = tmp_path_factory.mktemp("panel")

@@ -22,6 +22,7 @@ from shortloop.upkeep.inventory import STATES, inventory
 from shortloop.worker.records import EARLIER
 from shortloop.worker.renamed import renamed
 from shortloop.worker.results import Result, Setup
+from shortloop.worker.rows import number_of_rows
 
 __all__ = ["cost_rows", "show_job"]
 
@@ -153,7 +154,7 @@ def _from(setup: Setup, result: Result | None) -> Rows:
     if result is None:
         return
     if (taken := result.record.get("taken")) is not None:
-        units = len(result.facts["units"])
+        units = number_of_rows(result.path)
         of = ", ".join(f"{count} from {job}" for job, count in taken.items())
         yield "units", f"{sum(taken.values())} of {units} read the same, and were not computed again: {of}"
     now: dict[str, str] = {}

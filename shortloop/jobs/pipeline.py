@@ -14,6 +14,7 @@ from shortloop.jobs.project import project_directory
 from shortloop.jobs.store.lookup import open_any, open_job
 from shortloop.worker.inputs import File
 from shortloop.worker.results import Result
+from shortloop.worker.rows import number_of_rows
 
 __all__ = [
     "BUILD",
@@ -124,7 +125,7 @@ class Built:
         record = open_any(self.path).record
         if not self.fresh or record["problem"] is not None:
             return self
-        number = len(record["facts"]["units"])
+        number = number_of_rows(self.path)
         computed = number - sum(record.get("taken", {}).values())
         return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
 

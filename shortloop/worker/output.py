@@ -324,7 +324,6 @@ def write_output(
     collects = isinstance(stage, CollectingStage)
     if collects:
         write_rows(Path(ROWS), rows)
-        facts.setdefault("units", [stage.unit_name(unit) for unit in range(len(rows))])
     write_record(
         task.name,
         task.partition,

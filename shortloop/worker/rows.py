@@ -28,6 +28,7 @@ __all__ = [
     "FOR_OTHERS",
     "FOR_THIS_JOB",
     "Row",
+    "number_of_rows",
     "pack",
     "read_rows",
     "stacked",
@@ -253,6 +254,12 @@ def read_rows(file: Path, wanted: Container[bytes]) -> dict[bytes, bytes]:
                 if row[:BEGIN] == key + FOR_OTHERS and len(row) == length:
                     found[key] = row
     return found
+
+
+def number_of_rows(job: Path) -> int:
+    """Count the units of a job that has collected what they gave."""
+    with (job / ROWS).open("rb") as stream:
+        return int(LENGTH.unpack(stream.read(LENGTH.size))[0])
 
 
 def take_rows(

@@ -38,7 +38,7 @@ def stages(plan: Planner) -> dict[str, int]:
 def test_the_default_study(project: Path) -> None:
     study = read_study()
     plan = plan_of(study, DEFAULT_STUDY)
-    assert len(plan.jobs) == expected_jobs(8, 2) == 116
+    assert len(plan.jobs) == expected_jobs(8, 2) == 118
     assert stages(plan) == {
         "import_epochs": 8,
         "check": 1,
@@ -47,7 +47,8 @@ def test_the_default_study(project: Path) -> None:
         "train": 16,
         "apply": 16,
         "permute": 16,
-        "individual": 16,
+        "individual": 2,
+        "intervals": 16,
         "patterns": 16,
         "group": 2,
         "evoked": 8,
@@ -73,7 +74,8 @@ def test_a_kind_that_is_not_applied(project: Path) -> None:
         "train": 6,
         "apply": 3,
         "permute": 6,
-        "individual": 6,
+        "individual": 2,
+        "intervals": 6,
         "patterns": 6,
         "group": 2,
         "evoked": 3,
@@ -89,7 +91,8 @@ def test_ready_made_features_are_imported_for_each_kind(thesis: Path) -> None:
         "train": 6,
         "apply": 3,
         "permute": 6,
-        "individual": 6,
+        "individual": 2,
+        "intervals": 6,
         "patterns": 6,
         "group": 2,
         "report": 1,
@@ -116,4 +119,4 @@ def test_a_phase_without_a_file_stops_the_plan(thesis: Path) -> None:
         plan_of_text(thesis, THESIS, AMPLITUDE)
     assert caught.value.field == "input.amplitude.test"
     assert "apply = false" in str(caught.value.hint)
-    assert len(plan_of_text(thesis, THESIS, AMPLITUDE + NOT_APPLIED).jobs) == 3 * 5 + 3
+    assert len(plan_of_text(thesis, THESIS, AMPLITUDE + NOT_APPLIED).jobs) == 3 * 5 + 4

@@ -79,8 +79,8 @@ def test_jobs_get_the_ids_of_what_they_are_made_from(project: Path, study: Study
         assert method == built.stage
         assert options.get("partition") == built.partition
         above = [by_id[one] for each in jobs.values() for one in (each if isinstance(each, list) else [each])]
-        if method in ("check", "group", "report"):
-            of_everybody = ("group", "check")
+        if method in ("check", "individual", "group", "report"):
+            of_everybody = ("individual", "group", "check")
             assert {job.partition for job in above if job.stage not in of_everybody} == {"S01", "S02"}
         else:
             assert {job.partition for job in above} <= {built.partition}

@@ -55,7 +55,7 @@ def plan_of_text(folder: Path, study_input: str, features: str) -> Planner:
 
 
 def expected_jobs(participants: int, kinds: int) -> int:
-    return participants * (2 + kinds * 6) + 1 + kinds + 1
+    return participants * (2 + kinds * 6) + 1 + 2 * kinds + 1
 
 
 def thesis_files(project: Path) -> Path:

@@ -24,8 +24,8 @@ class Folded(Amplitude):
 globals().update(exax_method(Folded, __file__))
 """
 CHECK = {("check", None)}
-GROUP = {("group", None), ("report", None)}
-STAGES = ("import_epochs", "evoked", "amplitude", "train", "apply", "permute", "individual", "patterns")
+GROUP = {("individual", None), ("group", None), ("report", None)}
+STAGES = ("import_epochs", "evoked", "amplitude", "train", "apply", "permute", "intervals", "patterns")
 
 
 def jobs_of(*participants: str, stages: tuple[str, ...] = STAGES) -> set[tuple[str, str | None]]:
@@ -57,26 +57,26 @@ def test_nothing_is_built_again(unchanged: LiveProject) -> None:
     assert unchanged.run().keys() == set()
     summary = unchanged.summary()
     assert summary["built"] == 0
-    assert summary["reused"] == len(summary["jobs"]) == 19
+    assert summary["reused"] == len(summary["jobs"]) == 20
 
 
 @pytest.mark.slow
 def test_a_group_option_rebuilds_group_and_report(unchanged: LiveProject) -> None:
     unchanged.edit_study("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]")
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=("individual",)) | GROUP
+    assert unchanged.run().keys() == GROUP
 
 
 @pytest.mark.slow
 def test_the_grid_rebuilds_train_and_what_is_below(unchanged: LiveProject) -> None:
     unchanged.edit_study("C = [0.001, 0.01]", "C = [0.001, 0.01, 0.1]")
-    below = ("train", "apply", "permute", "individual", "patterns")
+    below = ("train", "apply", "permute", "intervals", "patterns")
     assert unchanged.run().keys() == jobs_of("A", "B", stages=below) | GROUP
 
 
 @pytest.mark.slow  # in each `make test`, test_live_init.py asks for the same of an installed package
 def test_the_number_of_permutations_rebuilds_permute_and_what_is_below(unchanged: LiveProject) -> None:
     unchanged.edit_study("count = 39", "count = 59")
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute", "individual")) | GROUP
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute",)) | GROUP
 
 
 @pytest.mark.slow

@@ -53,8 +53,8 @@ def test_everything_that_jobs_import_is_in_their_keys(project: LiveProject) -> N
         if note.is_file():
             imported = set(note.read_text(encoding="utf-8").split())
             seen.setdefault(job["stage"], set()).update(imported)
-    of_all = {"check", "group", "report"}
-    stages = {"import_epochs", "evoked", "amplitude", "train", "apply", "permute", "individual", "patterns"}
+    of_all = {"check", "individual", "group", "report"}
+    stages = {"import_epochs", "evoked", "amplitude", "train", "apply", "permute", "intervals", "patterns"}
     assert set(seen) == stages | of_all
     assert "shortloop.eeg.decoding.train" in seen["train"]
     for stage, imported in seen.items():

@@ -10,7 +10,7 @@ from live_project import LiveProject
 pytestmark = pytest.mark.live
 
 IMPORTED = {("import_epochs", "A")}
-BELOW = {("individual", "A"), ("individual", "B"), ("group", None), ("report", None)}
+BELOW = {("individual", None), ("group", None), ("report", None)}
 
 
 @pytest.mark.slow

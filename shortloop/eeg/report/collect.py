@@ -28,8 +28,10 @@ class Made(NamedTuple):
 
     Parameters
     ----------
-    evoked, train, apply, individual, patterns : sequence of Result
+    evoked, train, apply, intervals, patterns : sequence of Result
         Of each participant, and but for the first of each kind of features; there may be none.
+    individual : sequence of Result
+        Of each kind of features.
     check : sequence of Result
         The one job that has compared the recordings, or none.
     """
@@ -38,6 +40,7 @@ class Made(NamedTuple):
     train: Sequence[Result] = ()
     apply: Sequence[Result] = ()
     individual: Sequence[Result] = ()
+    intervals: Sequence[Result] = ()
     patterns: Sequence[Result] = ()
     check: Sequence[Result] = ()
 
@@ -107,8 +110,8 @@ def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -
     phases = facts["train_phase"], facts["test_phase"] or facts["train_phase"]
     if curve.mean.size == 1 and phases[0] == phases[1]:
         plane = None  # there is no other time to generalize to: it is the curve again
-    more = [*made.individual, *made.patterns]
-    alone = [_alone(each) for each in made.individual]
+    more = [*made.individual, *made.intervals, *made.patterns]
+    alone = [*_alone(made.individual, made.intervals)]
     if plane is None:
         alone = [replace(each, plane=None, plane_ends=None) for each in alone]
     return KindResult(
@@ -131,18 +134,22 @@ def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -
     )
 
 
-def _alone(result: Result) -> Alone:
-    curve, facts = load_statistics(result, "curve"), result.facts
-    assert curve is not None
-    return Alone(
-        participant=result.partition or "",
-        curve=curve,
-        plane=load_statistics(result, "plane"),
-        curve_ends=_ends(result, "curve"),
-        plane_ends=_ends(result, "plane") if "plane_low" in result.arrays else None,
-        level=facts["interval"],
-        draws=facts["draws"],
-    )
+def _alone(tested: Sequence[Result], intervals: Sequence[Result]) -> Iterator[Alone]:
+    """Each participant, tested alone, whose scores have intervals."""
+    sure = {result.partition: result for result in intervals}
+    for result in tested:
+        for number, who in enumerate(result.facts["participants"]):
+            curve, ends = load_statistics(result, "curve", number), sure[who]
+            assert curve is not None
+            yield Alone(
+                participant=who,
+                curve=curve,
+                plane=load_statistics(result, "plane", number),
+                curve_ends=_ends(ends, "curve"),
+                plane_ends=_ends(ends, "plane") if "plane_low" in ends.arrays else None,
+                level=ends.facts["interval"],
+                draws=ends.facts["draws"],
+            )
 
 
 def _ends(result: Result, shape: str) -> FloatArray:

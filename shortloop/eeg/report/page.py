@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Panel", "findings", "page_of", "panels"]
 
 
-APART = ("individual", "patterns")
+APART = ("individual", "intervals", "patterns")
 """Stages that only some figures show something of."""
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from shortloop.eeg.group.result import MapStatistics
     from shortloop.eeg.group.settings import GroupSettings
 
-__all__ = ["Group"]
+__all__ = ["Group", "statistics_of"]
 
 
 class Group(Stage):
@@ -34,7 +34,9 @@ class Group(Stage):
         statistics = {}
         for shape in ("curve", "plane"):
             if f"{shape}_scores" in first.arrays:
-                described, statistics[shape] = statistics_values(self._of_maps(shape), shape)
+                described, statistics[shape] = statistics_values(
+                    statistics_of(shape, self.permuted, self.retrained, self.settings, self.seed), shape
+                )
                 arrays.update(described)
         along = map_coordinates(first.arrays)
         for axis, times in along.items():
@@ -47,45 +49,50 @@ class Group(Stage):
         }
         return Finished(facts, arrays, coordinates={**along, "participants": "participants"})
 
-    def _of_maps(self, shape: str) -> MapStatistics:
-        import dataclasses
 
-        import numpy as np
+def statistics_of(
+    shape: str, permuted: list[Job], retrained: list[Job], settings: GroupSettings, seed: int
+) -> MapStatistics:
+    """Statistics of one kind of map, over these participants."""
+    import dataclasses
 
-        from shortloop.eeg.group.chance import own_level
-        from shortloop.eeg.group.limits import SHARED_TRAINING
-        from shortloop.eeg.group.null import error_rate
-        from shortloop.eeg.group.statistics import group_statistics
-        from shortloop.seeds import seed_for
+    import numpy as np
 
-        facts = self.permuted[0].facts
-        cross_validated = shape == "curve" or facts["test_phase"] == facts["train_phase"]
-        again = bool(self.retrained) and cross_validated
-        scores = np.stack([result.arrays[f"{shape}_scores"] for result in self.permuted])
-        nulls = [result.arrays[f"{shape}_null"] for result in (self.retrained if again else self.permuted)]
-        known = {result.facts["chance"][shape] for result in self.permuted}
-        chance: float | np.ndarray | None = known.pop()
-        if known or chance is None:
-            chance = np.stack([own_level(*maps) for maps in zip(scores, nulls, strict=True)])
-        found = group_statistics(
-            scores,
-            nulls,
-            chance=chance,
-            score=facts["score"],
-            settings=self.settings,
-            seed=seed_for(self.seed, "group", facts["kind"], shape),
-            draws=len(self.permuted[0].arrays[f"{shape}_null"]) if again else None,
-        )
-        null = self._null(again)
-        if len(self.permuted) > 1:
-            return dataclasses.replace(found, null=null, error_rate=error_rate(null, cross_validated))
-        note = SHARED_TRAINING if cross_validated and null == "test-labels" else ""
-        return dataclasses.replace(found, null=null, note=f"{found.note} {note}".strip())
+    from shortloop.eeg.group.chance import own_level
+    from shortloop.eeg.group.limits import SHARED_TRAINING
+    from shortloop.eeg.group.null import error_rate
+    from shortloop.eeg.group.statistics import group_statistics
+    from shortloop.seeds import seed_for
 
-    def _null(self, again: bool) -> NullName:
-        if len(self.permuted) > 1 and self.settings.null == "sign-flips":
-            return "sign-flips"
-        labels: NullName = self.permuted[0].facts["null"]
-        if not again:
-            return labels
-        return "retrained" if len(self.permuted) > 1 else "training-labels"
+    facts = permuted[0].facts
+    cross_validated = shape == "curve" or facts["test_phase"] == facts["train_phase"]
+    again = bool(retrained) and cross_validated
+    scores = np.stack([result.arrays[f"{shape}_scores"] for result in permuted])
+    nulls = [result.arrays[f"{shape}_null"] for result in (retrained if again else permuted)]
+    known = {result.facts["chance"][shape] for result in permuted}
+    chance: float | np.ndarray | None = known.pop()
+    if known or chance is None:
+        chance = np.stack([own_level(*maps) for maps in zip(scores, nulls, strict=True)])
+    found = group_statistics(
+        scores,
+        nulls,
+        chance=chance,
+        score=facts["score"],
+        settings=settings,
+        seed=seed_for(seed, "group", facts["kind"], shape),
+        draws=len(permuted[0].arrays[f"{shape}_null"]) if again else None,
+    )
+    null = _null(permuted, settings, again)
+    if len(permuted) > 1:
+        return dataclasses.replace(found, null=null, error_rate=error_rate(null, cross_validated))
+    note = SHARED_TRAINING if cross_validated and null == "test-labels" else ""
+    return dataclasses.replace(found, null=null, note=f"{found.note} {note}".strip())
+
+
+def _null(permuted: list[Job], settings: GroupSettings, again: bool) -> NullName:
+    if len(permuted) > 1 and settings.null == "sign-flips":
+        return "sign-flips"
+    labels: NullName = permuted[0].facts["null"]
+    if not again:
+        return labels
+    return "retrained" if len(permuted) > 1 else "training-labels"

@@ -1,82 +1,70 @@
-"""Scores of one participant, tested alone, with intervals over trials."""
+"""Scores of each participant, tested alone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shortloop.eeg.stages.group import Group
-from shortloop.worker.stage import Finished, Job, Outputs, Values
+from shortloop.worker.stage import CollectingStage, Finished, Job, Outputs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
+    from shortloop.eeg.group.settings import GroupSettings
     from shortloop.plain import Plain
 
 __all__ = ["Individual"]
 
 
-class Individual(Group):
-    """Individual: one participant's scores against its own permutations, with intervals over trials."""
+class Individual(CollectingStage):
+    """Individual: each participant's scores against its own permutations; a participant is a unit."""
 
-    draws: int  # of trials, for the intervals
-    level: float  # of the intervals
-    models: Job
-    applied: Job | None
+    unit_fields = ("kind", "settings", "seed")
+    siblings = ("kind",)
+    kind: str  # of the features
+    settings: GroupSettings
+    seed: int
+    permuted: list[Job]
+    retrained: list[Job] = []  # noqa: RUF012  in the same order; empty: none
+
+    def units(self) -> int:
+        """The participants."""
+        return len(self.permuted)
+
+    def unit_key(self, unit: int) -> bytes:
+        """The jobs of the participant."""
+        from shortloop.worker.content import content_of
+
+        return content_of(self._jobs(unit))
+
+    def unit_name(self, unit: int) -> str:
+        """The participant."""
+        return f"participant {self.permuted[unit].partition}"
+
+    def _jobs(self, unit: int) -> tuple[list[Job], list[Job]]:
+        return [self.permuted[unit]], self.retrained[unit : unit + 1]
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray | str]:
+        """Statistics of each kind of map."""
+        from shortloop.eeg.stages.group import statistics_of
+        from shortloop.eeg.stages.statistics_files import packed
+
+        row: dict[str, np.ndarray | str] = {}
+        for shape in ("curve", "plane"):
+            if f"{shape}_scores" in self.permuted[unit].arrays:
+                row |= packed(statistics_of(shape, *self._jobs(unit), self.settings, self.seed), shape)
+        return row
 
     def finish(self, out: Outputs) -> Finished:
-        """What the group stage says of one, and how sure the scores are."""
-        from shortloop.eeg.stages.map_axes import MAP_AXES
+        """The statistics of all participants, one after the other."""
+        from shortloop.eeg.stages.statistics_files import stacked_values
+        from shortloop.worker.rows import unpack
 
-        tested = super().finish(out)
-        arrays = dict(tested.arrays)
-        scale = "" if self._score == "auc" else "%"
-        said = f"end of the {self.level:.0%} bootstrap interval over trials, not smoothed"
-        for shape in ("curve",) if self.applied is None else ("curve", "plane"):
-            low, high = self._interval(shape)
-            arrays[f"{shape}_low"] = Values(low, MAP_AXES[shape], f"lower {said}", scale)
-            arrays[f"{shape}_high"] = Values(high, MAP_AXES[shape], f"upper {said}", scale)
-        facts: dict[str, Plain] = {**tested.facts, "draws": self.draws, "interval": self.level}
-        return Finished(facts, arrays, coordinates=tested.coordinates)
-
-    @property
-    def _score(self) -> Any:
-        return self.permuted[0].facts["score"]
-
-    def _interval(self, shape: str) -> tuple[np.ndarray, np.ndarray]:
-        import numpy as np
-
-        from shortloop.eeg.decoding.metrics.intervals import bootstrap_interval
-        from shortloop.seeds import seed_for
-
-        evidence, labels, groups = self._evidence(shape)
-        seed = seed_for(self.seed, "interval", self.kind, shape, self.partition or "")
-        low, high = bootstrap_interval(
-            self._score,
-            evidence.reshape(-1, *evidence.shape[-2:]),
-            labels,
-            groups,
-            draws=self.draws,
-            level=self.level,
-            rng=np.random.default_rng(seed),
-        )
-        return low.reshape(evidence.shape[:-2]), high.reshape(evidence.shape[:-2])
-
-    def _evidence(self, shape: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """What is known of the predictions in all cells, the true classes, and who decided on which trial."""
-        import numpy as np
-
-        from shortloop.eeg.decoding.metrics.auc import decision_ranks
-        from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
-
-        models, applied = self.models, self.applied
-        folds = np.asarray(models.arrays["folds"])
-        if shape == "plane":
-            assert applied is not None
-            known = applied.arrays["ranks" if self._score == "auc" else "votes"]
-            within = applied.facts["phase"] == models.facts["phase"]
-            return np.asarray(known), np.asarray(applied.arrays["labels"]), folds if within else None
-        if self._score == "auc":
-            known = decision_ranks(models.arrays["decisions"], folds)
-        else:
-            known = cross_validated_votes(models.arrays["predicted"], len(models.facts["classes"]))
-        return known, np.asarray(models.arrays["labels"]), folds
+        arrays, statistics = stacked_values([unpack(row) for row in out.rows])
+        facts: dict[str, Plain] = {
+            "kind": self.kind,
+            "participants": [job.partition or "" for job in self.permuted],
+            "statistics": {shape: [*each] for shape, each in statistics.items()},
+        }
+        return Finished(facts, arrays, coordinates={"participants": "participants"})

@@ -24,6 +24,7 @@ class Report(ReportStage):
     train: list[Job] = []  # noqa: RUF012
     apply: list[Job] = []  # noqa: RUF012
     individual: list[Job] = []  # noqa: RUF012
+    intervals: list[Job] = []  # noqa: RUF012
     patterns: list[Job] = []  # noqa: RUF012
     check: list[Job] = []  # noqa: RUF012
     names: dict[str, list[str]] = {}  # noqa: RUF012  of the files of each participant, as they are called now
@@ -37,7 +38,15 @@ class Report(ReportStage):
             self.groups,
             self.imported,
             self.study,
-            Made(self.evoked, self.train, self.apply, self.individual, self.patterns, self.check),
+            Made(
+                self.evoked,
+                self.train,
+                self.apply,
+                self.individual,
+                self.intervals,
+                self.patterns,
+                self.check,
+            ),
             self.names,
         )
         return panels(self._content)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ from shortloop.plain import Plain
 from shortloop.worker.results import Result
 from shortloop.worker.stage import Values
 
-__all__ = ["load_statistics", "statistics_values"]
+__all__ = ["load_statistics", "packed", "stacked_values", "statistics_values"]
+
+NULL = {"null_max": "permutations", "null_mass": "permutations"}
 
 STATISTICS = {
     "scores": ("{score} of each participant, not smoothed", "{unit}"),
@@ -30,57 +34,73 @@ STATISTICS = {
 
 
 def statistics_values(found: MapStatistics, shape: str) -> tuple[dict[str, Values], dict[str, Plain]]:
-    """The arrays of statistics of one kind of map, and the rest.
-
-    Parameters
-    ----------
-    found : MapStatistics
-        The statistics.
-    shape : str
-        ``"curve"`` or ``"plane"``, part of the arrays' names.
-
-    Returns
-    -------
-    arrays : dict of str to Values
-        By name.
-    facts : dict
-        The rest, plain data.
-    """
+    """The arrays of statistics of one kind of map, ``"curve"`` or ``"plane"``, and the rest as facts."""
+    arrays, facts = _parted(found)
     axes = MAP_AXES[shape]
+    described = {
+        f"{shape}_{name}": _values(
+            each, name, {"scores": f"participants × {axes}"}.get(name, NULL.get(name, axes)), found.score
+        )
+        for name, each in arrays.items()
+    }
+    return described, facts
+
+
+def packed(found: MapStatistics, shape: str) -> dict[str, np.ndarray | str]:
+    """The same of one participant, as values of a unit."""
+    arrays, facts = _parted(found)
+    return {f"{shape}_{name}": each for name, each in arrays.items()} | {shape: json.dumps(facts)}
+
+
+def stacked_values(
+    rows: Sequence[Mapping[str, Any]],
+) -> tuple[dict[str, Values], dict[str, list[dict[str, Plain]]]]:
+    """Arrays and facts of all participants, from what `packed` made of each."""
     arrays, facts = {}, {}
-    for field in dataclasses.fields(found):
-        value = getattr(found, field.name)
-        if not isinstance(value, np.ndarray):
-            facts[field.name] = value
-            continue
-        of = {"scores": f"participants × {axes}", "null_max": "permutations", "null_mass": "permutations"}
-        names = {"score": found.score, "unit": "" if found.score == "auc" else "%"}
-        description, unit = (text.format(**names) for text in STATISTICS[field.name])
-        arrays[f"{shape}_{field.name}"] = Values(value, of.get(field.name, axes), description, unit)
+    for shape in (shape for shape in MAP_AXES if shape in rows[0]):
+        facts[shape] = known = [json.loads(str(row[shape])) for row in rows]
+        for name in STATISTICS:
+            given = [np.asarray(row[key]) for row in rows if (key := f"{shape}_{name}") in row]
+            if not given:
+                continue
+            if name == "expected":  # a participant may have one level in all cells
+                given = [
+                    np.asarray(row.get(f"{shape}_{name}", np.full(given[0].shape, each["chance"])))
+                    for row, each in zip(rows, known, strict=True)
+                ]
+            whole = np.concatenate(given) if name == "scores" else np.stack(given)
+            axes = f"participants × {NULL.get(name, MAP_AXES[shape])}"
+            arrays[f"{shape}_{name}"] = _values(whole, name, axes, known[0]["score"])
     return arrays, facts
 
 
-def load_statistics(result: Result, shape: str) -> MapStatistics | None:
-    """Statistics of one kind of map that a job holds.
+def load_statistics(result: Result, shape: str, participant: int | None = None) -> MapStatistics | None:
+    """Statistics of one kind of map that a job holds; None if it has none of this shape.
 
-    Parameters
-    ----------
-    result : Result
-        A job of the group stage.
-    shape : str
-        ``"curve"`` or ``"plane"``.
-
-    Returns
-    -------
-    MapStatistics or None
-        None where it has none of this shape.
+    `participant` is the number of one who was tested alone, in a job of the stage `individual`.
     """
-    facts = result.facts["statistics"].get(shape)
-    if facts is None:
+    known: Any = result.facts["statistics"].get(shape)
+    if known is None:
         return None
     arrays: dict[str, Any] = {
         name: np.asarray(result.arrays[f"{shape}_{name}"])
         for name in STATISTICS
         if f"{shape}_{name}" in result.arrays
     }
-    return MapStatistics(**arrays, **facts)
+    if participant is not None:
+        known = known[participant]
+        scores = arrays["scores"][participant : participant + 1]
+        arrays = {name: each[participant] for name, each in arrays.items()} | {"scores": scores}
+    return MapStatistics(**arrays, **known)
+
+
+def _parted(found: MapStatistics) -> tuple[dict[str, np.ndarray], dict[str, Plain]]:
+    fields = {each.name: getattr(found, each.name) for each in dataclasses.fields(found)}
+    arrays = {name: each for name, each in fields.items() if isinstance(each, np.ndarray)}
+    return arrays, {name: each for name, each in fields.items() if name not in arrays}
+
+
+def _values(array: np.ndarray, name: str, axes: str, score: Plain) -> Values:
+    names = {"score": score, "unit": "" if score == "auc" else "%"}
+    description, unit = (text.format(**names) for text in STATISTICS[name])
+    return Values(array, axes, description, unit)

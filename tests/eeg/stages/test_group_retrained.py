@@ -131,7 +131,7 @@ def test_whoever_does_not_ask_keeps_all_jobs(tmp_path: Path) -> None:
     run.jobs.clear()
     groups_of(SELECTED.replace("count = 60", "count = 80"), tmp_path, run)
     built = sorted(job.stage for job in run.jobs if job.job not in before)
-    assert built == ["group", *["individual"] * 3, *["permute"] * 3]
+    assert built == ["group", "individual", *["permute"] * 3]
 
 
 @pytest.mark.parametrize(
@@ -172,4 +172,4 @@ def test_which_null_it_is_is_said(change: dict[str, str], null: str, jobs: int, 
     assert ("too small" in said["note"]) == (alone and null == "test-labels")
     if alone:  # the table of participants has the same p
         (own,) = results(run, "individual")
-        np.testing.assert_array_equal(own.arrays["curve_p_max"], group.arrays["curve_p_max"])
+        np.testing.assert_array_equal(own.arrays["curve_p_max"][0], group.arrays["curve_p_max"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from in_process import InProcess
 
-from build_scripts.build_pipeline import apply, individual, make_features, permute, train
+from build_scripts.build_pipeline import apply, individual, intervals, make_features, permute, train
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.pipeline import StudyRun
@@ -42,11 +42,12 @@ def test_it_is_tested_and_has_intervals(tmp_path: Path, score: str, decode: str)
     models = train(study, "A", "amplitude", features)
     applied = apply(study, "A", "amplitude", features, models)
     permuted = permute(study, "A", "amplitude", features, models, applied)
-    found = open_result(individual(study, "A", "amplitude", models, applied, permuted).path)
+    found = open_result(individual(study, "amplitude", [permuted], []).path)
+    ends = open_result(intervals(study, "A", "amplitude", models, applied).path)
     known = open_result(permuted.path)
     scores: Any = {shape: np.asarray(known.arrays[f"{shape}_scores"]) for shape in ("curve", "plane")}
     for shape, observed in scores.items():
-        stats = load_statistics(found, shape)
+        stats = load_statistics(found, shape, 0)
         assert stats is not None
         chance = known.facts["chance"][shape]
         expected = group_statistics(
@@ -54,7 +55,7 @@ def test_it_is_tested_and_has_intervals(tmp_path: Path, score: str, decode: str)
         )
         np.testing.assert_allclose(stats.p_max, expected.p_max)
         assert stats.level == "participant"
-        low, high = found.arrays[f"{shape}_low"], found.arrays[f"{shape}_high"]
+        low, high = ends.arrays[f"{shape}_low"], ends.arrays[f"{shape}_high"]
         assert low.shape == observed.shape
         assert (low < observed).all()
         assert (observed < high).all()

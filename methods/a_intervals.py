@@ -1,0 +1,6 @@
+"""Scores of one participant, tested alone, with intervals over trials."""
+
+from shortloop.eeg.stages.intervals import Intervals
+from shortloop.jobs.exax.method import exax_method
+
+globals().update(exax_method(Intervals, __file__))

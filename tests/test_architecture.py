@@ -42,6 +42,7 @@ EEG = (
 PANEL = (
     {"panel.batch", "panel.kernels", "panel.statistics", "panel.status"},
     {"panel.dialect", "panel.doubts"},
+    {"panel.column"},
     {"panel.data", "panel.dataset", "panel.formats"},
     {
         "panel.design",
@@ -49,7 +50,9 @@ PANEL = (
         "panel.equation",
         "panel.designs",
         "panel.infinite",
+        "panel.materializer",
         "panel.terms",
+        "panel.whole",
         "panel.least_squares",
         "panel.logit",
         "panel.glm",

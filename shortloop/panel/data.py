@@ -4,98 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortloop.errors import InputError
-from shortloop.panel.doubts import numbers_among, twins
-from shortloop.types import FloatArray, IntArray
+from shortloop.panel.column import EXACT, Column, column_of
+from shortloop.panel.doubts import twins
+from shortloop.types import IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LEVELS", "Column", "Panel", "block_of", "from_frame", "parts_of", "text_of"]
+__all__ = ["Panel", "block_of", "from_frame", "parts_of", "text_of"]
 
-LEVELS = 10_000
-"""Most different texts of a column that is a regressor; one with more is a name of something."""
-
-AS_NUMBERS = ("boolean", "decimal")
-"""What pandas calls values that are numbers to a formula, and objects where some are missing."""
-EXACT = 2**53
-"""Numbers with a fraction are all whole from here on, and some whole ones are missing."""
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column.
-
-    Parameters
-    ----------
-    values : array, shape (rows,)
-        float64, NaN: missing; of texts int32, which of the levels it is, -1: missing.
-    levels : tuple of str, optional
-        The different texts, sorted. None of numbers.
-    refused : str, optional
-        Why no formula can read it: then its values are int32, too, and alike where they were, and this is all
-        that is known of them. Default: it can.
-    """
-
-    values: FloatArray | IntArray
-    levels: tuple[str, ...] | None = None
-    refused: str = ""
-
-    def taken(self, rows: slice | IntArray) -> Column:
-        """Some of its rows.
-
-        Parameters
-        ----------
-        rows : slice or array of int
-            Which.
-
-        Returns
-        -------
-        Column
-        """
-        return replace(self, values=self.values[rows])
-
-    def trimmed(self) -> Column:
-        """The same, with those texts only that some row has.
-
-        Returns
-        -------
-        Column
-        """
-        if self.levels is None and not self.refused:
-            return self
-        codes: IntArray = np.asarray(self.values)
-        seen = np.unique(codes[codes >= 0])
-        place = np.full(codes.max(initial=-1) + 2, -1, np.int32)  # the last is that of what is missing
-        place[seen] = np.arange(len(seen))
-        levels = None if self.levels is None else tuple(self.levels[int(each)] for each in seen)
-        return replace(self, values=place[codes], levels=levels)
-
-    def moved(self, places: IntArray, rows: int) -> Column:
-        """Its rows where they belong.
-
-        Parameters
-        ----------
-        places : array of int64
-            The new place of each row; -1: it is left out.
-        rows : int
-            How many are left.
-
-        Returns
-        -------
-        Column
-        """
-        from shortloop.panel.kernels.rows import moved
-
-        values: Any = np.empty(rows, self.values.dtype)
-        moved(np.ascontiguousarray(self.values), places, values)
-        return replace(self, values=values)
 
 
 @dataclass(frozen=True)
@@ -251,7 +175,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     columns = {}
     for name in frame.columns:
         if name not in by:
-            column, note = _column(frame[name])
+            column, note = column_of(frame[name])
             notes += [f"{name}: {note}"] if note else []
             if column is not None:
                 columns[str(name)] = column if places is None else column.moved(places, rows)
@@ -334,55 +258,3 @@ def _dense_codes(series: pd.Series) -> tuple[IntArray, int] | None:
     values = values.astype(np.int64) - least
     code = np.cumsum(np.bincount(values, minlength=most - least + 1) > 0) - 1
     return code[values], int(code[-1]) + 1
-
-
-def _column(series: pd.Series) -> tuple[Column | None, str]:
-    """A column as numbers, or as texts; None if it is left out. And what there is to say of it."""
-    import pandas as pd
-
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        levels = series.cat.categories
-        if not all(isinstance(each, str) for each in levels):
-            series = series.astype(levels.dtype)
-        else:
-            return Column(series.cat.codes.to_numpy(np.int32), tuple(levels)), _doubt(list(levels))
-    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) in AS_NUMBERS:
-        return Column(series.where(series.notna(), np.nan).to_numpy().astype(np.float64)), ""
-    if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
-        if pd.api.types.is_complex_dtype(series.dtype):
-            return None, "left out, as it has complex numbers"
-        return Column(series.to_numpy(np.float64, na_value=np.nan)), ""
-    try:
-        codes, levels = pd.factorize(series, sort=False)
-    except TypeError:
-        return None, "left out, as it has lists or tables as values"
-    texts = [str(each) for each in levels]
-    refused = _refused(series, texts)
-    order = sorted(range(len(texts)), key=texts.__getitem__)
-    place = np.empty(len(order) + 1, np.int32)
-    place[order] = np.arange(len(order))
-    place[-1] = -1  # code of what is missing
-    if refused:
-        return Column(place[codes], refused=refused), f"cannot be in a formula, as {refused}"
-    return Column(place[codes], tuple(texts[i] for i in order)), _doubt(texts)
-
-
-def _refused(series: pd.Series, texts: Sequence[str]) -> str:
-    """Why no formula can read a column of these different values; empty if one can."""
-    import pandas as pd
-
-    if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
-        return f"it has values of type {series.dtype}"
-    if len(texts) > LEVELS:
-        return f"it has {len(texts)} different texts; at most {LEVELS} are taken"
-    return (
-        "" if len({*texts}) == len(texts) else "it has different values that are written alike, as 1 and '1'"
-    )
-
-
-def _doubt(texts: Sequence[str]) -> str:
-    """What may be wrong with the texts of a column."""
-    same = twins(texts)
-    if same is not None:
-        return f"the texts {same[0]!a} and {same[1]!a} look the same, and are taken as two"
-    return numbers_among(texts)

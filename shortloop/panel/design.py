@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -124,11 +124,14 @@ class Evaluated:
     categories : tuple of (array of int, int)
         Of every factor that is coded by categories, e.g. texts: which of them each row has, -1: none; and how
         many there are.
+    has_categories : bool
+        Whether some factor is coded by categories, also if it is not known by which.
     """
 
     design: Design
     depends: Dependence
     categories: tuple[Categories, ...] = ()
+    has_categories: bool = False
 
     def taken(self, rows: IntArray) -> Evaluated:
         """Some of its rows.
@@ -143,4 +146,4 @@ class Evaluated:
         Evaluated
         """
         categories = tuple((codes[rows], count) for codes, count in self.categories)
-        return Evaluated(self.design.taken(rows), self.depends, categories)
+        return replace(self, design=self.design.taken(rows), categories=categories)

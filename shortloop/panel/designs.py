@@ -6,15 +6,17 @@ group which texts the others have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from shortloop.panel.data import Column
+from shortloop.panel.column import Column
 from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.equation import CategoriesError, Equation
-from shortloop.panel.terms import joined
+from shortloop.panel.terms import Named, joined
 from shortloop.types import IntArray
 
 __all__ = ["Alike", "Designs"]
@@ -105,8 +107,7 @@ class Designs:
         if group in self._problems:
             raise self._problems[group]
         if self._alike[group] < 0:
-            begin, end = (int(each) for each in self._starts[group : group + 2])
-            return self._equation.of_group(self._columns, self._roles, slice(begin, end))
+            return self._alone(group)
         some, place = self.alike[self._alike[group]], self._place[group]
         return some.design.taken(slice(int(some.starts[place]), int(some.starts[place + 1])))
 
@@ -115,13 +116,11 @@ class Designs:
         try:
             found = self._equation.evaluate(self._columns, self._roles)
         except CategoriesError:  # not of all groups together; perhaps of some
-            lacking = self._equation.lacking(self._columns, self._roles)
             for group in range(len(self._starts) - 1):
-                begin, end = self._starts[group : group + 2]
-                self._add(np.array([group]), begin + np.flatnonzero(~lacking[begin:end]))
-            return lacking
+                self._add(np.array([group]), partial(self._alone, group))
+            return self._equation.lacking(self._columns, self._roles)
         if found.depends == "rows":
-            self.names, self.terms = found.design.names, found.design.terms
+            self.names, self.terms = self._named(found)
             return self._equation.lacking(self._columns, self._roles)
         missing = found.design.missing()
         if not missing.any():
@@ -141,14 +140,28 @@ class Designs:
             if has_all:
                 self.alike.append(Alike(groups, begins, whole.design.taken(some)))
             else:
-                self._add(groups, some if rows is None else rows[some], begins)
+                of = some if rows is None else rows[some]
+                self._add(groups, partial(self._again, of), begins)
 
-    def _add(self, groups: IntArray, rows: IntArray, begins: IntArray | None = None) -> None:
-        """Groups that are alike, by their rows alone; one group, if it is not said where each begins."""
+    def _named(self, whole: Evaluated) -> Named:
+        """Coefficients of all groups; of each, where its own rows decide which categories there are."""
+        parts = [(whole.design.names, whole.design.terms)]
+        if self._equation.makes_categories(self._columns) and whole.has_categories:
+            parts = []
+            for group in range(len(self._starts) - 1):
+                with suppress(CategoriesError):
+                    design = self._alone(group)
+                    parts.append((design.names, design.terms))
+        return joined(parts)
+
+    def _alone(self, group: int) -> Design:
+        begin, end = (int(each) for each in self._starts[group : group + 2])
+        return self._equation.of_group(self._columns, self._roles, slice(begin, end))
+
+    def _add(self, groups: IntArray, evaluate: Callable[[], Design], begins: IntArray | None = None) -> None:
+        """Groups that are alike; one group, if it is not said where each begins."""
         try:
-            design = self._again(rows)
-            if begins is None and (missing := design.missing()).any():
-                design = self._again(rows[~missing])  # what those rows alone have is no category
+            design = evaluate()
         except CategoriesError as error:
             self._problems |= dict.fromkeys(map(int, groups), error)
             return

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
+import warnings
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shortloop.errors import InputError
 from shortloop.panel.batch import Columns
-from shortloop.panel.data import LEVELS, Column
-from shortloop.panel.design import Categories, Design, Evaluated
-from shortloop.panel.elementwise import is_elementwise
+from shortloop.panel.column import EXACT, LEVELS, Column
+from shortloop.panel.design import Design, Evaluated
+from shortloop.panel.elementwise import coded_column, is_elementwise, parsed, quoted
 from shortloop.panel.infinite import product_of, tell_infinite
+from shortloop.panel.whole import keeps_digits
 from shortloop.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["CategoriesError", "Equation"]
 
 INTERCEPT = "Intercept"
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")
 """How formulaic shows where in a formula something is wrong, for terminals."""
-QUOTED = re.compile("`([^`]*)`")
+BACKTICKS = re.compile("`([^`]*)`")
 Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 """Names and terms of regressors, these, and outcomes."""
 
@@ -53,13 +53,17 @@ class Equation:
     """
 
     def __init__(self, formula: str, outcome: str | None = None, where: str = "formula") -> None:
-        from formulaic import Formula
-        from formulaic.errors import FormulaicError
-
         self.where = where
-        self.text = formula if outcome is None else f"{outcome} ~ {formula.replace('~', ' ', 1).strip()}"
-        sides = formula.split("~")
-        if outcome is None and (len(sides) != 2 or not sides[0].strip()):
+        self.text = formula if outcome is None else f"{outcome} ~ {formula.strip().removeprefix('~').strip()}"
+        if outcome is not None and hasattr(self._parsed(formula), "lhs"):
+            raise InputError(
+                "the outcome is said twice",
+                field=where,
+                found=formula,
+                expected="nothing left of ~ where `outcomes` are named",
+            )
+        self._formula = self._parsed(self.text)
+        if not getattr(self._formula, "lhs", ()):
             raise InputError(
                 "the formula says no outcome",
                 field=where,
@@ -67,19 +71,27 @@ class Equation:
                 expected="e.g. 'y ~ x1 + x2'",
                 hint="write the outcome left of ~, or name `outcomes`",
             )
-        if outcome is not None and len(sides) > 1 and sides[0].strip():
+        if any(isinstance(side, tuple) for side in self._sides()):
             raise InputError(
-                "the outcome is said twice",
+                "the formula has several parts",
                 field=where,
-                found=formula,
-                expected="nothing left of ~ where `outcomes` are named",
+                found=self.text,
+                expected="one part on each side of ~, without |",
+                hint="write fixed effects as categories, e.g. y ~ x + C(firm), or make groups of them; "
+                "| of truth values belongs into I(…)",
             )
-        try:
-            self._formula: Any = Formula(self.text)
-        except (FormulaicError, SyntaxError, TypeError, ValueError) as error:
-            raise self._wrong("this is no formula", error) from None
         left = [[factor.eval_method.value for factor in term.factors] for term in self._sides()[0]]
         self._is_counted = len(left) == 2 and all(len(term) == 1 and term != ["literal"] for term in left)
+
+    def _parsed(self, formula: str) -> Any:
+        from formulaic import Formula
+        from formulaic.errors import FormulaicError
+
+        try:
+            return Formula(formula)
+        except (FormulaicError, SyntaxError, TypeError, ValueError) as error:
+            hint = "write Python that compares, or calls methods one after the other, as I(…), e.g. I(x > 0)"
+            raise self._wrong("this is no formula", error, hint=hint) from None
 
     @property
     def is_counted(self) -> bool:
@@ -87,37 +99,27 @@ class Equation:
         return self._is_counted
 
     def variables(self, columns: Container[str]) -> list[str]:
-        """Columns that it reads.
-
-        Parameters
-        ----------
-        columns : container of str
-            Those that there are.
-
-        Returns
-        -------
-        list of str
-            Sorted; with names that are no columns, where it can be nothing else.
-        """
+        """Columns that it reads, sorted; with names that are no columns, where they can be nothing else."""
         from formulaic.transforms import TRANSFORMS
 
-        found = set()
+        found: set[str] = set()
         for factor in self._factors():
-            quoted = QUOTED.findall(str(factor.expr))
-            roots = {name.partition(".")[0] for name in quoted}  # which is all that formulaic says of those
-            found |= {name for name in (str(factor.expr), *quoted) if name in columns}
-            if str(factor.expr) not in columns:
-                asked = {str(each.root) for each in factor.required_variables} - {*TRANSFORMS}
-                found |= {name for name in asked if name in columns or name not in roots}
-        for expression in self._expressions():  # formulaic does not know all that calls are given
-            named = ast.walk(ast.parse(expression, mode="eval"))
-            found |= {each.id for each in named if isinstance(each, ast.Name) and each.id in columns}
+            expr = str(factor.expr)
+            if factor.eval_method.value == "lookup" or expr in columns:
+                found.add(expr)
+            elif (tree := parsed(_quoted(expr))) is not None:
+                found |= {name for node in ast.walk(tree) if (name := quoted(node)) is not None}
+                names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+                own = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+                own |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+                own |= {*TRANSFORMS, *vars(builtins), "pd"}
+                found |= {node.id for node in names if node.id in columns or node.id not in own}
         return sorted(found)
 
-    def _expressions(self) -> list[str]:
-        """Factors that are Python, and not names; Q("a name") for what is in backticks."""
+    def _expressions(self) -> dict[str, str]:
+        """Factors that are Python, and not names; each with Q("a name") for what is in backticks."""
         python = (str(each.expr) for each in self._factors() if each.eval_method.value == "python")
-        return [QUOTED.sub(lambda name: f"Q({name[1]!r})", each) for each in python]
+        return {each: _quoted(each) for each in python}
 
     def _factors(self) -> Iterator[Any]:
         return (factor for terms in self._sides() for term in terms for factor in term.factors)
@@ -126,84 +128,56 @@ class Equation:
         return self._formula.lhs, self._formula.rhs
 
     def evaluate(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> Evaluated:
-        """Outcome and regressors of all rows.
+        """Outcome and regressors of all rows; `roles` are columns that the model needs, by what for.
 
-        Parameters
-        ----------
-        columns : mapping of str to Column
-            By name.
-        roles : mapping of str to str
-            Further columns that the model needs, by what for.
-
-        Returns
-        -------
-        Evaluated
-
-        Raises
-        ------
-        CategoriesError
-            If there are not the categories that it speaks of.
-        InputError
-            If there is no such column, or it cannot be computed with.
+        Raises CategoriesError if there are not the categories that it speaks of, InputError if there is no
+        such column, or it cannot be computed with. The outcome of rows that lack a category is NaN.
         """
         columns, names = self.needed(columns, roles.values()), self.variables(columns)
-        extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
+        extra = self._roles(columns, roles)
         plain = self._plain(columns)
         if plain is not None:
             return Evaluated(_design(plain, extra, self.where), "row")
-        found = self._evaluated(_frame(columns, names), extra)
-        for name in names:  # a missing text is in none of the columns, which is no number that is missing
-            if columns[name].levels is not None:
-                found.design.outcome[np.asarray(columns[name].values) < 0] = np.nan
-        return found
+        return self._evaluated({name: columns[name] for name in names}, extra)
 
     def of_group(self, columns: Mapping[str, Column], roles: Mapping[str, str], rows: slice) -> Design:
-        """Outcome and regressors of one group, as if there were no other.
+        """Outcome and regressors of one group, as if there were no other, where no factor is missing.
 
-        Parameters
-        ----------
-        columns, roles
-            As of `evaluate`.
-        rows : slice
-            The group's.
-
-        Returns
-        -------
-        Design
-            Of the rows that have all values. What other rows decide, e.g. a mean, all rows of the group
-            decide, as in statsmodels; only if none were left so, those that have all values.
+        What other rows decide, e.g. a mean, all rows of the group decide, as in formulaic; only if no row
+        were left so, those in which no column lacks a value.
         """
         names = self.variables(columns)
         some = {name: columns[name].taken(rows) for name in {*names, *roles.values()}}
         whole = ~_lacking(some)
-        made = self._of_rows(some, names, roles, whole)
-        left = whole & ~made.missing()
-        if whole.any() and not left.any() and not whole.all():
+        try:
+            made = self._of_rows(some, names, roles)
+        except CategoriesError:
+            if whole.all() or not whole.any():
+                raise
+            made = None
+        if (made is None or not len(made.outcome)) and whole.any() and not whole.all():
             kept = np.flatnonzero(whole)
-            some = {name: column.taken(kept) for name, column in some.items()}
-            made = self._of_rows(some, names, roles, np.ones(len(kept), bool))
-            left = ~made.missing()
-        return made.taken(np.flatnonzero(left))
+            made = self._of_rows({name: each.taken(kept) for name, each in some.items()}, names, roles)
+        assert made is not None
+        return made
+
+    def _of_rows(
+        self, columns: Mapping[str, Column], names: Sequence[str], roles: Mapping[str, str]
+    ) -> Design:
+        """Outcome and regressors of rows that lack nothing, with those categories only that these have."""
+        extra = self._roles(columns, roles)
+        read = {name: columns[name].trimmed() for name in names}
+        found = self._evaluated(read, extra)
+        missing = found.design.missing()
+        kept = np.flatnonzero(~missing)
+        if found.has_categories and len(kept) and missing.any():
+            read = {name: column.trimmed(kept) for name, column in read.items()}
+            found = self._evaluated(read, {role: each[kept] for role, each in extra.items()}, missing)
+            kept = np.flatnonzero(~found.design.missing())
+        return found.design.taken(kept)
 
     def needed(self, columns: Mapping[str, Column], beside: Iterable[str]) -> dict[str, Column]:
-        """Columns that it reads, and those that the model needs besides.
-
-        Parameters
-        ----------
-        columns : mapping of str to Column
-            By name.
-        beside : iterable of str
-            Names of those that the model needs besides.
-
-        Returns
-        -------
-        dict of str to Column
-
-        Raises
-        ------
-        InputError
-            If there is no such column.
-        """
+        """Columns that it reads, and those `beside` that the model needs; InputError if one is not there."""
         names = self.variables(columns)
         for name in [*names, *beside]:
             if name not in columns:
@@ -222,34 +196,30 @@ class Equation:
                     found=f"{name}: {columns[name].refused}",
                     expected=f"numbers, truth values, or at most {LEVELS} different texts",
                 )
+        self._check_large({name: columns[name] for name in names if columns[name].is_large}, columns)
+        for name in filter(None, map(coded_column, self._expressions().values())):
+            if name in columns:
+                self._check_told_apart(self.where, name, columns[name])
         return {name: columns[name] for name in [*names, *beside]}
 
+    def _check_large(self, large: Mapping[str, Column], columns: Mapping[str, Column]) -> None:
+        """See that whole numbers that no float holds are computed with in a way that keeps their digits."""
+        for factor in self._factors() if large else ():
+            expr = str(factor.expr)
+            named = [name for name in large if name == expr or name in expr]
+            if named and (expr in large or not keeps_digits(_quoted(expr), columns)):
+                least, most = large[named[0]].bounds()
+                raise InputError(
+                    "digits of whole numbers would be lost",
+                    field=self.where,
+                    found=f"{expr}, of {named[0]} from {least} to {most}",
+                    expected=f"numbers up to {EXACT}, all of which are floats",
+                    hint=f"take them as categories, C({named[0]}), or less a number, I({named[0]} - {least})",
+                )
+
     def lacking(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
-        """Which rows lack a value of a column that it reads.
-
-        Parameters
-        ----------
-        columns, roles
-            As of `evaluate`.
-
-        Returns
-        -------
-        array of bool, shape (rows,)
-        """
+        """Rows that lack a value of a column that it reads, shape (rows,)."""
         return _lacking(self.needed(columns, roles.values()))
-
-    def _of_rows(
-        self, columns: Mapping[str, Column], names: Sequence[str], roles: Mapping[str, str], whole: np.ndarray
-    ) -> Design:
-        """Outcome and regressors of all rows, with those texts only that whole rows have."""
-        frame = _frame(columns, names)
-        for name in names:
-            levels = columns[name].levels
-            if levels is not None:
-                seen = np.unique(columns[name].values[whole])
-                frame[name] = frame[name].cat.set_categories([levels[int(each)] for each in seen])
-        extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
-        return self._evaluated(frame, extra).design
 
     def _plain(self, columns: Mapping[str, Column]) -> Sides | None:
         """Names, regressors and outcomes where all are columns of numbers, or products of them."""
@@ -273,14 +243,23 @@ class Equation:
         outcomes = [product_of(columns, factors, rows) for factors in found[0]]
         return names, tuple(range(len(names))), regressors, outcomes
 
-    def _evaluated(self, frame: pd.DataFrame, roles: dict[str, FloatArray | IntArray]) -> Evaluated:
-        from formulaic.errors import FormulaicError
-        from formulaic.materializers import FormulaMaterializer
+    def _evaluated(
+        self,
+        columns: Mapping[str, Column],
+        roles: dict[str, FloatArray | IntArray],
+        drop: np.ndarray | None = None,
+    ) -> Evaluated:
+        """Of rows of some columns; without those to drop, which may decide what others are, e.g. a mean."""
+        from formulaic.errors import DataMismatchWarning, FormulaicError
 
-        computing: Any = FormulaMaterializer.for_data(frame)(frame)
+        from shortloop.panel.materializer import Materializer
+
+        computing = Materializer(columns, self._expressions(), self.where)
+        dropped = None if drop is None else {*np.flatnonzero(drop).tolist()}
         try:
-            with np.errstate(all="ignore"):
-                made = computing.get_model_matrix(self._formula, na_action="ignore")
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataMismatchWarning)  # of missing values; of others see below
+                made = computing.get_model_matrix(self._formula, na_action="ignore", drop_rows=dropped)
         except ValueError as error:  # of coding categories; what a formula itself raises comes as the other
             raise self._wrong("the formula cannot be computed", error, CategoriesError) from None
         except (FormulaicError, ArithmeticError, TypeError, NameError) as error:
@@ -293,66 +272,72 @@ class Equation:
                 hint="outcomes that are texts must be made numbers first, e.g. 0 and 1; outcomes that are "
                 "counted are two columns, 'successes + failures ~ …'",
             )
+        rows = np.arange(computing.nrows) if drop is None else np.flatnonzero(~drop)
         sides = _numbers(made)
-        cached = [each.values for each in computing.factor_cache.values()]
-        tell_infinite([*sides[2], *sides[3]], [getattr(each, "__wrapped__", each) for each in cached])
+        tell_infinite([*sides[2], *sides[3]], lambda: computing.lacking()[rows])
         design = _design(sides, roles, self.where)
-        categories = _categories(computing, made) if self._is_elementwise(frame.columns) else None
-        if categories is None:
-            return Evaluated(design, "rows")
-        return Evaluated(design, "categories" if categories else "row", categories)
+        categories = computing.categories(made, rows)
+        design.outcome[computing.lacking(categorical=True)[rows]] = np.nan
+        if categories is None or not self._is_elementwise(columns):
+            return Evaluated(design, "rows", categories or (), categories != ())
+        return Evaluated(design, "categories" if categories else "row", categories, bool(categories))
+
+    def makes_categories(self, columns: Container[str]) -> bool:
+        """True if rows may decide together which categories a factor has, as in C(pd.cut(x, 3))."""
+        return any(
+            coded_column(each) is None and not is_elementwise(each, columns)
+            for each in self._expressions().values()
+        )
 
     def _is_elementwise(self, columns: Container[str]) -> bool:
-        return all(is_elementwise(each, columns) for each in self._expressions())
+        return all(is_elementwise(each, columns) for each in self._expressions().values())
+
+    def _roles(
+        self, columns: Mapping[str, Column], roles: Mapping[str, str]
+    ) -> dict[str, FloatArray | IntArray]:
+        return {role: self._role(role, name, columns[name]) for role, name in roles.items()}
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role != "clusters":
             if column.values.dtype.kind == "i":
                 raise InputError("that column holds no numbers", field=role, found=name, expected="numbers")
             return np.array(column.values, np.float64)  # that of a file may not be written to
-        if column.values.dtype.kind == "i":
+        if column.values.dtype == np.int32:
             return np.asarray(column.values, np.int64)
+        self._check_told_apart(role, name, column)
         _, codes = np.unique(column.values, return_inverse=True)
-        return np.where(np.isnan(column.values), -1, codes).astype(np.int64)
+        return np.where(column.missing(), -1, codes).astype(np.int64)
 
-    def _wrong(self, problem: str, error: Exception, kind: type[InputError] = InputError) -> InputError:
+    def _check_told_apart(self, field: str, name: str, column: Column) -> None:
+        """See that floats that are codes of something have not lost their last digits."""
+        if column.dtype not in ("float64", "Float64"):
+            return
+        values = column.values[np.isfinite(column.values)]
+        if len(values) and max(-values.min(), values.max()) >= EXACT:
+            raise InputError(
+                "numbers that are too large to be told apart",
+                field=field,
+                found=f"{name}: {values[np.abs(values).argmax()]:.0f}, as a number with a fraction",
+                expected=f"whole numbers, or numbers below {EXACT}",
+                hint="in pandas, whole numbers with missing values are floats: use its type Int64, or texts",
+            )
+
+    def _wrong(
+        self, problem: str, error: Exception, kind: type[InputError] = InputError, hint: str | None = None
+    ) -> InputError:
         said = " ".join(MARKED.sub("", str(error)).split())
-        return kind(problem, field=self.where, found=self.text, expected=said or type(error).__name__)
+        return kind(
+            problem, field=self.where, found=self.text, expected=said or type(error).__name__, hint=hint
+        )
+
+
+def _quoted(expression: str) -> str:
+    """An expression with Q("a name") for what is in backticks."""
+    return BACKTICKS.sub(lambda name: f"Q({name[1]!r})", expression)
 
 
 def _lacking(columns: Mapping[str, Column]) -> np.ndarray:
-    found: np.ndarray = np.zeros(len(next(iter(columns.values())).values), bool)
-    for column in columns.values():
-        found |= column.values < 0 if column.values.dtype.kind == "i" else np.isnan(column.values)
-    return found
-
-
-def _frame(columns: Mapping[str, Column], names: Sequence[str]) -> pd.DataFrame:
-    import pandas as pd
-
-    def series(column: Column) -> Any:
-        if column.levels is None:
-            return column.values
-        codes: Any = np.asarray(column.values)
-        return pd.Categorical.from_codes(codes, pd.Index(column.levels))
-
-    return pd.DataFrame({name: series(columns[name]) for name in names}, copy=False)
-
-
-def _categories(computing: Any, made: Any) -> tuple[Categories, ...] | None:
-    """Which category each row has, of each factor that is coded by some; None if that is not known."""
-    import pandas as pd
-
-    found: list[Categories] = []
-    for spec in (made.lhs.model_spec, made.rhs.model_spec):
-        for factor, (kind, state) in spec.encoder_state.items():
-            if kind.value == "categorical":
-                if "categories" not in state:
-                    return None
-                values: Any = computing.factor_cache[factor].values
-                values = pd.Categorical(pd.Series(values.__wrapped__), categories=state["categories"])
-                found.append((values.codes.astype(np.int64), len(values.categories)))
-    return tuple(found)
+    return np.asarray(np.logical_or.reduce([column.missing() for column in columns.values()]))
 
 
 def _numbers(made: Any) -> Sides:

@@ -17,7 +17,7 @@ from shortloop.panel.kernels.reasons import REASONS, VOUCHED
 from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics
 
 if TYPE_CHECKING:
-    from shortloop.panel.data import Column
+    from shortloop.panel.column import Column
     from shortloop.panel.design import Design
     from shortloop.panel.equation import Equation
     from shortloop.panel.models.base import ModelSettings

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
-    from shortloop.panel.data import Column
+    from shortloop.panel.column import Column
 
 __all__ = ["product_of", "tell_infinite"]
 
@@ -40,32 +39,19 @@ def product_of(columns: Mapping[str, Column], factors: Sequence[str], rows: int)
             product = product * columns[name].values
     product = np.asarray(product, np.float64)
     if len(factors) > 1:
-        tell_infinite([product], (columns[name].values for name in factors))
+        tell_infinite([product], lambda: np.logical_or.reduce([columns[name].missing() for name in factors]))
     return product
 
 
-def tell_infinite(columns: Iterable[FloatArray], factors: Iterable[Any]) -> None:
+def tell_infinite(columns: Iterable[FloatArray], lacking: Callable[[], np.ndarray]) -> None:
     """Make infinite what is no number though every factor is: zero times infinity is no missing value.
 
-    Parameters
-    ----------
-    columns : iterable of array, each of shape (rows,)
-        What was computed; is written to.
-    factors : iterable of array-like
-        What it was computed of, each with a value or several for each row.
+    `columns`, each of shape (rows,), are written to; `lacking` finds the rows in which a factor has no value.
     """
-    lacking: Any = None
+    known: np.ndarray | None = None
     for column in columns:
         wrong = np.isnan(column)
         if not wrong.any():
             continue
-        if lacking is None:
-            lacking = reduce(np.logical_or, map(_isna, factors))
-        column[wrong & ~lacking] = np.inf
-
-
-def _isna(factor: Any) -> np.ndarray:
-    import pandas as pd
-
-    found = np.asarray(pd.isna(factor))
-    return np.asarray(found.any(axis=1) if found.ndim == 2 else found)
+        known = lacking() if known is None else known
+        column[wrong & ~known] = np.inf

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-__all__ = ["joined"]
+__all__ = ["Named", "joined"]
 
 Named = tuple[tuple[str, ...], tuple[int, ...]]  # coefficients, and the term of the formula of each
 

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from shortloop.errors import InputError
-from shortloop.panel.data import LEVELS, block_of, from_frame
+from shortloop.panel.column import LEVELS
+from shortloop.panel.data import block_of, from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.formats.parquet import ParquetInput
 from shortloop.panel.frame import fit_frame

@@ -176,7 +176,7 @@ def _shown(result: Result, chain: Sequence[Result], pages: Pages | None) -> Show
     shape = (len(result.facts["keys"]), len(names))
     return Shown(
         name=" ".join(filter(None, (result.facts["specification"], outcome))),
-        formula=formula if outcome is None else f"{outcome} ~ {formula.replace('~', '').strip()}",
+        formula=formula if outcome is None else f"{outcome} ~ {formula.strip().removeprefix('~').strip()}",
         model=str(model["model"]),
         names=names,
         by=tuple(result.facts["by"]),

@@ -13,7 +13,7 @@ from shortloop.worker.stage import Finished, Job, Outputs, Stage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shortloop.panel.data import Column
+    from shortloop.panel.column import Column
 
 __all__ = ["Block"]
 

@@ -162,7 +162,7 @@ class Diagnostics(CollectingStage):
 
         formula, kind = self.model.formula, getattr(self.model, "model", "")
         if self.outcome is not None:
-            formula = f"{self.outcome} ~ {formula.replace('~', '').strip()}"
+            formula = f"{self.outcome} ~ {formula.strip().removeprefix('~').strip()}"
         return Head(group, f"{self._title()}: {formula} ({kind})", why, place)
 
     def _warm_up(self) -> None:

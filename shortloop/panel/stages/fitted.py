@@ -87,7 +87,10 @@ class FittedGroups:
             self.keys[group],
             {name: value for name, value in params.items() if value == value},  # others have more of them
             [self._arrays[name][group] for name in ("scale", "status")],
-            {name: (np.asarray(column.values), column.levels) for name, column in columns.items()},
+            {
+                name: (np.asarray(column.values), column.levels, column.dtype)
+                for name, column in columns.items()
+            },
         ]
 
     def fitter(self, group: int | None = None) -> Fitter:

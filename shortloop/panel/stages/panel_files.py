@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shortloop.panel.data import Column, Panel
+import numpy as np
+
+from shortloop.panel.column import Column
+from shortloop.panel.data import Panel
 from shortloop.worker.stage import File, Finished, Values
 
 if TYPE_CHECKING:
@@ -57,7 +60,7 @@ def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, 
         _array(number): Values(
             column.values,
             "rows",
-            f"column {name}" if column.values.dtype.kind == "f" else f"column {name}: which text; -1: none",
+            f"column {name}" + ": which level; -1: none" * (column.values.dtype == np.int32),
         )
         for number, (name, column) in enumerate(columns.items())
     }
@@ -91,6 +94,7 @@ def column_facts(
                 "name": name,
                 "levels": None if column.levels is None else list(column.levels),
                 "refused": column.refused,
+                "dtype": column.dtype,
             }
             for name, column in columns.items()
         ],
@@ -116,6 +120,7 @@ def load_columns(job: Job) -> dict[str, Column]:
             job.arrays[_array(number)],
             None if each["levels"] is None else tuple(each["levels"]),
             each["refused"],
+            each["dtype"],
         )
         for number, each in enumerate(job.facts["columns"])
     }

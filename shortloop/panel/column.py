@@ -1,0 +1,229 @@
+"""A column of a panel: numbers, or codes of levels, and the type in which a formula reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortloop.panel.doubts import numbers_among, twins
+from shortloop.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["EXACT", "LARGEST", "LEVELS", "Column", "column_of"]
+
+LEVELS = 10_000
+"""Most different texts of a column that is a regressor; one with more is a name of something."""
+EXACT = 2**53
+"""Numbers with a fraction are all whole from here on, and some whole ones are missing."""
+LARGEST = 2**63
+MISSING = -LARGEST
+"""Stands for no value in whole numbers that no float holds."""
+NULLABLE = {"Float64": "float64", "Int64": "int64", "boolean": "bool"}
+"""Types of pandas that may lack values, and those of NumPy that may not, or have NaN."""
+TYPED = ("integer", "floating", "mixed-integer-float", "boolean")
+"""What pandas calls objects that are levels as they are, and not by their texts."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Parameters
+    ----------
+    values : array, shape (rows,)
+        float64, NaN: missing; int64 where floats would lose digits, `MISSING`: missing; int32, which of the
+        levels it is, -1: missing.
+    levels : tuple, optional
+        The different texts or other categories, in their order. None of numbers.
+    refused : str, optional
+        Why no formula can read it: then its values are int32, too, and alike where they were, and this is all
+        that is known of them. Default: it can.
+    dtype : str
+        Type in which Python in a formula reads it, as pandas calls it: of numbers ``"float64"``, ``"int64"``,
+        ``"bool"``, or the nullable ``"Float64"``, ``"Int64"``, ``"boolean"``; of levels ``"str"``,
+        ``"object"``, ``"category"``, and ``"ordered"`` for an ordered category.
+    """
+
+    values: FloatArray | IntArray
+    levels: tuple[Any, ...] | None = None
+    refused: str = ""
+    dtype: str = "float64"
+
+    @property
+    def is_large(self) -> bool:
+        """True if these are whole numbers that no float holds."""
+        return self.values.dtype == np.int64
+
+    def missing(self) -> np.ndarray:
+        """Rows without a value, shape (rows,)."""
+        if self.is_large:
+            return np.asarray(self.values == MISSING)
+        return np.asarray(self.values < 0 if self.values.dtype.kind == "i" else np.isnan(self.values))
+
+    def bounds(self) -> tuple[int, int]:
+        """Least and largest value of whole numbers."""
+        known = self.values[self.values != MISSING] if self.is_large else self.values
+        if not len(known) or np.isnan(least := np.fmin.reduce(known)):
+            return 0, 0
+        return int(least), int(np.fmax.reduce(known))
+
+    def taken(self, rows: slice | IntArray) -> Column:
+        """Some of its rows."""
+        return replace(self, values=self.values[rows])
+
+    def trimmed(self, rows: IntArray | None = None) -> Column:
+        """All rows, with those levels only that some row of these has; a level that none has is missing."""
+        if self.levels is None and not self.refused:
+            return self
+        codes: IntArray = np.asarray(self.values)
+        some = codes if rows is None else codes[rows]
+        seen = np.unique(some[some >= 0])
+        place = np.full(codes.max(initial=-1) + 2, -1, np.int32)  # the last is that of what is missing
+        place[seen] = np.arange(len(seen))
+        levels = None if self.levels is None else tuple(self.levels[int(each)] for each in seen)
+        return replace(self, values=place[codes], levels=levels)
+
+    def moved(self, places: IntArray, rows: int) -> Column:
+        """Its rows at new places; -1: left out."""
+        from shortloop.panel.kernels.rows import moved
+
+        values: Any = np.empty(rows, self.values.dtype)
+        moved(np.ascontiguousarray(self.values), places, values)
+        return replace(self, values=values)
+
+    def coded(self) -> Any:
+        """Numbers as floats, levels as a categorical: what a formula looks up."""
+        import pandas as pd
+
+        if self.levels is None:
+            return self.values
+        codes: Any = np.asarray(self.values)
+        return pd.Categorical.from_codes(codes, pd.Index(self.levels), ordered=self.dtype == "ordered")
+
+    def typed(self) -> Any:
+        """Values of its own type: what Python in a formula reads."""
+        import pandas as pd
+
+        if self.levels is not None:
+            found = self.coded()
+            return found if self.dtype in ("category", "ordered") else found.astype(self.dtype)
+        missing = self.missing() if self.dtype in NULLABLE else np.zeros((), bool)
+        if not missing.any():
+            return np.asarray(self.values).astype(NULLABLE.get(self.dtype, self.dtype), copy=False)
+        filled = np.where(missing, 0, self.values)
+        if self.dtype == "boolean":
+            return pd.arrays.BooleanArray(filled.astype(bool), missing)
+        if self.dtype == "Float64":
+            return pd.arrays.FloatingArray(filled, missing)
+        return pd.arrays.IntegerArray(filled.astype(np.int64), missing)
+
+
+def column_of(series: pd.Series) -> tuple[Column | None, str]:
+    """A column of a frame, None if it is left out; and what there is to say of it."""
+    import pandas as pd
+
+    if str(series.dtype).startswith("dictionary"):  # of Arrow
+        series = series.astype("category")
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return _categories(series)
+    kind = pd.api.types.infer_dtype(series, skipna=True) if series.dtype == object else ""
+    if kind == "decimal" or "decimal" in str(series.dtype):
+        return _numbers(_of_decimals(series)), ""
+    if kind == "boolean":  # with missing values
+        return _numbers(series.astype("boolean")), ""
+    if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
+        if pd.api.types.is_complex_dtype(series.dtype):
+            return None, "left out, as it has complex numbers"
+        return _numbers(series), ""
+    try:
+        codes, levels = pd.factorize(series, sort=False)
+    except (TypeError, NotImplementedError):
+        return None, "left out, as it has lists or tables as values"
+    known: list[Any] = [*levels] if kind in TYPED else [str(each) for each in levels]
+    order = sorted(range(len(known)), key=known.__getitem__)
+    place = np.empty(len(order) + 1, np.int32)
+    place[order] = np.arange(len(order))
+    place[-1] = -1  # code of what is missing
+    if refused := _refused(series, known):
+        return Column(place[codes], refused=refused), f"cannot be in a formula, as {refused}"
+    is_text = all(isinstance(each, str) for each in levels)
+    dtype = "str" if is_text else "object" if kind in TYPED else "category"
+    return Column(place[codes], tuple(known[i] for i in order), dtype=dtype), _doubt([*map(str, known)])
+
+
+def _categories(series: pd.Series) -> tuple[Column | None, str]:
+    """Categories as they are, in their order; of other types than numbers and texts by their texts."""
+    levels = series.cat.categories.tolist()
+    if not all(isinstance(each, str | bool | int | float) for each in levels):
+        levels = [*map(str, levels)]
+    codes = series.cat.codes.to_numpy(np.int32)
+    if len({*levels}) < len(levels):
+        refused = "it has different categories that are written alike"
+        return Column(codes, refused=refused), f"cannot be in a formula, as {refused}"
+    dtype = "ordered" if series.cat.ordered else "category"
+    return Column(codes, tuple(levels), dtype=dtype), _doubt(
+        [each for each in levels if isinstance(each, str)]
+    )
+
+
+def _numbers(series: pd.Series) -> Column:
+    """Numbers as floats; as integers where floats would lose digits; as codes where these would, too."""
+    import pandas as pd
+
+    is_nullable = not isinstance(series.dtype, np.dtype)
+    if pd.api.types.is_bool_dtype(series.dtype):
+        dtype = "boolean" if is_nullable else "bool"
+        return Column(series.to_numpy(np.float64, na_value=np.nan), dtype=dtype)
+    values = series.to_numpy(np.float64, na_value=np.nan)
+    if not pd.api.types.is_integer_dtype(series.dtype):
+        return Column(values, dtype="Float64" if is_nullable else "float64")
+    dtype = "Int64" if is_nullable else "int64"
+    if not len(values) or -EXACT < np.fmin.reduce(values) <= np.fmax.reduce(values) < EXACT:
+        return Column(values, dtype=dtype)
+    missing = series.isna().to_numpy()
+    whole = series.fillna(0).to_numpy(np.uint64 if series.max() >= LARGEST else np.int64)
+    with np.errstate(invalid="ignore"):
+        if whole.dtype == np.int64 and (values.astype(np.int64) == whole)[~missing].all():
+            return Column(values, dtype=dtype)
+    if whole.dtype == np.uint64 or (whole == MISSING).any():
+        codes, levels = pd.factorize(series)
+        refused = f"it has {len(levels)} whole numbers that 64 bits do not hold with a sign"
+        return Column(codes.astype(np.int32), refused=refused)
+    return Column(np.where(missing, MISSING, whole), dtype=dtype)
+
+
+def _of_decimals(series: pd.Series) -> pd.Series:
+    """Decimals as floats; as integers if they are whole, and floats would lose digits."""
+    import pandas as pd
+
+    objects = series.astype(object)
+    known = objects.dropna()
+    if len(known) and abs(known).max() >= EXACT and all(each == int(each) for each in known):
+        whole = [int(each) if there else None for each, there in zip(objects, objects.notna(), strict=True)]
+        return pd.Series(whole, dtype="Int64")
+    return objects.where(objects.notna(), np.nan).astype(np.float64)
+
+
+def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
+    """Why no formula can read a column of these levels; empty if one can."""
+    import pandas as pd
+
+    if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
+        return f"it has values of type {series.dtype}"
+    if len(levels) > LEVELS:
+        return f"it has {len(levels)} different texts; at most {LEVELS} are taken"
+    alike = len({*levels}) < len(levels)
+    return "it has different values that are written alike, as 1 and '1'" if alike else ""
+
+
+def _doubt(texts: Sequence[str]) -> str:
+    """What may be wrong with the texts of a column."""
+    same = twins(texts)
+    if same is not None:
+        return f"the texts {same[0]!a} and {same[1]!a} look the same, and are taken as two"
+    return numbers_among(texts)

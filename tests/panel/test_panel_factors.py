@@ -1,0 +1,219 @@
+"""Rows and coefficients are those of formulaic, whatever is missing, and whatever the types."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from formulaic import model_matrix
+from statsmodels import datasets
+
+from shortloop.errors import InputError
+from shortloop.panel.frame import fit_frame
+from shortloop.panel.results import Results
+
+GAPS = 0.15
+
+
+def same_as_formulaic(frame: pd.DataFrame, by: str, formula: str, fitted: int | None = None) -> Results:
+    """See that each fitted group has the rows, names and numbers of formulaic and statsmodels."""
+    found = fit_frame(frame, [by], model="ols", formula=formula)
+    compared = 0
+    for g, (_, part) in enumerate(frame.groupby(by)):
+        if found.arrays["status"][g] != 0:
+            continue
+        design = model_matrix(formula, part, context={"pd": pd}, na_action="drop")
+        theirs = sm.OLS(np.asarray(design.lhs, float)[:, 0], np.asarray(design.rhs, float)).fit()
+        for name, ours, other in (("params", "params", theirs.params), ("bse", "bse", theirs.bse)):
+            own = dict(zip(found.names, found.arrays[ours][g], strict=True))
+            own = {each: own[each] for each in own if not np.isnan(own[each])}
+            known = dict(zip(map(str, design.rhs.columns), other, strict=True))
+            assert own == pytest.approx(known, rel=1e-6, abs=1e-9), (formula, g, name)
+        assert found.arrays["nobs"][g] == len(design.rhs)
+        compared += 1
+    assert compared >= (frame[by].nunique() if fitted is None else fitted), found.fits().to_string()
+    return found
+
+
+def nasty(seed: int) -> pd.DataFrame:
+    """Columns of every type that formulas read, with and without missing values, in three groups."""
+    rng = np.random.default_rng(seed)
+    n = 240
+    whole = rng.integers(-3, 4, n)
+    frame = pd.DataFrame({"g": np.repeat(["u", "v", "w"], n // 3), "k": whole, "z": rng.standard_normal(n)})
+    frame["x"] = rng.standard_normal(n)
+    frame["q"] = rng.integers(0, 3, n).astype(float)
+    frame["i"] = pd.array(rng.integers(1978, 1982, n), "Int64")
+    frame["b"] = pd.array(rng.random(n) < 0.5, "boolean")
+    frame["f"] = pd.array(rng.standard_normal(n), "Float64")
+    frame["t"] = pd.array(rng.choice(["aa", "b", "cc"], n), "str")
+    frame["cat"] = pd.Categorical(rng.choice([2, 5, 10], n))
+    frame["size"] = pd.Categorical(rng.choice(["s", "m", "l"], n), ["s", "m", "l"], ordered=True)
+    frame["a"] = rng.random(n) < 0.5
+    for name in ("x", "q", "i", "b", "f", "t", "cat", "size"):
+        frame.loc[rng.random(n) < GAPS, name] = None
+    frame["y"] = frame["z"] + whole + frame["q"].fillna(0) + rng.standard_normal(n)
+    frame.loc[rng.random(n) < 0.05, "y"] = np.nan
+    return frame
+
+
+FACTORS = [
+    *("C(q)", "C(k)", "C(i)", "C(a)", "C(b)", "C(t)", "C(cat)", "cat", "t", "a", "b", "i", "f", "size"),
+    *("lag(x)", "lag(x, -2)", "x.shift(1)", "x.fillna(0)", "I(x > 0)", "x.isna()", "np.isnan(x)"),
+    *("I(f > 0)", "I(i > 1979)", "I(i - 1978)", "C(i - 1978)", "I(i // 2)", "I(t == 'b')", "I(t < 'b')"),
+    *("I((a > 0).astype(int))", "pd.cut(k, [-4, 0, 3])", "C(pd.cut(z, 3))", "k.astype(str)", "I(~a)"),
+    *("I(a & b)", "I(a & (z > 0))", "I(a | (x > 0))", "I(k & 1)", "C(k // 2)", "I(k % 2 == 0)"),
+    *("C(t.str[0])", "t.str.len()", "C(t + 'z')", "t.isin(['aa', 'b'])", "k.isin([1, 2])", "C(size > 's')"),
+    *("C(q, contr.sum)", "C(q, Treatment(1))", "C(x > 0)", "C(cat == 5)", "abs(z)", "z.rank()", "C(a):z"),
+    *("C(q):x", "C(q)*t", "C(i)*C(b)", "np.where(a, x, 0)", "hashed(z, levels=3)", "bs(z, df=4)", "I(k**3)"),
+]
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_factors_with_missing_values(factor: str) -> None:
+    needed = 0 if "hashed" in factor or factor == "C(pd.cut(z, 3))" else 3
+    same_as_formulaic(
+        nasty(1),
+        "g",
+        f"y ~ z + {factor}" if "(z" not in factor and "z." not in factor else f"y ~ {factor}",
+        needed,
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_formulas(seed: int) -> None:
+    rng = np.random.default_rng([seed, 3])
+    usable = [each for each in FACTORS if "hashed" not in each and "pd.cut(z" not in each]
+    chosen = [str(each) for each in rng.choice(usable, 2, replace=False)]
+    same_as_formulaic(nasty(seed), "g", f"y ~ {' + '.join(chosen)}", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "by", "formula"),
+    [
+        ("fair", "rate_marriage", "affairs ~ age + C(educ) + C(occupation) + I(children > 0)"),
+        ("grunfeld", "firm", "invest ~ lag(value) + capital + C(year // 10)"),
+        ("anes96", "vote", "TVnews ~ C(PID) + income + np.log(popul + 1)"),
+        ("star98", "half", "NABOVE ~ LOWINC + C(PCTCHRT > 0) + scale(PERASIAN)"),
+        ("modechoice", "mode", "choice ~ ttme + C(psize) + I(hinc > 30)"),
+    ],
+)
+@pytest.mark.parametrize("gaps", [False, True])
+def test_real_data(name: str, by: str, formula: str, gaps: bool) -> None:
+    frame = getattr(datasets, name).load_pandas().data
+    frame = frame.assign(half=np.arange(len(frame)) % 2)
+    if gaps:
+        rng = np.random.default_rng(5)
+        for each in ("educ", "occupation", "children", "value", "PID", "PCTCHRT", "psize", "hinc"):
+            if each in frame:
+                frame.loc[rng.random(len(frame)) < GAPS, each] = np.nan
+    same_as_formulaic(frame, by, formula, 3 if name == "modechoice" else None)  # cars have no ttme
+
+
+def test_years_of_a_wage_panel() -> None:
+    """Wages of eight years, of which some years are missing: the case of 545 rows for 431."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"nr": np.repeat(np.arange(545), 8), "year": np.tile(np.arange(1980, 1988), 545)})
+    frame["married"] = pd.array(rng.random(len(frame)) < 0.5, "boolean")
+    frame["lwage"] = 0.06 * (frame["year"] - 1980) + 0.1 * frame["married"].astype(float)
+    frame["lwage"] += rng.standard_normal(len(frame)) / 2
+    frame.loc[rng.random(len(frame)) < 0.2, "year"] = np.nan
+    frame.loc[rng.random(len(frame)) < 0.1, "married"] = pd.NA
+    frame["g"] = frame["nr"] % 3
+    found = same_as_formulaic(frame, "g", "lwage ~ C(year) + C(married)")
+    assert found.names[1] == "C(year)[T.1981.0]"
+    assert found.names[-1] == "C(married)[T.True]"
+    whole = frame.dropna().astype({"year": int, "married": bool})
+    assert same_as_formulaic(whole, "g", "lwage ~ C(year)").names[1] == "C(year)[T.1981]"
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kind", ["int64", "Int64", "decimal", "str"])
+def test_large_whole_numbers_are_told_apart(kind: str, missing: bool) -> None:
+    from decimal import Decimal
+
+    rng = np.random.default_rng(2)
+    n = 160
+    small = np.repeat(np.arange(40), 4)
+    frame = pd.DataFrame({"g": "a", "small": small, "x": rng.standard_normal(n)})
+    frame["y"] = frame["x"] + rng.standard_normal(40)[small] + rng.standard_normal(n) / 3
+    frame["large"] = 2**53 + 1 + small
+    if kind == "decimal":
+        frame["large"] = pd.Series([Decimal(int(each)) for each in frame["large"]], dtype=object)
+    else:
+        frame["large"] = frame["large"].astype(kind)  # type: ignore[call-overload]
+    if missing and kind != "int64":
+        frame.loc[5, ["small", "large"]] = None
+    how: dict[str, Any] = {"model": "ols", "formula": "y ~ x", "covariance": "cluster"}
+    ours, other = (fit_frame(frame, ["g"], **how, clusters=each) for each in ("large", "small"))
+    np.testing.assert_array_equal(ours.arrays["bse"], other.arrays["bse"])
+    ours, other = (
+        fit_frame(frame, ["g"], model="ols", formula=f"y ~ x + C({each})") for each in ("large", "small")
+    )
+    np.testing.assert_array_equal(ours.arrays["params"], other.arrays["params"])
+    assert f"C(large)[T.{2**53 + 2}]" in ours.names
+
+
+def test_large_whole_numbers_in_formulas() -> None:
+    rng = np.random.default_rng(2)
+    start = 1_700_000_000_000_000_000
+    frame = pd.DataFrame({"g": np.repeat([1, 2], 40), "t": start + np.tile(np.arange(40), 2) * 7})
+    frame["id"] = 1_300_000_000_000_000_001 + np.arange(80)
+    frame["y"] = (frame["t"] - start) / 10 + frame["id"] % 2 + rng.standard_normal(80)
+    for formula in (f"y ~ I(t - {start})", "y ~ I(id % 2)", "y ~ C(id % 2)", f"y ~ I(t > {start + 70})"):
+        same_as_formulaic(frame, "g", formula)
+    for formula in ("y ~ t", "y ~ I(t * 2)", "y ~ np.log(t)", "y ~ t:id", "y ~ I(t - 5)", "y ~ I(t / 2)"):
+        with pytest.raises(InputError, match="digits of whole numbers would be lost") as caught:
+            fit_frame(frame, ["g"], model="ols", formula=formula)
+    (hint,) = re.findall(r"less a number, (I\(.*\))", str(caught.value))
+    same_as_formulaic(frame, "g", f"y ~ {hint}")
+
+
+def test_arithmetic_never_wraps_around() -> None:
+    frame = nasty(3).assign(k=lambda d: d["k"] + 100_000)
+    found = fit_frame(frame, ["g"], model="ols", formula="y ~ I(k**4)")
+    other = fit_frame(frame.astype({"k": float}), ["g"], model="ols", formula="y ~ I(k**4)")
+    np.testing.assert_array_equal(found.arrays["params"], other.arrays["params"])
+
+
+def test_floats_that_have_lost_digits_are_no_codes() -> None:
+    frame = nasty(4).assign(id=lambda d: 2.0**53 + 2 * np.arange(len(d)))
+    cluster = {"formula": "y ~ z", "covariance": "cluster", "clusters": "id"}
+    settings: list[dict[str, Any]] = [{"formula": "y ~ C(id)"}, cluster]
+    for how in settings:
+        with pytest.raises(InputError, match="too large to be told apart"):
+            fit_frame(frame, ["g"], model="ols", **how)
+
+
+def test_values_that_are_no_level_of_a_formula_are_refused() -> None:
+    frame = nasty(5)
+    with pytest.raises(InputError, match="none of the levels") as caught:
+        fit_frame(frame, ["g"], model="ols", formula="y ~ C(t, levels=['aa', 'b'])")
+    assert "cc" in str(caught.value)
+    same_as_formulaic(frame, "g", "y ~ C(t, levels=['cc', 'b', 'aa'])")
+
+
+def test_groups_that_make_categories_of_their_own() -> None:
+    found = same_as_formulaic(nasty(6), "g", "y ~ C(pd.cut(z, 3))")
+    assert len(found.names) > 3
+
+
+@pytest.mark.parametrize("formula", ["y ~ x | g", "y | z ~ x"])
+def test_formulas_of_several_parts_are_refused(formula: str) -> None:
+    with pytest.raises(InputError, match="several parts"):
+        fit_frame(nasty(7), ["g"], model="ols", formula=formula)
+
+
+def test_names_with_a_tilde() -> None:
+    frame = nasty(8).rename(columns={"x": "x~y"})
+    same_as_formulaic(frame, "g", "y ~ `x~y` + I(~a)")
+
+
+def test_python_without_brackets_is_told_how_to_be_written() -> None:
+    with pytest.raises(InputError, match=r"I\(x > 0\)"):
+        fit_frame(nasty(9), ["g"], model="ols", formula="y ~ (x > 0)")
+    same_as_formulaic(nasty(9), "g", "y ~ I(x > 0) + I(x.shift(1).fillna(0))")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.errors import InputError
+from shortloop.panel.column import EXACT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,12 +74,17 @@ def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.
 
 
 def _values(rows: Dataset, name: str, kind: str) -> Any:
+    import pandas as pd
+
     each = rows.iterate_chain(None, name)
     if kind in TEXTS or kind == TRUTH:
         return np.array(list(each), object)
     if kind in ("int64", "int32"):  # whole numbers beyond 2**53 may make groups
         found = list(each)
-        return np.array(found, np.float64 if None in found else np.int64)
+        if None not in found:
+            return np.array(found, np.int64)
+        is_large = any(each is not None and abs(each) >= EXACT for each in found)
+        return pd.array(found, "Int64") if is_large else np.array(found, np.float64)
     return np.array(list(each), np.float64)  # None becomes NaN
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import statsmodels.api as sm
 from formulaic import model_matrix
 from statsmodels import datasets
 
 from shortloop.errors import InputError
+from shortloop.panel.data import from_frame
+from shortloop.panel.formats.base import FileInput
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
 
@@ -156,6 +161,23 @@ def test_large_whole_numbers_are_told_apart(kind: str, missing: bool) -> None:
     )
     np.testing.assert_array_equal(ours.arrays["params"], other.arrays["params"])
     assert f"C(large)[T.{2**53 + 2}]" in ours.names
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_files_whose_large_whole_numbers_have_gaps(tmp_path: Path, kind: str) -> None:
+    large = [2**53 + 1, None, 2**53 + 3, 1_300_000_000_000_000_001]
+    frame = pd.DataFrame(
+        {"id": pd.array(large, "Int64"), "far": [1e300, 2.5, None, 1.0], "few": [1, 2, None, 4]}
+    )
+    file = tmp_path / f"rows.{kind}"
+    if kind == "csv":
+        frame.to_csv(file, index=False)
+    else:  # as others write it, without pandas' own types
+        pq.write_table(pa.Table.from_pandas(frame).replace_schema_metadata(None), file)
+    found = FileInput.model_validate({"format": kind, "file": file.name}).read(file)
+    assert [None if pd.isna(each) else int(each) for each in found["id"]] == large
+    assert found["far"].dtype == found["few"].dtype == np.float64
+    assert sorted(from_frame(found, ["id"]).keys) == sorted((str(each),) for each in large if each)
 
 
 def test_large_whole_numbers_in_formulas() -> None:

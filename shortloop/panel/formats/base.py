@@ -7,7 +7,8 @@ nothing of size may be imported but within its functions.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +19,7 @@ from shortloop.settings.tagged import Tagged
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FileInput", "GeneratedInput", "PanelInput", "PlacedInput"]
+__all__ = ["FileInput", "GeneratedInput", "PanelInput", "PlacedInput", "with_digits"]
 
 
 class PanelInput(Tagged):
@@ -91,6 +92,18 @@ class FileInput(PlacedInput):
         InputError
             If some have.
         """
+
+
+def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.DataFrame:
+    """Whole numbers that lost digits as floats, as some are missing; `read` reads a column as integers."""
+    from shortloop.panel.column import EXACT
+
+    for name in frame.columns:
+        values = frame[name]
+        if values.dtype == "float64" and values.abs().max() >= EXACT:
+            with suppress(ValueError, TypeError):  # these are no whole numbers
+                frame[name] = read(name).array
+    return frame
 
 
 class GeneratedInput(PanelInput):

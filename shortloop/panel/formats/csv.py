@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from shortloop.errors import InputError
-from shortloop.panel.formats.base import FileInput
+from shortloop.panel.formats.base import FileInput, with_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,18 +47,11 @@ class CsvInput(FileInput):
             with warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)  # values that have no name
                 pd.read_csv(file, **how, nrows=1, index_col=False)
-                frame = pd.read_csv(
-                    file,
-                    **how,
-                    decimal=self.decimal,
-                    thousands=self.thousands or None,
-                    na_values=list(self.missing),
-                    keep_default_na=False,
-                    index_col=False,
-                    float_precision="round_trip",
-                    low_memory=False,
-                )
-            return frame[self._wanted(file, frame)]  # all were read: else rows with too many values pass
+                how |= {"decimal": self.decimal, "thousands": self.thousands or None, "index_col": False}
+                how |= {"na_values": list(self.missing), "keep_default_na": False, "low_memory": False}
+                frame = pd.read_csv(file, **how, float_precision="round_trip")
+            frame = frame[self._wanted(file, frame)]  # all were read: else rows with too many values pass
+            return with_digits(frame, lambda name: self._whole(file, name, how))
         except UnicodeError as error:
             raise InputError(
                 "the file is not written in the letters that are said",
@@ -88,6 +81,11 @@ class CsvInput(FileInput):
                 found=" ".join(str(error).split()),
                 expected=f"a line of names, then a line for each row, values separated by {self.separator!r}",
             ) from None
+
+    def _whole(self, file: Path, name: str, how: dict[str, Any]) -> pd.Series:
+        import pandas as pd
+
+        return pd.read_csv(file, **how, usecols=[name], dtype={name: "Int64"})[name]
 
     def check_groups(self, file: Path, frame: pd.DataFrame, by: Sequence[str]) -> None:
         import pandas as pd

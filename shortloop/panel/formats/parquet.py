@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from shortloop.errors import InputError
-from shortloop.panel.formats.base import FileInput
+from shortloop.panel.formats.base import FileInput, with_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +26,7 @@ class ParquetInput(FileInput):
 
         try:
             frame = pd.read_parquet(file, columns=list(self.columns) or None)
+            frame = with_digits(frame, lambda name: self._whole(file, name))
         except (ValueError, OSError, KeyError) as error:
             raise InputError(
                 "the file cannot be read as Parquet",
@@ -37,3 +38,12 @@ class ParquetInput(FileInput):
         if named:  # pandas wrote a frame with an index: to others these are columns as all are
             frame = frame.reset_index()
         return frame[[name for name in frame.columns if not self.columns or name in self.columns]]
+
+    def _whole(self, file: Path, name: str) -> pd.Series:
+        """A column of whole numbers, some of which are missing."""
+        import pandas as pd
+
+        found = pd.read_parquet(file, columns=[name], dtype_backend="numpy_nullable")[name]
+        if not pd.api.types.is_integer_dtype(found.dtype):
+            raise TypeError(f"{name} is {found.dtype}")
+        return found

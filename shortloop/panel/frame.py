@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from shortloop.errors import InputError
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results, check_computed, with_others
 from shortloop.panel.statistics import COEFFICIENTS, FITS, LEVEL
+from shortloop.settings.records import models_in, tag_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,14 +42,17 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     Raises
     ------
     InputError
-        If a column is not there, or cannot be computed with.
+        If a column is not there, or cannot be computed with, or the model does not have such settings.
 
     Examples
     --------
     >>> found = fit_frame(frame, ["firm"], model="ols", formula="invest ~ value + capital")
     >>> found.coefficients("holm")
     """
-    model = ModelSettings.model_validate(settings)
+    by = [by] if isinstance(by, str) else by
+    if not 0.0 < level < 1.0:
+        raise InputError("a wrong value", field="level", found=level, expected="between 0 and 1, e.g. 0.95")
+    model = _model(settings)
     equation = Equation(model.formula)
     names = [*map(str, frame.columns)]
     needed = {*by, *equation.variables(names), *model.roles().values()}
@@ -62,3 +67,33 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     found = Results(panel.by, panel.keys, fits.names, arrays, said)
     check_computed(found, equation.where)
     return found
+
+
+def _model(settings: Mapping[str, Any]) -> ModelSettings:
+    """The record of a model's settings; InputError names the first that is wrong."""
+    from pydantic import ValidationError
+
+    from shortloop.panel.models.registry import AnyModel
+
+    names = [str(tag_of(each)) for each in models_in(AnyModel)]
+    if settings.get("model") not in names:
+        found = repr(settings["model"]) if "model" in settings else None
+        raise InputError("no such model", field="model", found=found, expected=f"one of {', '.join(names)}")
+    kind = ModelSettings.named(settings["model"])
+    try:
+        return kind.model_validate(dict(settings))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    field = ".".join(map(str, first["loc"])) or None
+    if first["type"] == "extra_forbidden":
+        raise InputError(
+            f"{settings['model']} has no such setting",
+            field=field,
+            found=repr(first["input"]),
+            expected=f"one of {', '.join(kind.model_fields)}",
+        )
+    if first["type"] == "missing":
+        raise InputError("a setting is missing", field=field, hint=f"add it: fit_frame(…, {field}=…)")
+    found = None if field is None else repr(first["input"])
+    said = first["msg"].removeprefix("Value error, ")
+    raise InputError("a wrong value", field=field, found=found, expected=said)

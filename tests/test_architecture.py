@@ -67,7 +67,7 @@ PANEL = (
     {"panel.frame"},
     {"panel.report", "panel.pipeline"},
     {"panel.stages", "panel.deliver"},
-    {"panel.findings", "panel.looking"},
+    {"panel.findings", "panel.looking", "panel.opened"},
     {"panel.analysis"},
 )
 FRAMES = (

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import Analysis, Look, SettingsKind, Tell, Template, project_files
+from shortloop.cli.analyses import Analysis, Look, Opened, SettingsKind, Tell, Template, project_files
 from shortloop.extras import need
 
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ def _look(data: Path, project: Path, tell: Tell) -> Look | None:
     return look(data, project)
 
 
+def _open_rows(file: Path, tell: Tell) -> Opened:
+    need(TEMPLATE.needs, TEMPLATE.libraries)
+    from shortloop.panel.opened import open_panel
+
+    return open_panel(file, tell)
+
+
 TEMPLATE = Template(
     files=partial(project_files, "panel", OWN, {"panel.toml": Path(__file__).with_name("default.toml")}),
     packages=("shortloop.methods", "accelerator.standard_methods"),
@@ -42,7 +49,7 @@ TEMPLATE = Template(
 )
 ANALYSIS = Analysis(
     template=TEMPLATE,
-    settings=SettingsKind("panel", "shortloop.panel.settings.Panel", "build_panel"),
+    settings=SettingsKind("panel", "shortloop.panel.settings.Panel", "build_panel", _open_rows),
     findings=_findings,
     look=_look,
 )

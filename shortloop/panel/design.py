@@ -126,12 +126,15 @@ class Evaluated:
         many there are.
     has_categories : bool
         Whether some factor is coded by categories, also if it is not known by which.
+    makes_categories : bool
+        Whether rows decide together which categories a factor has, as in ``C(pd.cut(x, 3))``.
     """
 
     design: Design
     depends: Dependence
     categories: tuple[Categories, ...] = ()
     has_categories: bool = False
+    makes_categories: bool = False
 
     def taken(self, rows: IntArray) -> Evaluated:
         """Some of its rows.

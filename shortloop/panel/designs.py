@@ -146,7 +146,7 @@ class Designs:
     def _named(self, whole: Evaluated) -> Named:
         """Coefficients of all groups; of each, where its own rows decide which categories there are."""
         parts = [(whole.design.names, whole.design.terms)]
-        if self._equation.makes_categories(self._columns) and whole.has_categories:
+        if whole.makes_categories:
             parts = []
             for group in range(len(self._starts) - 1):
                 with suppress(CategoriesError):

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container, Sequence
+from functools import lru_cache
 from typing import TypeGuard
 
 import numpy as np
 
-__all__ = ["CATEGORIES", "METHODS", "coded_column", "is_coding", "is_elementwise", "parsed", "quoted"]
+__all__ = [
+    "CATEGORIES",
+    "METHODS",
+    "coded_column",
+    "compares_texts",
+    "is_coding",
+    "is_elementwise",
+    "parsed",
+    "quoted",
+]
 
+EXPRESSIONS = 256
+"""Trees that are remembered."""
 OPERATORS = (
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
     *(ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert, ast.UAdd, ast.USub),
@@ -40,6 +52,7 @@ def is_elementwise(expression: str, columns: Container[str]) -> bool:
     return _is_elementwise(tree, columns)
 
 
+@lru_cache(EXPRESSIONS)
 def parsed(expression: str) -> ast.expr | None:
     """The tree of a factor that is Python; None if it is none."""
     try:
@@ -63,6 +76,18 @@ def coded_column(expression: str) -> str | None:
     if not is_coding(tree) or not tree.args:
         return None
     return tree.args[0].id if isinstance(tree.args[0], ast.Name) else quoted(tree.args[0])
+
+
+def compares_texts(expression: str) -> bool:
+    """True if all that is done is to see which values are equal to constants, as in ``I(k == 'a')``."""
+    tree = parsed(expression)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in ("I", CATEGORIES):
+        tree = tree.args[0] if tree.args else None
+    if not isinstance(tree, ast.Compare) or not all(isinstance(op, ast.Eq | ast.NotEq) for op in tree.ops):
+        return False
+    return isinstance(tree.left, ast.Name) and all(
+        isinstance(each, ast.Constant) for each in tree.comparators
+    )
 
 
 def is_coding(node: ast.AST | None) -> TypeGuard[ast.Call]:

@@ -276,18 +276,15 @@ class Equation:
         sides = _numbers(made)
         tell_infinite([*sides[2], *sides[3]], lambda: computing.lacking()[rows])
         design = _design(sides, roles, self.where)
-        categories = computing.categories(made, rows)
+        by_row = self._is_elementwise(columns)
+        names_levels = any("levels" in each for each in self._expressions())
+        categories = computing.categories(made, rows) if by_row or names_levels else None
         design.outcome[computing.lacking(categorical=True)[rows]] = np.nan
-        if categories is None or not self._is_elementwise(columns):
-            return Evaluated(design, "rows", categories or (), categories != ())
-        return Evaluated(design, "categories" if categories else "row", categories, bool(categories))
-
-    def makes_categories(self, columns: Container[str]) -> bool:
-        """True if rows may decide together which categories a factor has, as in C(pd.cut(x, 3))."""
-        return any(
-            coded_column(each) is None and not is_elementwise(each, columns)
-            for each in self._expressions().values()
-        )
+        coded = [self._expressions().get(each, "") for each in computing.coded()]
+        apart = [each for each in coded if not each or coded_column(each) or is_elementwise(each, columns)]
+        if categories is None or not by_row:
+            return Evaluated(design, "rows", (), bool(coded), len(apart) < len(coded))
+        return Evaluated(design, "categories" if categories else "row", categories, bool(coded))
 
     def _is_elementwise(self, columns: Container[str]) -> bool:
         return all(is_elementwise(each, columns) for each in self._expressions().values())

@@ -15,7 +15,7 @@ from interface_meta import override
 from shortloop.errors import InputError
 from shortloop.panel.column import Column
 from shortloop.panel.design import Categories
-from shortloop.panel.elementwise import coded_column
+from shortloop.panel.elementwise import coded_column, compares_texts
 from shortloop.panel.whole import keeps_digits
 from shortloop.types import IntArray
 
@@ -46,6 +46,10 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
             if not categorical or factor.metadata.kind.value == "categorical":
                 found |= _without_value(factor.values)
         return found
+
+    def coded(self) -> list[str]:
+        """Factors that are coded by categories."""
+        return [name for name, each in self.factor_cache.items() if each.metadata.kind.value == "categorical"]
 
     def categories(self, made: Any, rows: IntArray) -> tuple[Categories, ...] | None:
         """The category of each row, of each factor that is coded by some; None if that is not known."""
@@ -89,7 +93,8 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         """A column as the expression reads it: as floats, if integers would lose digits."""
         column, expression = self._columns[name], self._expressions.get(expr, expr)
         if column.levels is not None:
-            values = column.coded() if coded_column(expression) == name else column.typed()
+            is_coded = coded_column(expression) == name or compares_texts(expression)
+            values = column.coded() if is_coded else column.typed()
         elif column.is_large or keeps_digits(expression, self._columns):
             values = column.typed()
         else:

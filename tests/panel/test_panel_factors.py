@@ -167,7 +167,7 @@ def test_large_whole_numbers_are_told_apart(kind: str, missing: bool) -> None:
 def test_files_whose_large_whole_numbers_have_gaps(tmp_path: Path, kind: str) -> None:
     large = [2**53 + 1, None, 2**53 + 3, 1_300_000_000_000_000_001]
     frame = pd.DataFrame(
-        {"id": pd.array(large, "Int64"), "far": [1e300, 2.5, None, 1.0], "few": [1, 2, None, 4]}
+        {"id": pd.array(large, "Int64"), "far": [1e300, np.inf, None, 1.0], "few": [1, 2, None, 4]}
     )
     file = tmp_path / f"rows.{kind}"
     if kind == "csv":

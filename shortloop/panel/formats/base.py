@@ -101,7 +101,7 @@ def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.Dat
     for name in frame.columns:
         values = frame[name]
         if values.dtype == "float64" and values.abs().max() >= EXACT:
-            with suppress(ValueError, TypeError):  # these are no whole numbers
+            with suppress(ValueError, TypeError, OverflowError):  # these are no whole numbers
                 frame[name] = read(name).array
     return frame
 

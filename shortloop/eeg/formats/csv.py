@@ -2,120 +2,212 @@
 
 from __future__ import annotations
 
+import json
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.plausible import SECONDS
-from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.columns import (
+    NOTHING,
+    counter_in,
+    is_no_channel,
+    marker_columns,
+    rate_of,
+    said_rate,
+    seconds_of,
+    time_columns,
+)
+from shortloop.eeg.formats.delimited import (
+    ASK,
+    Dialect,
+    decimal_of,
+    dialect_of,
+    no_decimal,
+    numbers,
+    read_table,
+)
+from shortloop.eeg.formats.signals import SignalInput, events_beside
 from shortloop.eeg.formats.units import VOLTS, VoltUnit
 from shortloop.errors import InputError
 
 __all__ = ["CsvInput"]
 
 BYTES = 8  # in memory, for each byte of text
-NOTHING = ("", "0", "0.0", "nan", "NaN", "n/a", "None")
-OFF = 0.5  # samples that a time may be off
+SHOWN = 50  # names in a message
 
 
 class CsvInput(SignalInput, FilesInput):
     """Continuous recordings in text, as consumer headsets and loggers write them.
 
-    A marker begins an event where it differs from that of the row before, and is neither empty nor 0.
+    How each file is written is found in it: encoding, separator, lines before that of the names, decimal
+    sign, thousands, and the format of times. A marker begins an event where it differs from that of the row
+    before, and is neither empty nor 0. Columns that are no channels by their names, as of a counter, are left
+    out.
     """
 
     format: Literal["csv"] = Field(description="text with a row for each sample: time, channels, marker")
-    time: str = Field("timestamps", description="column of times; default 'timestamps'")
-    time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(
-        None, description="unit of the times; default: s, which is refused where it can hardly be so"
+    time: str | None = Field(
+        None, description="column of times; default: the one that is called so, as 'timestamps'"
     )
-    marker: str = Field("marker", description="column of markers; default 'marker'")
+    time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(
+        None,
+        description="unit of the times; default: that in the column's name or of times since 1970, else s, "
+        "which is refused where it can hardly be so; dates need none",
+    )
+    sfreq: float | None = Field(
+        None,
+        gt=0,
+        description="samples per second, where rows have no times or those of packets; default: as times say",
+    )
+    marker: str | None = Field(
+        None, description="column of markers; default: the one that is called so, as 'marker'"
+    )
     unit: VoltUnit = Field("µV", description="unit of the channels: V, mV, µV or nV; default 'µV'")
-    separator: str = Field(",", min_length=1, max_length=1, description="between values: ',' is the default")
+    separator: str | None = Field(
+        None, min_length=1, max_length=1, description="between values; default: what each file has"
+    )
+    decimal: Literal[".", ","] | None = Field(
+        None, description="between whole numbers and fractions; default: what each file has"
+    )
 
     def declared(self, file: Path, participant: str) -> int:
         """Bytes of the numbers and of what it takes to read them."""
         return BYTES * file.stat().st_size
 
+    def warm_up(self) -> None:
+        import encodings.cp1252
+        import encodings.utf_8_sig
+        import encodings.utf_16  # noqa: F401
+
+        super().warm_up()
+
     def open(self, file: Path, participant: str) -> Any:
         import mne
         import numpy as np
-        import pandas as pd
 
-        table = pd.read_csv(
-            file,
-            sep=self.separator,
-            dtype={self.marker: str},
-            keep_default_na=True,
-            float_precision="round_trip",
+        where: dict[str, Any] = {"participant": participant, "file": file}
+        dialect = dialect_of(file, self.separator)
+        if dialect is None:
+            raise InputError(
+                "the file has no line of names",
+                **where,
+                expected="names of columns in one of the first lines, and below a row for each sample",
+                hint="add the line, or name what is between values (input.separator)",
+            )
+        decimal = self.decimal or decimal_of(
+            (value for row in dialect.rows for value in row), dialect.separator
         )
-        has_events = self.marker in table or self.event_source == "tsv"
-        if self.time not in table or not has_events:
-            raise InputError(
-                f"there is no column of {'markers' if self.time in table else 'times'}",
-                participant=participant,
-                file=file,
-                field="input.marker" if self.time in table else "input.time",
-                found=", ".join(map(str, table.columns[:50])),
-                expected=self.marker if self.time in table else self.time,
-                hint="name the column in the study file",
+        if isinstance(decimal, tuple):
+            raise no_decimal(decimal, **where, field="input.decimal", hint=ASK)
+        time = self._time(dialect, **where)
+        markers = [self.marker.strip()] if self.marker else marker_columns(dialect.names)
+        known = [name for name in markers if name in dialect.names]
+        table = read_table(file, dialect, texts=known if decimal == "." else None, participant=participant)
+        marker = self._marker(table, known, **where)
+        line = len(dialect.before) + 2
+        times = time and seconds_of(table[time], decimal, self.time_unit, first_line=line, **where)
+        counter = counter_in(dialect.names)
+        sfreq = rate_of(
+            times,
+            len(table),
+            given=self.sfreq,
+            said=said_rate(dialect.before),
+            counter=counter and numbers(table[counter], decimal),
+            first_line=line,
+            **where,
+        )
+        names = [name for name in dialect.names if name not in (time, marker)]
+        signals = np.array([numbers(table[name], decimal) for name in names])
+        silent = [name for name, values in zip(names, signals, strict=True) if np.isnan(values).all()]
+        aside = [name for name in names if name in silent or is_no_channel(name)]
+        signals[np.isin(names, aside)[:, np.newaxis] & np.isnan(signals)] = 0.0
+        self._refuse_texts(table, dict(zip(names, signals, strict=True)), first_line=line, **where)
+        kinds = ["misc" if name in aside else "eeg" for name in names]
+        raw = mne.io.RawArray(signals * VOLTS[self.unit], mne.create_info(names, sfreq, kinds))
+        told = [name for name in aside if name not in (*self.drop, *self.picks)]
+        if told:
+            warnings.warn(
+                f"{participant}, {file.name}: columns that are no channels by their names or values were "
+                f"left out: {', '.join(told)}; if they are, name all channels (picks)",
+                stacklevel=2,
             )
-        # The first one is taken off before they are scaled: times since 1970 have few digits to lose.
-        times = pd.to_numeric(table[self.time], errors="coerce").to_numpy(dtype=float)
-        times = (times - times[:1]) * SECONDS[self.time_unit or "s"]
-        sfreq = _rate(times, file, participant)
-        names = [str(name) for name in table.columns if name not in (self.time, self.marker)]
-        signals = table[names].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float).T
-        wrong = [name for name, values in zip(names, signals, strict=True) if not np.isfinite(values).all()]
-        wrong = [name for name in wrong if name not in self.drop]
-        if wrong:
-            raise InputError(
-                "channels hold values that are no numbers",
-                participant=participant,
-                file=file,
-                field="input.drop",
-                found=", ".join(wrong),
-                expected="finite numbers in each row",
-                hint="drop columns that are no channels (input.drop), or repair the file",
-            )
-        raw = mne.io.RawArray(signals * VOLTS[self.unit], mne.create_info(names, sfreq, "eeg"))
-        if self.marker in table:
-            markers = table[self.marker].fillna("").str.strip().to_numpy(dtype=str)
-            begins = np.r_[True, markers[1:] != markers[:-1]] & ~np.isin(markers, NOTHING)
-            at = np.flatnonzero(begins)
-            called = [name.removesuffix(".0") for name in markers[at]]
-            raw.set_annotations(mne.Annotations(at / sfreq, 0.0, called))
+        if marker is not None:
+            raw.set_annotations(_events(table[marker], sfreq))
         return raw
 
+    def _time(self, dialect: Dialect, **where: Any) -> str | None:
+        """The column of times; None if the study or the file says the rate, and there is none."""
+        wanted = [self.time.strip()] if self.time else time_columns(dialect.names)
+        found = next((name for name in wanted if name in dialect.names), None)
+        if found is None and (self.time or not (self.sfreq or said_rate(dialect.before))):
+            raise _no_column("times", "time", self.time or "timestamps", dialect.names, **where)
+        return found
 
-def _rate(times: Any, file: Path, participant: str) -> float:
-    """Samples per second, of times that are evenly spaced."""
+    def _marker(self, table: Any, columns: Sequence[str], **where: Any) -> str | None:
+        """The column of markers; None if events are in a table beside the recording."""
+        used = [name for name in columns if (~_texts(table[name]).isin(NOTHING)).any()] or [*columns][:1]
+        if len(used) > 1:
+            raise InputError(
+                "several columns may be that of the markers",
+                **where,
+                field="input.marker",
+                found=", ".join(used),
+                expected="one",
+                hint=f"name it under [input], as marker = {json.dumps(used[0])}",
+            )
+        beside = self.event_source == "tsv" or (self.event_source is None and events_beside(where["file"]))
+        if not used and not (beside and self.marker is None):
+            raise _no_column("markers", "marker", self.marker or "marker", table.columns, **where)
+        return used[0] if used else None
+
+    def _refuse_texts(self, table: Any, signals: dict[str, Any], *, first_line: int, **where: Any) -> None:
+        import numpy as np
+
+        first = {
+            name: int(np.argmin(np.isfinite(values)))
+            for name, values in signals.items()
+            if name not in self.drop and not np.isfinite(values).all()
+        }
+        if first:
+            name = min(first, key=lambda each: first[each])
+            raise InputError(
+                "channels hold values that are no numbers",
+                **where,
+                field="input.drop",
+                found=", ".join(first),
+                expected=f"finite numbers in each row; line {first_line + first[name]} has "
+                f"'{_texts(table[name]).iloc[first[name]]}' in {name}",
+                hint="if they are no channels, write under [input] drop = "
+                f"{json.dumps([*first], ensure_ascii=False)}; else repair the file",
+            )
+
+
+def _texts(column: Any) -> Any:
+    return column.fillna("").astype(str).str.strip("\0 \t")
+
+
+def _events(column: Any, sfreq: float) -> Any:
+    """Annotations where markers begin."""
+    import mne
     import numpy as np
 
-    steps = np.diff(times)
-    usual = float(np.median(steps)) if len(steps) else np.nan
-    if not usual > 0 or not np.isfinite(times).all():
-        raise InputError(
-            "times do not increase",
-            participant=participant,
-            file=file,
-            field="input.time",
-            found=f"{len(times)} rows, most steps {usual:g} s",
-            expected="a time in each row, each later than the one before",
-        )
-    sfreq = float(f"{(len(times) - 1) / (times[-1] - times[0]):.12g}")
-    off = np.abs(times - np.arange(len(times)) / sfreq) * sfreq
-    if off.max() > OFF or steps.max() > 1.5 * usual or (steps <= 0).any():
-        worst = int(np.argmax(np.abs(steps - usual)))
-        raise InputError(
-            "times are not evenly spaced: samples are lost, or times are those of packets",
-            participant=participant,
-            file=file,
-            field="input.time",
-            found=f"{steps[worst]:g} s between rows {worst + 1} and {worst + 2}; {off.max():.3g} samples off",
-            expected=f"steps of {usual:g} s, each time at most {OFF:g} samples off",
-            hint="fill the gaps, or write times of samples, and export again",
-        )
-    return sfreq
+    markers = _texts(column).to_numpy(dtype=str)
+    begins = np.r_[True, markers[1:] != markers[:-1]] & ~np.isin(markers, NOTHING)
+    at = np.flatnonzero(begins)
+    return mne.Annotations(at / sfreq, 0.0, [name.removesuffix(".0") for name in markers[at]])
+
+
+def _no_column(what: str, field: str, wanted: str, names: Sequence[str], **where: Any) -> InputError:
+    return InputError(
+        f"there is no column of {what}",
+        **where,
+        field=f"input.{field}",
+        found=", ".join([*names][:SHOWN]),
+        expected=wanted,
+        hint=f'name the column under [input], as {field} = "…"'
+        + (", or the rate of a file without times, as sfreq = 250" if field == "time" else ""),
+    )

@@ -9,6 +9,15 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import Patterns
 from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.formats.delimited import (
+    ASK,
+    MISSING,
+    decimal_of,
+    dialect_of,
+    no_decimal,
+    numbers,
+    read_table,
+)
 from shortloop.eeg.formats.participants import composed
 from shortloop.eeg.formats.units import Unit
 from shortloop.errors import InputError
@@ -42,8 +51,12 @@ class TableInput(FeaturesInput):
     unit: Unit = Field(
         "a.u.", description="unit of the features, taken as they are; 'a.u.', arbitrary units, is the default"
     )
-    separator: str = Field(",", min_length=1, max_length=1, description="between values: ',' is the default")
-    decimal: Literal[".", ","] = Field(".", description="between whole numbers and fractions; default '.'")
+    separator: str | None = Field(
+        None, min_length=1, max_length=1, description="between values; default: what each file has"
+    )
+    decimal: Literal[".", ","] | None = Field(
+        None, description="between whole numbers and fractions; default: what each file has"
+    )
 
     def warm_up(self) -> None:
         import pandas as pd  # noqa: F401
@@ -102,23 +115,28 @@ class TableInput(FeaturesInput):
         return [*dict.fromkeys(zip(*columns, strict=True))]
 
     def _table(self, file: Path, participant: str) -> Any:
-        import pandas as pd
-
         named = {
             "label": self.label,
             **({"participant": self.participant} if self.participant else {}),
             **({"phase": self.phase} if self.phase else {}),
         }
-        table = pd.read_csv(
-            file,
-            sep=self.separator,
-            decimal=self.decimal,
-            dtype=dict.fromkeys(named.values(), str),
-            encoding="utf-8-sig",
-            float_precision="round_trip",
+        dialect = dialect_of(file, self.separator)
+        if dialect is None:
+            raise InputError(
+                "the file is no table",
+                participant=participant,
+                file=file,
+                expected="names of columns in one of the first lines, and below a row for each trial",
+                hint="add the line of names, or name what is between values (input.separator)",
+            )
+        texts = [name for name in dialect.names if name in (*named.values(), *self.drop)]
+        features = [name for name in dialect.names if name not in texts]
+        decimal = self.decimal or decimal_of(
+            (value for name in features for value in dialect.column(name)), dialect.separator
         )
-        _check_names(table, file, participant)
-        table.columns = table.columns.map(str)
+        if isinstance(decimal, tuple):
+            raise no_decimal(decimal, field="input.decimal", hint=ASK, participant=participant, file=file)
+        table = read_table(file, dialect, texts=texts if decimal == "." else None, participant=participant)
         columns = ", ".join(table.columns[:SHOWN]) + (" …" if len(table.columns) > SHOWN else "")
         for field, name in [*named.items(), *(("drop", each) for each in self.drop)]:
             if name not in table:
@@ -130,6 +148,8 @@ class TableInput(FeaturesInput):
                     found=columns,
                     hint="name a column of the file, or another separator (input.separator)",
                 )
+        for name in features:
+            table[name] = _as_numbers(table[name], decimal)
         return table
 
     def _rows(self, table: Any, participant: str, phase: str, file: Path) -> Any:
@@ -166,21 +186,13 @@ class TableInput(FeaturesInput):
         return table
 
 
-def _check_names(table: Any, file: Path, participant: str) -> None:
-    """pandas takes a value too many for the name of the row, as R writes it; all others move left then."""
-    import pandas as pd
+def _as_numbers(column: Any, decimal: str) -> Any:
+    """Values as numbers, if all are numbers or missing."""
+    import numpy as np
 
-    row_names = table.index
-    if isinstance(row_names, pd.RangeIndex) or (row_names.is_unique and row_names.dtype.kind != "f"):
-        return
-    raise InputError(
-        "rows have more values than the table has names of columns",
-        participant=participant,
-        file=file,
-        found=f"{len(table.columns)} names, and {len(table.columns) + row_names.nlevels} values in a row",
-        expected="a name for each value",
-        hint="give each column a name, and take separators from the ends of rows",
-    )
+    values = numbers(column, decimal)
+    missing = column.isna() | column.astype(str).str.strip().isin(MISSING)
+    return column if (np.isnan(values) & ~missing).any() else values
 
 
 def _texts(column: Any) -> Any:
@@ -198,6 +210,5 @@ def _check_numbers(features: Any, file: Path, participant: str) -> None:
             field="input.drop",
             found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
             expected="numbers in each row of each feature",
-            hint="drop columns that are no features (input.drop), or repair the file; where fractions are "
-            "behind a comma, write decimal = ','",
+            hint="drop columns that are no features (input.drop), or repair the file",
         )

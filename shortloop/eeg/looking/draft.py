@@ -26,6 +26,7 @@ WANTED = {
     "column": "column has the codes of events",
     "event_column": "column of the tables has the events",
     "label": "column has the classes",
+    "marker": "column has the markers",
 }
 """Of options that could as well be otherwise, what is asked."""
 UNBALANCED = 2.0  # from this ratio of trials on, a score that forgives it is chosen

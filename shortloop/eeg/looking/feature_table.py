@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from shortloop.eeg.formats.delimited import MISSING, decimal_of, dialect_of, numbers
 from shortloop.eeg.looking.words import words
 
 __all__ = ["feature_table_settings", "labels_in"]
 
-SEPARATORS = (",", ";", "\t", "|")
 LABELS = (
     *("label", "labels", "class", "classes", "y", "target"),
     *("category", "condition", "stimulus", "trial_type"),
@@ -33,8 +32,6 @@ USUAL: dict[str, object] = {
     "participant": None,
     "phase": None,
     "drop": [],
-    "separator": ",",
-    "decimal": ".",
 }
 ROWS = 2000  # of the file that are looked at
 FEWEST = 4  # rows of each class
@@ -56,12 +53,11 @@ def feature_table_settings(file: Path) -> dict[str, object] | None:
     table = _read(file)
     if table is None:
         return None
-    names, rows, separator = table
+    names, rows, decimal = table
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     labels = _labels(columns)
     if not labels or OF_EVENTS in map(_plain, names):
         return None
-    decimal = "," if separator == ";" and not _features(columns, labels, ".") else "."
     features = _features(columns, labels, decimal)
     participant = _first(names, PARTICIPANTS)
     phase = next((name for name in names if _plain(name) in PHASES and len({*columns[name]}) > 1), None)
@@ -74,8 +70,6 @@ def feature_table_settings(file: Path) -> dict[str, object] | None:
         "participant": participant,
         "phase": phase,
         "drop": [name for name in names if name not in others],
-        "separator": separator,
-        "decimal": decimal,
     }
     return {name: value for name, value in given.items() if value != USUAL[name]}
 
@@ -97,22 +91,19 @@ def labels_in(file: Path) -> list[str]:
     return [] if table is None else _labels(dict(zip(table[0], zip(*table[1], strict=True), strict=True)))
 
 
-def _read(file: Path) -> tuple[list[str], list[list[str]], str] | None:
-    """Names of columns, the first rows, and what separates values; None if it is no table."""
+def _read(file: Path) -> tuple[tuple[str, ...], list[tuple[str, ...]], str] | None:
+    """Names of columns, the first rows, and the sign before fractions; None if it is no table."""
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            lines = list(itertools.islice(stream, ROWS))
+        dialect = dialect_of(file, head=ROWS)
     except (OSError, UnicodeError):
         return None
-    if len(lines) < 2 * FEWEST:
+    if dialect is None:
         return None
-    separator = max(SEPARATORS, key=lines[0].count)
-    names, *rows = csv.reader(lines, delimiter=separator)
-    rows = [row for row in rows if len(row) == len(names)]
-    # As pandas calls what has no name.
-    names = [name or f"Unnamed: {number}" for number, name in enumerate(names)]
-    fits = len(names) == len({*names}) and len(rows) >= 2 * FEWEST
-    return (names, rows, separator) if fits else None
+    at = int(dialect.indexed)
+    rows = [row[at:] for row in dialect.rows if len(row) == len(dialect.names) + at]
+    decimal = decimal_of((value for row in rows for value in row), dialect.separator)
+    fits = len(rows) >= 2 * FEWEST
+    return (dialect.names, rows, decimal if isinstance(decimal, str) else ".") if fits else None
 
 
 def _labels(columns: dict[str, tuple[str, ...]]) -> list[str]:
@@ -140,13 +131,15 @@ def _features(columns: dict[str, tuple[str, ...]], labels: Sequence[str], decima
 
 def _numbers(texts: Sequence[str], decimal: str) -> list[float]:
     """The values, if all are numbers or missing."""
-    found = []
-    for text in texts:
-        try:
-            found.append(float(text.replace(decimal, ".") if text.strip() else "nan"))
-        except ValueError:
-            return []
-    return found
+    import pandas as pd
+
+    found = numbers(pd.Series(texts, dtype=str), decimal)
+    missing = [text in MISSING for text in texts]
+    return (
+        []
+        if any(value != value and not none for value, none in zip(found, missing, strict=True))
+        else [*found]
+    )
 
 
 def _counts(values: Sequence[float]) -> bool:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.delimited import dialect_of, is_of_numbers
 from shortloop.eeg.formats.folders import is_recording, may_be_recording
 from shortloop.eeg.formats.recognised import ONE_ARRAY, recognised
 from shortloop.eeg.looking.at_once import Tell
 from shortloop.eeg.looking.feature_table import feature_table_settings
-from shortloop.eeg.looking.table import table_settings
+from shortloop.eeg.looking.table import table_settings, why_no_recording
 from shortloop.errors import InputError
 
 __all__ = ["BIDS", "FEATURES", "Folder", "look_through", "settings_of"]
@@ -21,10 +22,21 @@ __all__ = ["BIDS", "FEATURES", "Folder", "look_through", "settings_of"]
 BIDS = "bids"
 FEATURES = frozenset({"thesis", "arrays", "table"})
 """Ready-made features: a file is no recording, but of a phase and a kind of features."""
-ARRAYS, TABLE = "arrays", "table"
+ARRAYS, TABLE, CSV = "arrays", "table", "csv"
 PACKED_FIF = ".fif.gz"
 TABLES = (".csv", ".tsv", ".txt")
 BIDS_SIGN = "dataset_description.json"
+WAYS = {
+    "time_unit": "its times are in {}, those of the others in {}: call its column time_ms if they are in ms",
+    "unit": "its values are in {}, those of the others in {}: save all in one unit",
+    "marker": "its markers may be in {}, those of the others in {}: take the other columns out",
+    "label": "its classes are in {}, those of the others in {}: rename the column",
+    "participant": "its participants are in {}, those of the others in {}: rename the column",
+    "phase": "its phases are in {}, those of the others in {}: rename the column",
+    "drop": "columns that are no features are {}, in the others {}: save the same columns",
+}
+MANY = 100  # rows of numbers that are no list of anything
+USUAL = {"time_unit": "s", "unit": "µV", "marker": "one column"}
 EMPTY_ROOM = re.compile(r"(?i)(?<![a-z])empty[ _-]?room")
 
 
@@ -46,6 +58,8 @@ class Folder:
         Files that are no recordings.
     named : dict of Path to str
         Files that are something known which is not read, and what.
+    tables : dict of Path to dict
+        Of text files, what has to be said of each for it to be read.
     problems : dict of Path to InputError
         Files that cannot be read.
     """
@@ -56,6 +70,7 @@ class Folder:
     doubts: dict[str, str] = field(default_factory=dict)
     others: list[Path] = field(default_factory=list)
     named: dict[Path, str] = field(default_factory=dict)
+    tables: dict[Path, dict[str, object]] = field(default_factory=dict)
     problems: dict[Path, InputError] = field(default_factory=dict)
 
 
@@ -101,6 +116,8 @@ def look_through(folder: Path, tell: Tell) -> Folder:
         _sort(path, found)
     tell(len(files), len(files))
     _leave_what_is_beside_recordings(found)
+    _agree(found)
+    _name_those_alike(found)
     _without_those_beside(found)
     _refuse_misnamed(found)
     _leave_empty_rooms(found)
@@ -186,11 +203,10 @@ def _sort(path: Path, found: Folder) -> None:
         return
     format = "fif" if path.name.lower().endswith(PACKED_FIF) else "" if kind is None else kind.format
     if kind is None and ending in TABLES:
-        options = table_settings(path)
-        if options is not None and options == found.options.setdefault("csv", options):
-            format = "csv"
-        elif options is None and _is_table_of_features(path, found):
-            format = TABLE
+        for each, settings in ((CSV, table_settings), (TABLE, feature_table_settings)):
+            options = settings(path) if not format else None
+            if options is not None:
+                format, found.tables[path] = each, options
     if format:
         found.recordings.setdefault(format, []).append(path)
     elif kind is not None and not (kind.format or kind.name.startswith("BrainVision markers")):
@@ -201,7 +217,8 @@ def _sort(path: Path, found: Folder) -> None:
 
 def _leave_what_is_beside_recordings(found: Folder) -> None:
     """Tables are of answers and the like, single arrays are anything; one table may be of no participant."""
-    of_one = len(found.recordings.get(TABLE, ())) == 1 and "participant" not in found.options[TABLE]
+    of_all = [path for path in found.recordings.get(TABLE, ()) if "participant" in found.tables[path]]
+    of_one = len(found.recordings.get(TABLE, ())) == 1 and not of_all
     if len(found.recordings) > 1 or of_one:
         found.others += found.recordings.pop(TABLE, [])
     alone = [path for path in found.recordings.get(ARRAYS, ()) if path.suffix.lower() == ".npy"]
@@ -211,9 +228,53 @@ def _leave_what_is_beside_recordings(found: Folder) -> None:
     found.recordings = {format: files for format, files in found.recordings.items() if files}
 
 
-def _is_table_of_features(path: Path, found: Folder) -> bool:
-    options = feature_table_settings(path)
-    return options is not None and options == found.options.setdefault(TABLE, options)
+def _agree(found: Folder) -> None:
+    """A study says once how its text files are read: those that most others are unlike are problems."""
+    for format in (CSV, TABLE):
+        files = found.recordings.get(format, [])
+        ways = [found.tables[path] for path in files]
+        if not ways:
+            continue
+        usual = max(ways, key=lambda way: (ways.count(way), -ways.index(way)))
+        found.options[format] = dict(usual)
+        for path in [path for path in files if found.tables[path] != usual]:
+            files.remove(path)
+            own = found.tables[path]
+            differ = [name for name in {**usual, **own} if usual.get(name) != own.get(name)]
+            found.problems[path] = InputError(
+                "it is written otherwise than most of the others",
+                file=path,
+                found="; ".join(WAYS[name].format(*map(_said, (own, usual), 2 * [name])) for name in differ),
+            )
+
+
+def _said(way: dict[str, object], name: str) -> str:
+    value = way.get(name, USUAL.get(name, "not there"))
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _name_those_alike(found: Folder) -> None:
+    """Text files that are called as recordings or have their columns, and are none, do not vanish."""
+    format = CSV if found.recordings.get(CSV) else TABLE
+    files = found.recordings.get(format, [])
+    called = {_pattern(path) for path in files}
+    known = {name for path in files[:1] for name in _columns(path)}
+    for path in [path for path in found.others if path.suffix.lower() in TABLES and files]:
+        names = _columns(path)
+        shared = len(known.intersection(names)) > len(known) / 2
+        if shared or _pattern(path) in called or is_of_numbers(path, MANY):
+            found.others.remove(path)
+            why = why_no_recording(path) if format == CSV else "no rows with a class and features"
+            found.problems[path] = InputError("it is like a recording, and is none", file=path, found=why)
+
+
+def _pattern(path: Path) -> str:
+    return re.sub(r"\d+", "#", path.name.lower())
+
+
+def _columns(path: Path) -> tuple[str, ...]:
+    dialect = dialect_of(path)
+    return () if dialect is None else dialect.names
 
 
 def _is_text(name: str) -> bool:

@@ -30,8 +30,8 @@ from shortloop.errors import InputError
 __all__ = ["Looked", "look_into"]
 
 NO_SIGNAL = re.compile(
-    r"(?i)((pol|eeg) )?[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux|dc ?\d|exg"
-    r"|erg\d|plet|bip\d|[se][ap]o2|(et)?co2|photic)"
+    r"(?i)((pol|eeg) )?[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux|dc ?\d"
+    r"|exg(?! channel)|erg\d|plet|bip\d|[se][ap]o2|(et)?co2|photic)"
 )
 """What names of channels begin with that are no EEG, whatever a file says; some devices put a word before."""
 WITHOUT_INNER_FOLDS = "lda"
@@ -126,7 +126,8 @@ class Looked:
     def channels_to_drop(self) -> list[str]:
         """Channels that all recordings have and that are no EEG by their names."""
         shared = self.shared_channels()
-        return [name for name in shared if NO_SIGNAL.match(name)]
+        named = [name for name in shared if NO_SIGNAL.match(name)]
+        return named if len(named) < len(shared) else []
 
     def shared_channels(self) -> list[str]:
         """Channels that all recordings of the study have."""

@@ -10,6 +10,7 @@ from shortloop.eeg.formats.mat73 import read_struct, variables
 from shortloop.eeg.formats.signals import events_beside
 from shortloop.eeg.formats.trialinfo import code_columns, in_words, table_of
 from shortloop.eeg.looking.classes import are_kinds
+from shortloop.eeg.looking.table import markers_in
 
 __all__ = ["EVENT_COLUMN", "doubts_of", "options_of"]
 
@@ -60,6 +61,9 @@ def doubts_of(format: str, file: Path, options: dict[str, object]) -> dict[str, 
         columns = _columns_of_events(file)
         said = "; ".join(f"{name}: {_few(values)}" for name, values in columns.items())
         return {EVENT_COLUMN: said} if len(columns) > 1 else {}
+    if format == "csv" and "marker" in options:
+        said = "; ".join(f"{name}: {_few(values)}" for name, values in markers_in(file).items())
+        return {"marker": said}
     if format != "fieldtrip" or "column" not in options:
         return {}
     names = variables(file)

@@ -1,94 +1,113 @@
-"""Whether a text file is a recording: a column of times that go up evenly, and one of markers."""
+"""Whether a text file is a recording: a column of times that go up in small steps, and one of markers."""
 
 from __future__ import annotations
 
-import csv
 import itertools
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-__all__ = ["table_settings"]
+from shortloop.eeg.formats.columns import (
+    NOTHING,
+    is_no_channel,
+    marker_columns,
+    said_rate,
+    time_columns,
+    unit_of_times,
+)
+from shortloop.eeg.formats.delimited import Dialect, decimal_of, dialect_of, numbers
+from shortloop.eeg.formats.plausible import SECONDS
+from shortloop.eeg.formats.signals import events_beside
 
-SEPARATORS = ",;\t"
-TIMES = ("timestamps", "timestamp", "times", "time", "t", "seconds", "sec", "ms", "time_s", "time_ms")
-MARKERS = ("marker", "event", "trigger", "stim", "code", "label", "annotation", "condition", "status")
-ROWS = 500  # of the file that are looked at
-EVEN = 0.5  # of a step that most steps may differ
-# Steps that are longer than this in seconds, in milliseconds and so on are no samples of a brain's signal.
+__all__ = ["markers_in", "table_settings", "why_no_recording"]
+
+# Steps that are longer than this are no samples of a brain's signal, s; rows that come in packets, and those
+# of which some are lost, are so on average.
 LONGEST = 0.05
-UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
+FEWEST = 100  # rows of a recording that lacks something
+EVEN = 0.5  # of a step that most steps may differ
+UNITS = ("s", "ms", "us", "ns")
 LARGEST = 0.01  # of a signal in V
+SHOWN = 6  # names of columns
 
 
 def table_settings(file: Path) -> dict[str, object] | None:
-    """How the format ``csv`` reads a file.
+    """Find the fields of the format ``csv`` that are not its defaults; None if the file is no recording."""
+    found = _look_at(file)
+    return None if isinstance(found, str) else found
 
-    Parameters
-    ----------
-    file : Path
-        A text file.
 
-    Returns
-    -------
-    dict or None
-        Fields of the format that are not its defaults; None if the file is no recording.
-    """
+def why_no_recording(file: Path) -> str:
+    """What a text file lacks for a recording; empty if nothing."""
+    found = _look_at(file)
+    return found if isinstance(found, str) else ""
+
+
+def markers_in(file: Path) -> dict[str, Counter[str]]:
+    """Columns that may be the markers, and how often each value is there in the first rows."""
+    dialect = dialect_of(file)
+    return {} if dialect is None else _used(dialect, marker_columns(dialect.names))
+
+
+def _look_at(file: Path) -> dict[str, object] | str:
     try:
-        with file.open(encoding="utf-8", newline="") as stream:
-            lines = list(itertools.islice(stream, ROWS))
+        dialect = dialect_of(file)
     except (OSError, UnicodeError):
-        return None
-    if len(lines) < 3:
-        return None
-    separator = max(SEPARATORS, key=lines[0].count)
-    rows = list(csv.reader(lines, delimiter=separator))
-    names, values = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    time = _column(names, TIMES, whole=True)
-    marker = _column(names, MARKERS)
-    others = [index for index in range(len(names)) if index not in (time, marker)]
-    if time is None or not others or len(values) < 2:
-        return None
-    if marker is None and not file.with_name(f"{file.stem}_events.tsv").is_file():
-        return None
-    unit = _unit(_numbers([row[time] for row in values]))
-    signals = _numbers([row[index] for row in values for index in others])
-    if unit is None or not signals:
-        return None
-    given = {
-        "time": names[time],
+        return "the file cannot be read"
+    if dialect is None or len(dialect.rows) < 2:
+        return "no line of names above rows of values"
+    columns = ", ".join(dialect.names[:SHOWN]) + ", …" * (len(dialect.names) > SHOWN)
+    times, markers = time_columns(dialect.names), marker_columns(dialect.names)
+    if not times and not said_rate(dialect.before):
+        return f"no column of times among {columns}"
+    decimal = decimal_of((value for row in dialect.rows for value in row), dialect.separator)
+    decimal = decimal if isinstance(decimal, str) else "."  # reading it says what is open
+    unit = _unit_of_times(dialect, times[0], decimal) if times else "s"
+    if unit is None:
+        return f"values of {times[0]} are no times of samples"
+    longer = any(len(row) > len(dialect.names) for row in dialect.rows) and len(dialect.rows) >= FEWEST
+    if not (markers or events_beside(file) or longer):  # reading it says more of rows that are longer
+        return f"no column of markers among {columns}, and no {file.stem}_events.tsv beside it"
+    channels = [name for name in dialect.names if name not in times[:1] and not is_no_channel(name)]
+    signals = [value for name in channels for value in _numbers(dialect.column(name), decimal)]
+    if not signals:
+        return f"no column of numbers among {columns}"
+    used = _used(dialect, markers)
+    given: dict[str, object] = {
         "time_unit": unit,
-        "marker": "marker" if marker is None else names[marker],
         "unit": "V" if max(map(abs, signals)) < LARGEST else "µV",
-        "separator": separator,
+        "marker": next(iter(used)) if len(used) > 1 else None,
     }
-    usual = {"time": "timestamps", "time_unit": "s", "marker": "marker", "unit": "µV", "separator": ","}
+    usual = {"time_unit": "s", "unit": "µV", "marker": None}
     return {name: value for name, value in given.items() if value != usual[name]}
 
 
-def _column(names: list[str], wanted: tuple[str, ...], whole: bool = False) -> int | None:
-    lower = [name.strip().lower().partition(" ")[0].partition("(")[0] for name in names]
-    for word in wanted:
-        for index, name in enumerate(lower):
-            if name == word or (not whole and name.rstrip("s0123456789") == word):
-                return index
-    return None
+def _used(dialect: Dialect, names: Sequence[str]) -> dict[str, Counter[str]]:
+    counts = {name: Counter(text for text in dialect.column(name) if text not in NOTHING) for name in names}
+    return {name: values for name, values in counts.items() if values}
 
 
-def _numbers(texts: list[str]) -> list[float]:
-    found = []
-    for text in texts:
-        try:
-            found.append(float(text))
-        except ValueError:
-            continue
-    return found
-
-
-def _unit(times: list[float]) -> str | None:
-    """Unit of times that go up in even steps."""
+def _unit_of_times(dialect: Dialect, name: str, decimal: str) -> str | None:
+    """The unit that must be said for times to be of samples, s if none must; None if they are of none."""
+    texts = dialect.column(name)
+    times = _numbers(texts, decimal)
+    if 2 * len(times) < len(texts):  # dates, if anything: reading the file says more
+        return "s" if len(texts) >= FEWEST and 2 * len({text[:8] for text in texts}) < len(texts) else None
     steps = [after - before for before, after in itertools.pairwise(times)]
     usual = median(steps) if steps else 0.0
-    even = sum(abs(step - usual) <= EVEN * usual for step in steps)
-    if usual <= 0 or even < 0.9 * len(steps):
-        return None
-    return next((unit for unit, scale in UNITS if usual / scale <= LONGEST), None)
+    scale = SECONDS[unit_of_times(name, times[0])]
+    even = sum(abs(step - usual) <= EVEN * usual for step in steps) >= 0.9 * len(steps)
+    if usual > 0 and even:
+        if scale != 1.0:
+            return "s" if usual * scale <= LONGEST else None
+        return next((unit for unit in UNITS if usual * SECONDS[unit] <= LONGEST), None)
+    rising = len(times) >= FEWEST and times[-1] > times[0]
+    return "s" if rising and (times[-1] - times[0]) / len(steps) * scale <= LONGEST else None
+
+
+def _numbers(texts: Sequence[str], decimal: str) -> list[float]:
+    import pandas as pd
+
+    found = numbers(pd.Series(texts, dtype=str), decimal)
+    return [float(value) for value in found if value == value]

@@ -102,15 +102,16 @@ def test_names_units_and_separators(tmp_path: Path) -> None:
     other["t"] *= 1000
     other[["TP9", "AF7", "TP10"]] /= 1000
     other["event"] = other["event"].map({0.0: "", 1.0: "face", 2.0: "house"})
-    other["battery"] = "full"
+    other["mood"] = ["fine", *["3"] * (len(other) - 1)]
     names = {"time": "t", "time_unit": "ms", "marker": "event", "unit": "mV", "separator": ";"}
     file = save(tmp_path, other, sep=";")
-    epochs = csv(file, events={}, drop=("battery",), **names)
+    epochs = csv(file, events={}, drop=("mood",), **names)
     np.testing.assert_allclose(epochs.data, plain.data, rtol=1e-12)
     np.testing.assert_array_equal(epochs.labels, plain.labels)
     with pytest.raises(InputError, match="values that are no numbers") as caught:
         csv(file, events={}, **names)
-    assert caught.value.found == "battery"
+    assert caught.value.found == "mood"
+    assert "line 2 has 'fine' in mood" in str(caught.value)
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_study_of_each(tmp_path: Path, write) -> None:  # type: ignore[no-unty
     if write is tables:
         assert given["drop"] == ("Unnamed: 0", "run", "comment")
     if write is one_table:
-        assert (given["participant"], given["phase"], given["decimal"]) == ("subject", "task", ",")
+        assert (given["participant"], given["phase"]) == ("subject", "task")
     counts = [f"{60} × {name}" for name in study.classes]
     assert all(each in "\n".join(found.lines) for each in counts)
 

@@ -1,0 +1,255 @@
+"""Tables of text as programs write them: encoding, separator, line of names and number format of one file."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import itertools
+import re
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shortloop.errors import InputError
+
+__all__ = [
+    "ASK",
+    "MISSING",
+    "Dialect",
+    "decimal_of",
+    "dialect_of",
+    "encoding_of",
+    "is_of_numbers",
+    "no_decimal",
+    "numbers",
+    "read_table",
+]
+
+SEPARATORS = ",;\t|"
+HEAD = 500  # lines that are looked at
+FIRST = 80  # lines that tell the separator, of which one has the names
+SPACES = " '\u2019\u00a0\u2009\u202f"  # between thousands, whatever the decimal sign is
+NUMBER = re.compile(rf"[+-]?[\d.,{SPACES}]*\d[.,]?(?:[eE][+-]?\d+)?")
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2}.*)?")
+MISSING = ("", "nan", "NaN", "n/a", "N/A", "NA", "null", "NULL", "None")  # of those of pandas
+ASK = 'write decimal = "." under [input] if the sign is before fractions; else write decimal = ","'
+MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one file is written: `before` are the lines above that of names, `rows` the first ones below it."""
+
+    encoding: str
+    separator: str
+    before: tuple[str, ...]
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def indexed(self) -> bool:
+        """True if each row begins with its number, which has no name, as R writes it."""
+        longer = bool(self.rows) and all(len(row) == len(self.names) + 1 for row in self.rows)
+        return longer and [row[0] for row in self.rows[:3]] in (["1", "2", "3"], ["0", "1", "2"])
+
+    def column(self, name: str) -> list[str]:
+        """The first values of a column."""
+        at = self.names.index(name) + self.indexed
+        return [row[at] for row in self.rows if at < len(row)]
+
+
+def encoding_of(file: Path) -> str:
+    """Find the encoding: UTF-8, UTF-16 with its mark, Windows' Latin-1, or Latin-1."""
+    with file.open("rb") as stream:
+        if stream.read(2) in MARKS:
+            return "utf-16"
+    return next((each for each in ("utf-8-sig", "cp1252") if _decodes(file, each)), "latin-1")
+
+
+def _decodes(file: Path, encoding: str) -> bool:
+    with file.open("rb") as stream:
+        try:
+            for _ in codecs.iterdecode(iter(lambda: stream.read(1 << 20), b""), encoding):
+                pass
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) -> Dialect | None:
+    """Find how a table is written, from its first `head` lines; None if it is none."""
+    encoding = encoding_of(file)
+    with file.open(encoding=encoding, newline="", errors="replace") as stream:
+        lines = list(itertools.islice(stream, head))
+    if any("\0" in line for line in lines[:FIRST]):
+        return None
+    tried = [_split(lines[:FIRST], each, encoding) for each in ([separator] if separator else SEPARATORS)]
+    best = max((each for each in tried if each), key=lambda each: len(each.names), default=None)
+    return best and _split(lines, best.separator, encoding)
+
+
+def is_of_numbers(file: Path, rows: int) -> bool:
+    """True if a file has at least so many rows, and nothing but numbers in three columns or more."""
+    with file.open(encoding=encoding_of(file), newline="", errors="replace") as stream:
+        lines = list(itertools.islice(stream, rows))
+    tables = ([_values(line, separator) for line in lines] for separator in SEPARATORS)
+    return len(lines) == rows and any(
+        all(len(row) > 2 and all(NUMBER.fullmatch(value) for value in row) for row in table)
+        for table in tables
+    )
+
+
+def _split(lines: Sequence[str], separator: str, encoding: str) -> Dialect | None:
+    """The table that a separator makes of lines; None if it makes none."""
+    rows = [_values(line, separator) for line in lines]
+    widths = Counter(len(row) for row in rows if any(row))
+    usual = max(widths, key=lambda width: (widths[width], width), default=0)
+    named = [at for at, row in enumerate(rows[:FIRST]) if 2 * len(row) >= usual and _is_of_names(row)]
+    at = next((at for at in named if len(rows[at]) >= usual - 1), named[0] if named else None)
+    if at is None:
+        return None
+    while (
+        len(rows[at]) > 1
+        and not rows[at][-1]
+        and not any("".join(row[len(rows[at]) - 1 :]) for row in rows[at + 1 :])
+    ):
+        rows[at].pop()  # separators at the ends of rows
+    below = tuple(tuple(row) for row in rows[at + 1 :] if any(row))
+    return Dialect(encoding, separator, tuple(lines[:at]), _unique(rows[at]), below)
+
+
+def _values(line: str, separator: str) -> list[str]:
+    try:
+        return [each.strip() for each in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
+    except (StopIteration, csv.Error):
+        return []
+
+
+def _is_of_names(row: Sequence[str]) -> bool:
+    """True if the first value is a text, and that of a table."""
+    first = next((value for value in row if value), "")
+    return len(row) > 1 and bool(first) and not NUMBER.fullmatch(first) and not DATE.fullmatch(first)
+
+
+def _unique(row: Sequence[str]) -> tuple[str, ...]:
+    """Names as pandas makes them of a line; NumPy puts the sign of a comment before the first."""
+    seen: Counter[str] = Counter()
+    names = []
+    for number, text in enumerate(row):
+        name = (text.lstrip("#%").strip() if not number else text) or f"Unnamed: {number}"
+        names.append(f"{name}.{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return tuple(names)
+
+
+def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
+    """Find the sign before fractions, "." or ","; else the values that contradict, or one that is open.
+
+    Nobody who has commas between values writes points between thousands.
+    """
+    sure: dict[str, str] = {}
+    open_ = ""
+    for text in texts:
+        number = text.strip().lstrip("+-")
+        signs = [sign for sign in number if sign in ".,"]
+        if not signs or not NUMBER.fullmatch(number):
+            continue
+        last, others = signs[-1], signs[:-1]
+        if others:  # the same sign again and again is between thousands
+            sure.setdefault(last if last not in others else ".,".replace(last, ""), text)
+        elif re.fullmatch(r"[1-9]\d{0,2}[.,]\d{3}", number):
+            open_ = open_ or text
+        else:
+            sure.setdefault(last, text)
+    if len(sure) > 1:
+        return tuple(sure.values())
+    is_open = open_ and not (separator == "," and "." in open_)
+    return next(iter(sure), None) or ((open_,) if is_open else ".")
+
+
+def no_decimal(values: tuple[str, ...], *, field: str | None, hint: str, **where: Any) -> InputError:
+    """What is said of values whose decimal sign is not known."""
+    if len(values) > 1:
+        return InputError(
+            "numbers are written in two formats",
+            **where,
+            field=field,
+            found=" and ".join(f"'{each}'" for each in values),
+            expected="one sign before fractions in all numbers, '.' or ','",
+            hint="export the file again in one format",
+        )
+    plain = values[0].replace(",", ".")
+    return InputError(
+        f"'{values[0]}' may be {plain} or {re.sub('[.,]', '', values[0])}",
+        **where,
+        field=field,
+        found="no number that tells whether this sign is before fractions or between thousands",
+        hint=hint,
+    )
+
+
+def numbers(texts: Any, decimal: str) -> Any:
+    """Values of a column as float64; NaN for all that is no number in the format."""
+    import numpy as np
+    import pandas as pd
+
+    if getattr(texts.dtype, "kind", "O") in "iuf":
+        return texts.to_numpy(dtype=np.float64)
+    group = f"[{'.,'.replace(decimal, '')}{SPACES}]"
+    whole = rf"(?:\d+|\d{{1,3}}(?:{group}\d{{3}})+)"
+    form = rf"[+-]?(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][+-]?\d+)?"
+    written = texts.fillna("").astype(str).str.strip()
+    plain = written.where(written.str.fullmatch(form), "nan")
+    plain = plain.str.replace(group, "", regex=True).str.replace(decimal, ".", regex=False)
+    return pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64)
+
+
+def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = None, **where: Any) -> Any:
+    """Read a table; `texts` are columns whose values stay as they are written, None for all."""
+    import pandas as pd
+
+    for number, row in enumerate(dialect.rows):
+        if any(row[len(dialect.names) + dialect.indexed :]):
+            raise _longer(file, dialect, len(dialect.before) + 2 + number, len(row), **where)
+    names = [*(["\0"] if dialect.indexed else []), *dialect.names]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                file,
+                sep=dialect.separator,
+                encoding=dialect.encoding,
+                skiprows=len(dialect.before) + 1,
+                header=None,
+                names=names,
+                index_col=False,  # else pandas takes a value too many for the name of the row
+                skipinitialspace=True,
+                dtype=str if texts is None else dict.fromkeys(texts, str),
+                keep_default_na=texts is not None,
+                float_precision="round_trip",
+            )
+    except pd.errors.ParserError as error:
+        said = re.search(r"fields in line (\d+), saw (\d+)", str(error))
+        if said is None:
+            raise
+        raise _longer(file, dialect, int(said[1]), int(said[2]), **where) from None
+    except pd.errors.ParserWarning:
+        raise _longer(file, dialect, 0, 0, **where) from None
+    return table[list(dialect.names)]
+
+
+def _longer(file: Path, dialect: Dialect, line: int, width: int, **where: Any) -> InputError:
+    names = len(dialect.names)
+    return InputError(
+        "a row has more values than the line of names has names",
+        **where,
+        file=file,
+        found=f"{width} values in line {line}, {names} names in line {len(dialect.before) + 1}"
+        if line
+        else f"more than {names} values, {names} names in line {len(dialect.before) + 1}",
+        expected="a name for each value",
+        hint="add the names that are missing to that line, and take separators from the ends of rows",
+    )

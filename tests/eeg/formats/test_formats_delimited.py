@@ -1,0 +1,363 @@
+"""Text is read as each file writes it: encoding, separator, numbers, dates and lines above the names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from eeg_recordings import read
+
+from shortloop.eeg.formats.delimited import decimal_of, dialect_of, encoding_of, numbers
+from shortloop.eeg.looking.look import look
+from shortloop.eeg.looking.opened import open_all
+from shortloop.eeg.study.load import read_study
+from shortloop.errors import InputError
+
+RATE = 128.0
+ROWS = 1000
+STARTS = [64, 200, 330, 500, 640, 801]
+NAMES = ["TP9", "AF7", "TP10"]
+Write = Callable[[float], str]
+
+
+def plain(value: float) -> str:
+    return f"{value:.6f}"
+
+
+def german(value: float) -> str:
+    return f"{value:,.6f}".replace(",", " ").replace(".", ",").replace(" ", ".")
+
+
+def grouped(value: float) -> str:
+    return f'"{value:,.6f}"'
+
+
+def comma(value: float) -> str:
+    return plain(value).replace(".", ",")
+
+
+def times(kind: str, write: Write) -> list[str]:
+    at = np.arange(ROWS) / RATE
+    if kind == "seconds":
+        return [write(each) for each in at]
+    if kind == "clock":
+        begin = pd.Timestamp("2024-03-01 23:59:58")
+        return [(begin + pd.Timedelta(seconds=each)).strftime("%H:%M:%S.%f") for each in at]
+    if kind in ("iso", "iso T", "zone", "iso comma"):
+        begin = pd.Timestamp("2024-02-29 23:59:58.25")
+        stamps = [(begin + pd.Timedelta(seconds=each)).strftime("%Y-%m-%d %H:%M:%S.%f") for each in at]
+        marks = {"iso T": (" ", "T"), "iso comma": (".", ","), "iso": ("", ""), "zone": ("", "")}[kind]
+        return [each.replace(*marks) + "+01:00" * (kind == "zone") for each in stamps]
+    scale = {"epoch s": 1.0, "epoch ms": 1e3, "epoch us": 1e6}[kind]
+    return [write(scale * (1.7e9 + each)) for each in at]
+
+
+def values(seed: int, offset: float = 0.0) -> np.ndarray:
+    return np.round(np.random.default_rng(seed).standard_normal((3, ROWS)) * 900 + offset, 6)
+
+
+def markers() -> list[str]:
+    found = ["0"] * ROWS
+    for number, at in enumerate(STARTS):
+        found[at] = str(number % 2 + 1)
+    return found
+
+
+def text(
+    data: np.ndarray,
+    *,
+    separator: str = ",",
+    write: Write = plain,
+    clock: str = "seconds",
+    before: str = "",
+    names: Sequence[str] = ("timestamps", *NAMES, "marker"),
+) -> str:
+    head = before + separator.join(names)
+    columns = [times(clock, write), *([write(each) for each in row] for row in data), markers()]
+    return "\n".join([head, *(separator.join(row) for row in zip(*columns, strict=True))]) + "\n"
+
+
+def csv(file: Path, **settings: Any) -> Any:
+    return read("csv", [file], **{"events": {"face": [1], "house": [2]}, **settings})
+
+
+def assert_exact(file: Path, data: np.ndarray, **settings: Any) -> None:
+    """Epochs are the rows around the markers, to the last digit, and samples are at the rate."""
+    epochs = csv(file, **settings)
+    expected = np.stack([data[:, at - 32 : at + 65] for at in STARTS]) * 1e-6
+    np.testing.assert_array_equal(epochs.data, expected)
+    assert epochs.labels.tolist() == [0, 1] * 3
+    assert epochs.channels == tuple(NAMES)
+    assert epochs.sfreq == pytest.approx(RATE, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("how", "encoding"),
+    [
+        ({}, "utf-8"),
+        ({"separator": ";", "write": comma}, "utf-8-sig"),
+        ({"separator": ";", "write": german}, "cp1252"),
+        ({"separator": "\t", "write": german, "clock": "iso comma"}, "utf-16"),
+        ({"separator": ", ", "write": grouped, "clock": "iso"}, "utf-8"),
+        ({"write": grouped, "clock": "epoch ms"}, "utf-8"),
+        ({"separator": "|", "clock": "iso T"}, "latin-1"),
+        ({"separator": ";", "clock": "zone", "before": "sep=;\n"}, "utf-8"),
+        ({"before": "%Some device\n%Board = X, Y\n# by Jörg\n\n", "clock": "epoch us"}, "latin-1"),
+        ({"before": "# ", "separator": "\t", "clock": "epoch s"}, "utf-8"),
+        ({"clock": "clock", "names": ("Time (h:m:s)", *NAMES, "Trigger")}, "utf-8"),
+        ({"write": comma, "separator": ";", "names": ("Zeit", *NAMES, "Marker")}, "cp1252"),
+    ],
+)
+@pytest.mark.parametrize("offset", [0.0, 4200.0])
+def test_however_a_file_is_written_its_numbers_are_the_same(
+    tmp_path: Path, how: dict[str, Any], encoding: str, offset: float
+) -> None:
+    data = values(1, offset)
+    file = tmp_path / "S1.csv"
+    file.write_bytes(text(data, **how).encode(encoding))
+    assert_exact(file, data)
+
+
+def test_everybody_is_read_however_their_files_are_written(tmp_path: Path) -> None:
+    """One dialect for all left three of four people out, with no word but a count of files."""
+    ways: list[dict[str, Any]] = [
+        {},
+        {"separator": ";", "write": comma},
+        {"separator": "\t", "clock": "iso", "names": ("time", *NAMES, "trigger")},
+        {"separator": ";", "write": german, "clock": "epoch ms"},
+    ]
+    (tmp_path / "data").mkdir()
+    for who, how in enumerate(ways):
+        (tmp_path / f"data/S{who}.csv").write_text(text(values(who), **how), encoding="utf-8")
+    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
+    assert found is not None
+    assert "4 participants: S0, S1, S2, S3" in found.lines
+    file = tmp_path / "study/study.toml"
+    file.parent.mkdir()
+    lines = [
+        "classes = ['1', '2']" if each.startswith("classes") else each for each in found.settings.split("\n")
+    ]
+    file.write_text(
+        "\n".join(lines).replace("folds = 10", "folds = 2") + '[estimator]\nkind = "lda"', encoding="utf-8"
+    )
+    assert read_study(file).participants == ("S0", "S1", "S2", "S3")
+    assert open_all(file, lambda *_: None).problems == ()
+    for who in range(4):
+        assert_exact(tmp_path / f"data/S{who}.csv", values(who))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda lines: lines[1:], "no line of names"),
+        (lambda lines: [lines[0].replace("timestamps", "x"), *lines[1:]], "no column of times among x, TP9"),
+        (lambda lines: [line.rpartition(",")[0] for line in lines], "no column of markers among timestamps"),
+        (lambda lines: [*lines[:200], *lines[260:]], "times are not evenly spaced"),
+        (lambda lines: [*lines[:3], lines[3] + ",7", *lines[4:]], "6 values in line 4, 5 names in line 1"),
+        (lambda lines: [*lines[:3], lines[3].replace(",0", ",0,"), *lines[4:]], "no numbers"),
+    ],
+)
+def test_whoever_is_left_out_is_named_with_the_reason(
+    tmp_path: Path, change: Callable[[list[str]], list[str]], why: str
+) -> None:
+    (tmp_path / "data").mkdir()
+    for who in ("anna", "ben", "carl"):
+        lines = text(values(len(who))).splitlines()
+        lines = change(lines) if who == "ben" else lines
+        (tmp_path / f"data/{who}_rest1.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
+    assert found is not None
+    (line,) = (each for each in found.lines if "ben" in each and "participants" not in each)
+    assert why in line or why == "no numbers"
+
+
+def test_files_that_need_other_settings_are_named(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for who, scale in (("S1", 1.0), ("S2", 1.0), ("S3", 1e-6)):
+        lines = text(values(3) * scale, write=lambda value: f"{value:.12f}")
+        (tmp_path / f"data/{who}.csv").write_text(lines, encoding="utf-8")
+    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
+    assert found is not None
+    assert "its values are in V, those of the others in µV" in next(
+        each for each in found.lines if "S3" in each
+    )
+
+
+def test_a_sign_that_may_be_between_thousands_is_asked_about(tmp_path: Path) -> None:
+    """1.234 is 1.234 or 1234; the answer that is asked for is taken."""
+    data = np.round(np.random.default_rng(0).uniform(100, 999, (3, ROWS)), 3)
+    lines = text(data, separator=";", clock="epoch ms", write=lambda value: f"{value:.3f}").splitlines()
+    whole = [";".join([str(8 * at), *line.split(";")[1:]]) for at, line in enumerate(lines[1:])]
+    file = tmp_path / "S1.csv"
+    file.write_text("\n".join([lines[0], *whole]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"may be \d{3}\.\d{3} or \d{6}") as caught:
+        csv(file, time_unit="ms")
+    assert caught.value.field == "input.decimal"
+    for sign, scale in ((".", 1.0), (",", 1000.0)):
+        assert f'decimal = "{sign}"' in str(caught.value)
+        epochs = csv(file, time_unit="ms", decimal=sign)
+        expected = np.round(data[:, 64 - 31 : 64] * scale, 3) * 1e-6
+        np.testing.assert_allclose(epochs.data[0][:, :31], expected, rtol=1e-12)
+
+
+def test_two_formats_of_numbers_in_one_file_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "S1.csv"
+    file.write_text(text(values(0), separator=";").replace(".5", ",5"), encoding="utf-8")
+    with pytest.raises(InputError, match="numbers are written in two formats"):
+        csv(file)
+    lines = text(values(0), separator=";").splitlines()  # where only a late row shows it
+    lines[700] = lines[700].replace(".", ",")
+    file.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match="rows have no time") as caught:
+        csv(file)
+    assert "line 701" in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_numbers_of_any_format_are_those_that_were_written(seed: int) -> None:
+    """A value is the one that was written, or none; never another one."""
+    rng = np.random.default_rng(seed)
+    sizes = 10.0 ** rng.integers(-3, 9, 60)
+    places = int(rng.integers(0, 7))
+    given = np.round(rng.standard_normal(60) * sizes, places)
+    point, group = [(".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (".", ""), (",", "")][
+        seed % 7
+    ]
+    swap = str.maketrans({",": "G", ".": "P"})
+    texts = [
+        f"{value:,.{places}f}".translate(swap).replace("G", group).replace("P", point) for value in given
+    ]
+    found = decimal_of(texts, ";")
+    if found in (".", ","):
+        np.testing.assert_array_equal(numbers(pd.Series(texts, dtype=str), str(found)), given)
+        return
+    assert isinstance(found, tuple)
+    assert places in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["1.234,5", "2"], ","),
+        (["1,234.5", "2"], "."),
+        (["1.234.567"], ","),
+        (["0.123"], "."),
+        (["12,5", "1.234"], ","),
+        (["1234.567", "1.234"], "."),
+        (["1,5", "2.5"], ("1,5", "2.5")),
+        (["1.234"], ("1.234",)),
+        (["-1,234"], ("-1,234",)),
+        (["1", "2"], "."),
+        (["2024-03-01 10:00:00,125", "1.5", "word, or two.", "1e-5"], "."),
+    ],
+)
+def test_the_sign_before_fractions(texts: list[str], expected: object) -> None:
+    assert decimal_of(texts, ";") == expected
+
+
+@pytest.mark.parametrize(
+    "wrong", ["1,2,3", "12,34.5", "1.2.3", "1,2345.6", ",", "-", "1 2", "0x1F", "1_000", "٣"]
+)
+def test_what_is_no_number_is_none(wrong: str) -> None:
+    assert np.isnan(numbers(pd.Series([wrong], dtype=str), ".")).all()
+
+
+def test_encodings_are_told_apart(tmp_path: Path) -> None:
+    for encoding, named in (("utf-8", "utf-8-sig"), ("utf-16", "utf-16"), ("cp1252", "cp1252")):
+        file = tmp_path / encoding
+        file.write_bytes(("a,b\n" + "1,2\n" * 400_000 + "Jürgen – “x”,2\n").encode(encoding))
+        assert encoding_of(file) == named
+    (tmp_path / "latin").write_bytes(b"\x81\xfc,b\n1,2\n")
+    assert encoding_of(tmp_path / "latin") == "latin-1"
+
+
+def test_bytes_that_are_no_text_are_no_table(tmp_path: Path) -> None:
+    for number in range(20):
+        file = tmp_path / f"{number}.txt"
+        file.write_bytes(np.random.default_rng(number).bytes(20_000))
+        dialect_of(file)  # it ends
+
+
+def openbci(data: np.ndarray, *, lost: slice | None = None, packet: int = 10) -> str:
+    head = ["%OpenBCI Raw EXG Data", "%Number of channels = 3", f"%Sample Rate = {RATE:g} Hz", "%Board = X"]
+    names = ["Sample Index", *(f" EXG Channel {each}" for each in range(3)), " Accel Channel 0"]
+    names += [" Other", " Other", " Marker Channel", " Timestamp", " Timestamp (Formatted)"]
+    rows = [
+        f"{at % 256}.0, {', '.join(f'{value:.6f}' for value in data[:, at])}, 0.01, 0.0, 0.0, "
+        f"{float(markers()[at])}, {1.7e9 + at // packet * packet / RATE:.6f}, 2024-03-01 10:00:00.5"
+        for at in range(ROWS)
+    ]
+    if lost is not None:
+        del rows[lost]
+    return "\n".join([*head, ",".join(names), *rows]) + "\n"
+
+
+def test_openbci(tmp_path: Path) -> None:
+    """Times are of packets; the rate is in a comment, and a counter says that no sample is lost."""
+    data = values(5)
+    file = tmp_path / "S1.txt"
+    file.write_text(openbci(data), encoding="utf-8")
+    with pytest.warns(UserWarning, match="left out: Sample Index, Accel Channel 0, Other, Other.1"):
+        epochs = csv(file)
+    np.testing.assert_array_equal(epochs.data, np.stack([data[:, at - 32 : at + 65] for at in STARTS]) * 1e-6)
+    assert epochs.sfreq == RATE
+    assert epochs.channels == ("EXG Channel 0", "EXG Channel 1", "EXG Channel 2")
+    file.write_text(openbci(data, lost=slice(400, 403)), encoding="utf-8")
+    with pytest.raises(InputError, match="samples are lost") as caught:
+        csv(file)
+    assert "line 406 counts 147 after 143" in str(caught.value)
+    (tmp_path / "data").mkdir()
+    for who in ("S1", "S2"):
+        (tmp_path / f"data/{who}.txt").write_text(openbci(data), encoding="utf-8")
+    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
+    assert found is not None
+    assert "drop" not in found.settings.replace("# drop", "")
+
+
+def test_a_rate_that_is_said_stands_for_times_of_packets(tmp_path: Path) -> None:
+    data = values(6)
+    lines = [line.split(",") for line in text(data).splitlines()]
+    stamps = np.arange(ROWS) // 12 * 12 / RATE
+    for row, at in zip(lines[1:], stamps, strict=True):
+        row[0] = f"{at:.6f}"
+    file = tmp_path / "S1.csv"
+    file.write_text("\n".join(map(",".join, lines)), encoding="utf-8")
+    with pytest.raises(InputError, match="times do not increase") as caught:
+        csv(file)
+    assert "sfreq = 128" in str(caught.value)
+    assert_exact(file, data, sfreq=128)
+    with pytest.raises(InputError, match="not that of the times"):
+        csv(file, sfreq=250)
+    file.write_text("\n".join(",".join(row[1:]) for row in lines), encoding="utf-8")
+    with pytest.raises(InputError, match="no column of times") as caught:
+        csv(file)
+    assert "sfreq" in str(caught.value)
+    assert_exact(file, data, sfreq=128)
+    gap = [*lines[:500], *([f"{float(row[0]) + 0.05:.6f}", *row[1:]] for row in lines[500:])]
+    file.write_text("\n".join(map(",".join, gap)), encoding="utf-8")
+    csv(file, sfreq=128)
+
+
+def test_columns_that_could_be_the_markers_are_asked_about(tmp_path: Path) -> None:
+    data = values(7)
+    frame = pd.DataFrame(data.T, columns=NAMES)
+    frame.insert(0, "time", np.arange(ROWS) / RATE)
+    frame["event"], frame["condition"] = markers(), ["rest", "task"] * (ROWS // 2)
+    (tmp_path / "data").mkdir()
+    for who in ("S1", "S2"):
+        frame.to_csv(tmp_path / f"data/{who}.csv", index=False)
+    with pytest.raises(InputError, match="several columns may be that of the markers") as caught:
+        csv(tmp_path / "data/S1.csv")
+    assert f"marker = {json.dumps('event')}" in str(caught.value)
+    assert_exact(tmp_path / "data/S1.csv", data, marker="event")
+    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
+    assert found is not None
+    assert "Which column has the markers? Found: event: 1 (" in found.questions[0]
+    frame["condition"] = 0  # a column without any marker is none
+    frame.to_csv(tmp_path / "data/S1.csv", index=False)
+    assert_exact(tmp_path / "data/S1.csv", data)

@@ -15,11 +15,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import Named, Patterns
+from shortloop.eeg.formats.delimited import dialect_of, numbers, read_table
 from shortloop.eeg.formats.edf_header import in_its_encoding
 from shortloop.eeg.formats.eeglab_events import named_by_events
+from shortloop.eeg.formats.events_table import NOTHING
 from shortloop.eeg.formats.folders import files_in, is_recording
 from shortloop.eeg.formats.participants import as_written, key_of, natural
-from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.signals import SignalInput, events_beside
 from shortloop.eeg.formats.sizes import declared
 from shortloop.errors import InputError
 
@@ -93,7 +95,15 @@ class BidsInput(SignalInput):
         root = next(above.parent for above in file.parents if re.fullmatch(r"sub-[^_]+", above.name))
         root = root if root.name[:4] != "ses-" else root.parent
         own = [path for _, path in files_in(file)] if file.is_dir() else [file]
-        return [(path.relative_to(root).as_posix(), path) for path in [*own, *_beside(file, root)]]
+        named = [(path.relative_to(root).as_posix(), path) for path in [*own, *_beside(file, root)]]
+        # The closest table of events is the recording's own, also where BIDS inherits it.
+        tables = [path for _, path in named if _stem(path).endswith("events") and path.suffix == ".tsv"]
+        if tables and not events_beside(file):
+            own_name = file.with_name(f"{_stem(file).rpartition('_')[0]}_events.tsv")
+            named = [(name, path) for name, path in named if path not in tables]
+            closest = max(tables, key=lambda path: len(path.parts))
+            named.append((own_name.relative_to(root).as_posix(), closest))
+        return named
 
     def declared(self, file: Path, participant: str) -> int:
         """What its format says of it, if that is known; it must be whole then."""
@@ -105,8 +115,13 @@ class BidsInput(SignalInput):
         path = mne_bids.get_bids_path_from_fname(file, check=False)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=NO_PARTICIPANTS)
+            if events_beside(file):  # which is read again
+                warnings.filterwarnings("ignore", message="Omitted .* annotation")
             try:
                 return in_its_encoding(partial(_read, path))
+            except (ValueError, IndexError):
+                _refuse_events(path, file, participant)
+                raise
             except RuntimeError as error:
                 if "read_epochs_bids" in str(error):
                     return _epochs(path, file)
@@ -131,6 +146,29 @@ def _read(path: Any, **more: str) -> Any:
     import mne_bids
 
     return mne_bids.read_raw_bids(path, extra_params=more)
+
+
+def _refuse_events(path: Any, file: Path, participant: str) -> None:
+    """Say what is wrong in the table of events, if that is what MNE-BIDS cannot read."""
+    import numpy as np
+
+    for table in events_beside(file):
+        where: dict[str, Any] = {"participant": participant, "file": file, "field": "input.event_column"}
+        dialect = dialect_of(table)
+        if dialect is None or "onset" not in dialect.names:
+            continue
+        onsets = read_table(table, dialect, participant=participant)["onset"]
+        values = numbers(onsets, ".")
+        wrong = np.flatnonzero(np.isnan(values) & ~onsets.isin(NOTHING))
+        if dialect.separator != "\t" or len(wrong):
+            found = "'" + onsets.iloc[wrong[0]] + f"' in line {wrong[0] + 2}" if len(wrong) else "no tabs"
+            raise InputError(
+                "the table of events is not as BIDS has it",
+                **where,
+                found=f"{table.name}: {found}",
+                expected="tabs between columns, and in each row an onset in s, as 1.5, or n/a",
+                hint="write the table so",
+            )
 
 
 def _epochs(path: Any, file: Path) -> Any:

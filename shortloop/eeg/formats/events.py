@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shortloop.eeg.formats.events_table import read_events
 from shortloop.eeg.formats.pieces import mark_gaps
 from shortloop.errors import InputError
 
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.formats.signals import SignalInput
 
-__all__ = ["COLUMNS", "NOTHING", "Found", "find_events", "labels_of", "matching"]
+__all__ = ["Found", "find_events", "labels_of", "matching"]
 
-COLUMNS = ("trial_type", "value")
-NOTHING = ("", "n/a")
 COMBINED = ("STI101", "STI 014")  # channels of Neuromag with the codes of all others
 NO_EVENTS = re.compile(r"(?i)bad|edge")  # what names begin with that MNE takes for no events
 
@@ -97,13 +96,20 @@ def find_events(
             participant=participant,
             file=file,
             field="input.event_source",
-            found=f"no {' and no '.join(_WORDS[source] for source in sources)}",
+            found=f"no {' and no '.join(_word(source, file) for source in sources)}",
             hint="put a table NAME_events.tsv with the columns onset and trial_type beside it",
         )
     return first
 
 
 _WORDS = {"tsv": "NAME_events.tsv beside it", "annotations": "annotations", "stim": "channel of codes"}
+
+
+def _word(source: str, file: Path) -> str:
+    from shortloop.eeg.formats.signals import events_beside
+
+    there = events_beside(file) if source == "tsv" else []
+    return f"row with an onset and an event in {there[0].name}" if there else _WORDS[source]
 
 
 def labels_of(
@@ -184,37 +190,28 @@ def _of_annotations(raw: Any, settings: SignalInput, file: Path, participant: st
 def _of_table(raw: Any, settings: SignalInput, file: Path, participant: str) -> Found | None:
     import mne
     import numpy as np
-    import pandas as pd
 
     from shortloop.eeg.formats.signals import events_beside
 
     path = next(iter(events_beside(file)), None)
     if path is None:
         return None
-    table = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
-    columns = [settings.event_column] if settings.event_column else [*COLUMNS]
-    there = [name for name in columns if name in table]
-    named = [name for name in there if not table[name].isin(NOTHING).all()] or there
-    onsets = pd.to_numeric(table["onset"], errors="coerce") if "onset" in table else None
-    if onsets is None or not named or not np.isfinite(onsets).all():
-        raise InputError(
-            "the table of events cannot be read",
-            participant=participant,
-            file=file,
-            field="input.event_column",
-            found=f"{path.name} with the columns {', '.join(table.columns)}",
-            expected=f"onset (s), and {' or '.join(columns)}",
-        )
-    names = table[named[0]]
-    kept = ~names.isin(NOTHING)
-    descriptions = names[kept].map(_as_code).to_numpy(dtype=str)
+    rows = read_events(
+        path,
+        column=settings.event_column,
+        unit=settings.event_unit,
+        sfreq=raw.info["sfreq"],
+        seconds=raw.n_times / raw.info["sfreq"],
+        participant=participant,
+        file=file,
+    )
+    if rows is None:
+        return None
+    descriptions = np.array([_as_code(name) for name in rows.names], dtype=str)
     # What marks stretches is no event, whether the table has it or the recording.
-    lasting = pd.to_numeric(table.get("duration", 0 * onsets), errors="coerce").fillna(0.0).clip(lower=0)
     marks = np.array([NO_EVENTS.match(name) is not None for name in descriptions], dtype=bool)
     bad = raw.annotations[[NO_EVENTS.match(str(each)) is not None for each in raw.annotations.description]]
-    raw.set_annotations(
-        mne.Annotations(onsets[kept].to_numpy(), lasting[kept].to_numpy() * marks, descriptions)
-    )
+    raw.set_annotations(mne.Annotations(rows.onsets, rows.durations * marks, descriptions))
     found = _of_annotations(raw, settings, file, participant)
     mark_gaps(raw)
     raw.annotations.append(bad.onset, bad.duration, bad.description)

@@ -64,6 +64,11 @@ class SignalInput(RecordedInput):
     event_column: str | None = Field(
         None, description="column of the tsv with the names of events; default: trial_type, else value"
     )
+    event_unit: Literal["s", "ms", "samples"] | None = Field(
+        None,
+        description="unit of onsets in the tsv: s, ms or samples from 0; default: s, which is refused where "
+        "most are after the end",
+    )
     stim_channel: str | None = Field(None, description="channel of codes; default: MNE's choice")
     sections: dict[str, Section] = Field(
         default_factory=dict,

@@ -25,6 +25,7 @@ SECTIONS = "# If each recording holds two phases, as its events say"
 WANTED = {
     "column": "column has the codes of events",
     "event_column": "column of the tables has the events",
+    "event_unit": "unit do onsets of events have in the tables",
     "label": "column has the classes",
     "marker": "column has the markers",
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.formats.base import Named, RecordedInput
-from shortloop.eeg.formats.events import COLUMNS
+from shortloop.eeg.formats.events_table import COLUMNS
 from shortloop.eeg.formats.participants import NAME, alike, composed
 from shortloop.eeg.looking.at_once import Tell, at_once
 from shortloop.eeg.looking.classes import Classes, find_classes
@@ -136,19 +136,7 @@ class Looked:
 
 
 def look_into(folder: Folder, tell: Tell) -> Looked:
-    """Read all recordings of a folder, and see what a study of them could be.
-
-    Parameters
-    ----------
-    folder : Folder
-        What `look_through` found; at least one recording.
-    tell : callable
-        Is told how many of the recordings were read.
-
-    Returns
-    -------
-    Looked
-    """
+    """Read all recordings of a folder, at least one, and see what a study of them could be."""
     counts = {format: len(files) for format, files in folder.recordings.items()}
     formats = sorted(counts, key=lambda each: -counts[each])
     first, *others = (partial(_look_into, folder, format, counts, tell) for format in formats)
@@ -265,7 +253,14 @@ def _read(looked: Looked, files: dict[str, dict[str, list[Path]]], tell: Tell) -
         for phase, every in phases.items()
         for path in every
     ]
-    found = at_once(partial(_look_at, settings), [(who, path) for who, _, path in asked], tell)
+    files_of = [(who, path) for who, _, path in asked]
+    found = at_once(partial(_look_at, settings), files_of, tell)
+    unit = _unit_of_onsets(found)
+    if unit:
+        looked.folder.doubts["event_unit"] = f"{unit}, as in s most events are after the end of recordings"
+        settings = settings_of(looked.format, options | {"event_unit": unit})
+        options["event_unit"] = unit
+        found = at_once(partial(_look_at, settings), files_of, tell)
     broken: dict[str, Path] = {}
     for (who, phase, path), one in zip(asked, found, strict=True):
         if isinstance(one, Recorded):
@@ -275,6 +270,14 @@ def _read(looked: Looked, files: dict[str, dict[str, list[Path]]], tell: Tell) -
             broken[who] = path
     for who, path in broken.items():
         looked.out[who] = f"{path.name}: {looked.folder.problems[path].problem}"
+
+
+def _unit_of_onsets(found: Iterable[Recorded | InputError]) -> str | None:
+    """The unit that onsets in most tables of events seem to have, if it is not s."""
+    every = [*found]
+    wrong = [each for each in every if isinstance(each, InputError) and each.field == "input.event_unit"]
+    units = Counter(each.problem.rpartition(" ")[2] for each in wrong if "seem to be in" in each.problem)
+    return units.most_common(1)[0][0] if 2 * sum(units.values()) > len(every) else None
 
 
 def _look_at(settings: RecordedInput, asked: tuple[str, Path]) -> Recorded | InputError:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from shortloop.eeg.formats.events import COLUMNS, NOTHING
+from shortloop.eeg.formats.delimited import dialect_of, read_table
+from shortloop.eeg.formats.events_table import COLUMNS, NOTHING
 from shortloop.eeg.formats.mat73 import read_struct, variables
 from shortloop.eeg.formats.signals import events_beside
 from shortloop.eeg.formats.trialinfo import code_columns, in_words, table_of
 from shortloop.eeg.looking.classes import are_kinds
 from shortloop.eeg.looking.table import markers_in
+from shortloop.errors import InputError
 
 __all__ = ["EVENT_COLUMN", "doubts_of", "options_of"]
 
@@ -105,14 +107,13 @@ def _of_events(file: Path) -> dict[str, object]:
 
 def _columns_of_events(file: Path) -> dict[str, Counter[str]]:
     """Columns whose values come again and again, and how often each does."""
-    import pandas as pd
-
     table = next(iter(events_beside(file)), None)
     if table is None:
         return {}
     try:
-        content = pd.read_csv(table, sep="\t", dtype=str, keep_default_na=False)
-    except (OSError, ValueError):  # reading the recording says what is wrong
+        dialect = dialect_of(table)
+        content = {} if dialect is None else read_table(table, dialect).fillna("")
+    except (OSError, ValueError, InputError):  # reading the recording says what is wrong
         return {}
     counts = {str(name): Counter(column[~column.isin(NOTHING)]) for name, column in content.items()}
     return {

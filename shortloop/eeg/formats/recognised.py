@@ -42,7 +42,6 @@ ONE_ARRAY = "one array of NumPy"
 SAVED_TOGETHER = (
     'save X, y, t and ch together with numpy.savez; if these are ready-made features, write format = "arrays"'
 )
-OF_XDF = "export its EEG as EDF or .fif, with the markers as annotations"
 ARCHIVE = b"PK\3\4"
 STARTS = (
     (b"0       ", Kind("EDF", "edf")),
@@ -55,7 +54,7 @@ STARTS = (
     (ARCHIVE, Kind("arrays of NumPy (.npz), or another archive", "npz")),
     (b"\x93NUMPY", Kind(ONE_ARRAY, "arrays", SAVED_TOGETHER)),
     (b"GDF ", Kind("GDF", "mne")),
-    (b"XDF:", Kind("XDF", hint=OF_XDF)),
+    (b"XDF:", Kind("XDF", "xdf")),
     (b"Version 3.", Kind("Neuroscan CNT", "mne")),
     (b"RIFF", Kind("ANT CNT", "mne")),
     (b"RF64", Kind("ANT CNT", "mne")),
@@ -79,6 +78,7 @@ PAIRS = (
     (".cdt", ".cdt.dpo", Kind("Curry", "mne")),
     (".dat", ".dap", Kind("Curry", "mne")),
 )
+OF_KIT = (".con", ".sqd")
 OF_MATLAB = ("eeglab", "fieldtrip", "thesis")
 OF_NUMPY = ("npz", "arrays")
 EEGLAB = {"nbchan", "srate", "chanlocs", "pnts"}
@@ -108,7 +108,15 @@ def recognised(file: Path) -> Kind | None:
             return kind
     if start.startswith(b"MATLAB ") or is_hdf5(file):
         return _of_matlab(file)
+    if file.suffix.lower() in OF_KIT and _begins_with_folders(start):
+        return Kind("KIT", "mne")
     return _of_a_pair(file)
+
+
+def _begins_with_folders(start: bytes) -> bool:
+    """True if a file begins with a table of 16 bytes for each part, as those of KIT do."""
+    size, room, count = (int.from_bytes(start[at : at + 4], "little") for at in (4, 8, 12))
+    return size == 16 and 9 < count <= room <= 1024
 
 
 def _is_of_features(file: Path) -> bool:

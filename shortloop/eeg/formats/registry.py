@@ -23,6 +23,7 @@ from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.formats.table import TableInput
 from shortloop.eeg.formats.thesis import ThesisInput
+from shortloop.eeg.formats.xdf import XdfInput
 
 __all__ = ["AnyInput"]
 
@@ -39,6 +40,7 @@ AnyInput = Annotated[
     | FieldtripInput
     | FifInput
     | MneInput
-    | NpzInput,
+    | NpzInput
+    | XdfInput,
     Field(discriminator="format"),
 ]

@@ -28,6 +28,7 @@ WANTED = {
     "event_unit": "unit do onsets of events have in the tables",
     "label": "column has the classes",
     "marker": "column has the markers",
+    "stream": "stream has the EEG",
 }
 """Of options that could as well be otherwise, what is asked."""
 UNBALANCED = 2.0  # from this ratio of trials on, a score that forgives it is chosen

@@ -10,6 +10,7 @@ from shortloop.eeg.formats.events_table import COLUMNS, NOTHING
 from shortloop.eeg.formats.mat73 import read_struct, variables
 from shortloop.eeg.formats.signals import events_beside
 from shortloop.eeg.formats.trialinfo import code_columns, in_words, table_of
+from shortloop.eeg.formats.xdf import eeg_streams
 from shortloop.eeg.looking.classes import are_kinds
 from shortloop.eeg.looking.table import markers_in
 from shortloop.errors import InputError
@@ -41,6 +42,9 @@ def options_of(format: str, file: Path) -> dict[str, object]:
     """
     if format == "fieldtrip":
         return _of_fieldtrip(file)
+    if format == "xdf":
+        streams = eeg_streams(file)
+        return {"stream": streams[0]} if len(streams) > 1 else {}
     return _of_arrays(file) if format == "npz" else _of_events(file)
 
 
@@ -66,6 +70,8 @@ def doubts_of(format: str, file: Path, options: dict[str, object]) -> dict[str, 
     if format == "csv" and "marker" in options:
         said = "; ".join(f"{name}: {_few(values)}" for name, values in markers_in(file).items())
         return {"marker": said}
+    if "stream" in options:
+        return {"stream": ", ".join(eeg_streams(file))}
     if format != "fieldtrip" or "column" not in options:
         return {}
     names = variables(file)

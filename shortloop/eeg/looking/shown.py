@@ -14,6 +14,7 @@ from shortloop.text import one_line
 __all__ = ["left_out", "shown"]
 
 FEW = 8  # of anything that is listed
+MANY = 20  # files that are no recordings, of which the number is said
 
 
 def shown(looked: Looked) -> list[str]:
@@ -71,11 +72,33 @@ def left_out(folder: Folder, looked: Looked | None = None) -> list[str]:
     for path, error in folder.problems.items():
         found = f" ({one_line(error.found)})" if error.found else ""
         lines.append(f"cannot be read: {_below(path, folder)}: {one_line(error.problem)}{found}")
-    lines += [f"not read: {_below(path, folder)}: {one_line(kind)}" for path, kind in folder.named.items()]
+    lines += _not_read(folder)
     if folder.others:
         endings = Counter(path.suffix.lower() or path.name for path in folder.others)
         kinds = (f"{count:,} × {kind}" for kind, count in endings.most_common())
-        lines.append(f"no recordings: {_some(kinds)}")
+        lines.append(
+            f"no recordings: {_some(kinds)}"
+            if len(folder.others) <= MANY
+            else f"{len(folder.others):,} files are no recordings: {_some(kinds)}"
+        )
+    return lines
+
+
+def _not_read(folder: Folder) -> list[str]:
+    """Files that are something known; of many that are alike, one line."""
+    alike: dict[tuple[str, str], list[tuple[Path, str]]] = {}
+    for path, kind in folder.named.items():
+        # Of a .mat file its kind lists the variables, which differ from one to the next.
+        what = kind.partition(" with ")[0] if kind.startswith("a .mat file") else kind
+        alike.setdefault((path.suffix.lower(), what), []).append((path, kind))
+    lines = []
+    for (ending, _), files in alike.items():
+        if len(files) > FEW:
+            kinds = {kind for _, kind in files}
+            first = f"{one_line(files[0][1])}{' (the first)' * (len(kinds) > 1)}"
+            lines.append(f"not read: {len(files):,} × {ending or 'files'}: {first}")
+        else:
+            lines += [f"not read: {_below(path, folder)}: {one_line(kind)}" for path, kind in files]
     return lines
 
 

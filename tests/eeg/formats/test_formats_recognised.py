@@ -108,10 +108,9 @@ def test_labels_that_are_python_objects(tmp_path: Path) -> None:
     assert "y.astype(str)" in str(caught.value.hint)
 
 
-def test_xdf_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_xdf_is_read_by_its_format(tmp_path: Path) -> None:
     file = tmp_path / "S1.xdf"
     file.write_bytes(b"XDF:" + bytes(200))
     kind = recognised(file)
     assert kind is not None
-    assert (kind.name, kind.format) == ("XDF", "")
-    assert "export its EEG as EDF or .fif" in kind.hint
+    assert (kind.name, kind.format) == ("XDF", "xdf")

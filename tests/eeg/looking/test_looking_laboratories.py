@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import mne
+import numpy as np
 import pytest
 from by_hand import write_bci2000
 from eeg_folders import exported, recording
+from scipy.io import savemat
 
 from shortloop.cli.analyses import Look
 from shortloop.eeg.looking.classes import find_classes
@@ -222,3 +224,20 @@ def test_folds_are_as_many_as_the_likely_classes_allow(tmp_path: Path) -> None:
     study = read_study(file)
     assert study.decoding.folds < 10
     assert open_all(file, silent).problems == ()
+
+
+def test_many_files_beside_recordings_are_one_line(tmp_path: Path) -> None:
+    """139 answers of participants are no news each; a file that cannot be read hides no other format."""
+    for who in range(3):
+        exported(recording(f"P{who}"), tmp_path / f"data/P{who}.edf")
+    for number in range(139):
+        (tmp_path / f"data/answers{number}.csv").write_text("trial,rt,correct\n1,0.5,1\n2,0.6,0\n")
+        savemat(tmp_path / f"data/behaviour{number}.mat", {"rt": np.ones(3), f"x{number}": 1})
+    (tmp_path / "data/broken.set").write_bytes(b"MATLAB 5.0 MAT-file, but no more")
+    found, file = looked_at(tmp_path / "data")
+    assert "139 files are no recordings: 139 × .csv" in found.lines
+    (line,) = (each for each in found.lines if each.startswith("not read: "))
+    assert line.startswith("not read: 139 × .mat: a .mat file with ")
+    assert sum("broken.set" in each for each in found.lines) == 1
+    assert "3 participants: P0, P1, P2" in found.lines
+    assert len(read_study(file).participants) == 3

@@ -23,6 +23,7 @@ from shortloop.eeg.formats.mne import MneInput
 from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.formats.thesis import ThesisInput
+from shortloop.eeg.formats.xdf import XdfInput
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.errors import InputError
@@ -40,6 +41,7 @@ INPUTS: dict[str, tuple[type[BaseModel], str]] = {
     "eeglab": (EeglabInput, '[input]\nformat = "eeglab"\n' + FILES),
     "fieldtrip": (FieldtripInput, '[input]\nformat = "fieldtrip"\n' + FILES),
     "mne": (MneInput, '[input]\nformat = "mne"\n' + FILES),
+    "xdf": (XdfInput, '[input]\nformat = "xdf"\n' + FILES),
     "npz": (NpzInput, '[input]\nformat = "npz"\n' + FILES),
 }
 ESTIMATORS = {

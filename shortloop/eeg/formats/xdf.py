@@ -1,0 +1,311 @@
+"""Streams of the Lab Streaming Layer in one file (.xdf), read by pyxdf."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from shortloop.eeg.formats.base import FilesInput, Patterns
+from shortloop.eeg.formats.plausible import nominal, same_rate
+from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.units import VOLTS, VoltUnit, unit_named
+from shortloop.errors import InputError
+from shortloop.extras import need
+
+__all__ = ["XdfInput", "eeg_streams"]
+
+UNPACKED = 8  # bytes in memory for each of the file: samples of 2 bytes, as doubles, and their times
+PAUSE = 0.5  # s without a sample: the recording was interrupted
+BLOCK = 1.0  # s of time stamps whose median is taken, which jitter does not move
+TOLD, LARGEST = 0.02, 0.1  # s that such medians may be off the even times of samples
+KINDS = {"eog": "eog", "ecg": "ecg", "emg": "emg", "eeg": "eeg", "": "eeg"}
+
+
+class XdfInput(SignalInput, FilesInput):
+    """Recordings of the Lab Streaming Layer: a stream of type EEG, and streams of markers.
+
+    Time stamps are synchronised by pyxdf. Samples are evenly spaced between interruptions, as their time
+    stamps are but for jitter; a marker is at the sample nearest in time.
+    """
+
+    format: Literal["xdf"] = Field(description="streams of the Lab Streaming Layer (.xdf), by pyxdf")
+    stream: str | None = Field(
+        None, description="name or number of the stream to decode; default: the one of type EEG"
+    )
+    markers: Patterns = Field(
+        (), description="names or numbers of streams of markers; default: all without a sampling rate"
+    )
+    unit: VoltUnit | None = Field(
+        None, description="unit of the channels: V, mV, µV or nV; default: as the stream says, else µV"
+    )
+
+    def warm_up(self) -> None:
+        need("formats", ["pyxdf"])
+        import pyxdf  # type: ignore[import-untyped]  # noqa: F401
+
+        super().warm_up()
+
+    def declared(self, file: Path, participant: str) -> int:
+        """Bytes of all samples in memory, after all chunks were found whole."""
+        size = file.stat().st_size
+        with file.open("rb") as stream:
+            at = 4 if stream.read(4) == b"XDF:" else size + 1
+            while at < size:
+                stream.seek(at)
+                width = int.from_bytes(stream.read(1), "little")
+                at = (
+                    at + 1 + width + int.from_bytes(stream.read(width), "little")
+                    if width in (1, 4, 8)
+                    else size + 1
+                )
+        if at != size:
+            raise InputError(
+                "the file is truncated",
+                participant=participant,
+                file=file,
+                found=f"{size:,} bytes, which end within a chunk",
+                expected="chunks that fill the file",
+                hint="copy it again; if the recorder stopped in the middle, export what is there as .fif",
+            )
+        return UNPACKED * size
+
+    def open(self, file: Path, participant: str) -> Any:
+        import mne
+        import numpy as np
+        import pyxdf
+
+        where: dict[str, Any] = {"participant": participant, "file": file}
+        with _strict(**where):
+            streams, _ = pyxdf.load_xdf(file, dejitter_timestamps=False, verbose=False)
+        eeg = self._chosen(streams, **where)
+        name = _name(eeg)
+        stamps, data = np.asarray(eeg["time_stamps"], float), np.asarray(eeg["time_series"], float).T
+        breaks = _breaks(stamps, name, **where)
+        times = _even(stamps, breaks, name, **where)
+        steps = [len(each) - 1 for each in np.split(times, breaks)]
+        sfreq = sum(steps) / sum(float(np.ptp(each)) for each in np.split(times, breaks))
+        said = float(_first(eeg["info"], "nominal_srate"))
+        if same_rate(sfreq, nominal(said)):
+            sfreq = said if same_rate(sfreq, said) else sfreq
+        names, kinds, factors = _channels(eeg, self.unit, **where)
+        raw = mne.io.RawArray(data * np.array(factors)[:, np.newaxis], mne.create_info(names, sfreq, kinds))
+        at, texts = self._events(streams, eeg, times, 1 / sfreq, **where)
+        gaps = breaks / sfreq
+        raw.set_annotations(mne.Annotations([*(at / sfreq), *gaps], 0.0, [*texts, *["boundary"] * len(gaps)]))
+        return raw
+
+    def _chosen(self, streams: Sequence[dict[str, Any]], **where: Any) -> dict[str, Any]:
+        """The stream that is decoded."""
+        found = _eeg(streams) if self.stream is None else [s for s in streams if self.stream in _names(s)]
+        found = [each for each in found if len(each["time_stamps"]) > 1]
+        if len(found) == 1:
+            return found[0]
+        numbers = Counter(_name(each) for each in found)
+        first = "" if not found else _name(found[0]) if numbers[_name(found[0])] == 1 else _names(found[0])[1]
+        raise InputError(
+            "several streams could be decoded" if found else "there is no stream to decode",
+            **where,
+            field="input.stream",
+            found=", ".join(map(_described, found or streams)) or "no streams",
+            expected=self.stream or "one stream of type EEG, with samples",
+            hint=f'name it under [input], as stream = "{first}"'
+            if found
+            else "name it under [input] (stream)",
+        )
+
+    def _events(
+        self, streams: Sequence[dict[str, Any]], eeg: dict[str, Any], times: Any, step: float, **where: Any
+    ) -> tuple[Any, list[str]]:
+        """Samples of markers, and what they are called; those while nothing was recorded are left out."""
+        import numpy as np
+
+        chosen = [
+            each
+            for each in streams
+            if each is not eeg
+            and (
+                {*self.markers} & {*_names(each)}
+                if self.markers
+                else not float(_first(each["info"], "nominal_srate") or 0)
+            )
+        ]
+        unknown = {*self.markers} - {name for each in chosen for name in _names(each)}
+        if unknown:
+            raise InputError(
+                "there is no such stream of markers",
+                **where,
+                field="input.markers",
+                found=", ".join(map(_described, streams)),
+                expected=", ".join(sorted(unknown)),
+                hint="correct input.markers in the study file",
+            )
+        stamps = np.concatenate([np.zeros(0), *(np.asarray(each["time_stamps"], float) for each in chosen)])
+        texts = [_text(row) for each in chosen for row in each["time_series"]]
+        order = np.argsort(stamps, kind="stable")
+        stamps = stamps[order]
+        at = np.searchsorted((times[1:] + times[:-1]) / 2, stamps)
+        kept = np.abs(times[at] - stamps) <= step
+        if not kept.all():
+            warnings.warn(
+                f"{where['participant']}, {where['file'].name}: {np.count_nonzero(~kept)} of {len(kept)} "
+                "markers were left out, as no sample was recorded then",
+                stacklevel=2,
+            )
+        return at[kept], [texts[each] for each in order[kept]]
+
+
+def eeg_streams(file: Path) -> list[str]:
+    """Streams of a file that could be decoded, in words; `InputError` if pyxdf is not installed."""
+    need("formats", ["pyxdf"])
+    import pyxdf
+
+    found = [each for each in pyxdf.resolve_streams(str(file)) if each["type"].casefold() == "eeg"]
+    return [each["name"] for each in found]
+
+
+def _eeg(streams: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each for each in streams if (_first(each["info"], "type") or "").casefold() == "eeg"]
+
+
+def _first(info: Any, name: str) -> str:
+    """The text of an element, which XDF has in lists; empty if it is not there."""
+    values = (info or {}).get(name) or [""]
+    return str(values[0] or "").strip("\0 ")
+
+
+def _name(stream: dict[str, Any]) -> str:
+    return _first(stream["info"], "name")
+
+
+def _names(stream: dict[str, Any]) -> list[str]:
+    return [_name(stream), str(stream["info"]["stream_id"])]
+
+
+def _described(stream: dict[str, Any]) -> str:
+    info = stream["info"]
+    kind = f"type {_first(info, 'type') or 'unknown'}, {_first(info, 'nominal_srate')} Hz"
+    return f"{_name(stream)} (number {info['stream_id']}, {kind}, {len(stream['time_stamps']):,} samples)"
+
+
+def _text(row: Any) -> str:
+    """What a marker is called; a whole number has no fraction."""
+    return "/".join(
+        str(int(each)) if not isinstance(each, str) and each == int(each) else str(each) for each in row
+    ).strip("\0 ")
+
+
+@contextmanager
+def _strict(**where: Any) -> Iterator[None]:
+    """Refuse what pyxdf reads around: it logs damage, and goes on."""
+    said: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    logger, handler = logging.getLogger("pyxdf.pyxdf"), Keep(logging.ERROR)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+    if said:
+        raise InputError("the file is damaged", **where, found=said[0][:200], hint="copy it again")
+
+
+def _breaks(stamps: Any, name: str, **where: Any) -> Any:
+    """Samples before which the recording was interrupted."""
+    import numpy as np
+
+    steps = np.diff(stamps)
+    back = np.flatnonzero(steps < -PAUSE)
+    if len(back) or not np.isfinite(stamps).all():
+        raise InputError(
+            f"time stamps of {name} go back",
+            **where,
+            found=f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
+            if len(back)
+            else "values that are no numbers",
+            expected="a clock that goes on",
+            hint="split the recording there",
+        )
+    usual = float(np.median(steps))
+    return np.flatnonzero(steps > max(PAUSE, 2 * usual)) + 1
+
+
+def _even(stamps: Any, breaks: Any, name: str, **where: Any) -> Any:
+    """Times of samples without jitter: on a line between interruptions."""
+    import numpy as np
+
+    parts, worst = [], 0.0
+    for part in np.split(stamps, breaks):
+        number = np.arange(len(part))
+        slope, begin = np.polyfit(number, part - part[0], 1) if len(part) > 1 else (0.0, 0.0)
+        even = part[0] + begin + slope * number
+        parts.append(even)
+        width = max(1, round(BLOCK / slope)) if slope > 0 else len(part)
+        off = part - even
+        blocks = [np.median(off[start : start + width]) for start in range(0, len(part), width)]
+        worst = max(worst, float(np.max(np.abs(blocks))))
+    said = f"time stamps of {name} are up to {worst:.2g} s off the even times of its samples"
+    if worst > LARGEST:
+        raise InputError(
+            "samples are lost",
+            **where,
+            found=said,
+            expected=f"at most {LARGEST:g} s",
+            hint="split the recording there",
+        )
+    if worst > TOLD:
+        warnings.warn(
+            f"{where['participant']}, {where['file'].name}: {said}, and so may be events", stacklevel=2
+        )
+    return np.concatenate(parts)
+
+
+def _channels(
+    stream: dict[str, Any], given: str | None, **where: Any
+) -> tuple[list[str], list[str], list[float]]:
+    """Name, type and volts per unit of each channel; numbers where the stream has no names."""
+    count = int(_first(stream["info"], "channel_count"))
+    described = ((stream["info"].get("desc") or [None])[0] or {}).get("channels") or [None]
+    listed = (described[0] or {}).get("channel") or []
+    listed = listed if len(listed) == count else [{}] * count
+    names = [_first(each, "label") or f"EEG {number}" for number, each in enumerate(listed, start=1)]
+    if len({*names}) < count:
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        raise InputError(
+            "channels of the stream have the same name",
+            **where,
+            found=", ".join(twice),
+            hint="rename them in the file",
+        )
+    kinds = [KINDS.get(_first(each, "type").casefold(), "misc") for each in listed]
+    units = [_unit(_first(each, "unit")) for each in listed]
+    others = [
+        name for name, unit, kind in zip(names, units, kinds, strict=True) if not unit and kind == "eeg"
+    ]
+    if others and given is None:
+        warnings.warn(
+            f"{where['participant']}, {where['file'].name}: channels whose unit is no voltage were left out: "
+            f'{", ".join(others)}; if they are EEG, write their unit under [input], as unit = "µV"',
+            stacklevel=2,
+        )
+        kinds = ["misc" if name in others else kind for name, kind in zip(names, kinds, strict=True)]
+    return names, kinds, [VOLTS[given or unit or "µV"] for unit in units]
+
+
+def _unit(text: str) -> str:
+    """The unit of voltage that a text names, µV where there is none; empty for another one."""
+    try:
+        named = unit_named(text) if text else "µV"
+    except ValueError:
+        return ""
+    return named if named in VOLTS else ""

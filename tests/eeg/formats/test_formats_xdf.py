@@ -1,0 +1,190 @@
+"""XDF: samples are those of pyxdf, markers are at the sample that was recorded then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pyxdf  # type: ignore[import-untyped]
+from eeg_recordings import read
+from refused import refusing
+from xdf_files import eeg_stream, marker_stream, write_xdf
+
+from shortloop.eeg.looking.look import look
+from shortloop.eeg.looking.opened import open_all
+from shortloop.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[3]
+RATE, SAMPLES, START = 250.0, 15_000, 4321.125
+LABELS = ["Fz", "Cz", "Pz"]
+AT = 400 + 350 * np.arange(40)
+NAMES = ["face", "house"] * 20
+
+
+def data_of(seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((3, SAMPLES)) * 20
+
+
+def stamps_of(rate: float = RATE) -> np.ndarray:
+    return START + np.arange(SAMPLES) / rate
+
+
+def recording(file: Path, *, stamps: np.ndarray | None = None, seed: int = 0, **how: Any) -> Path:
+    """A stream of EEG with a marker at each of `AT`."""
+    stamps = stamps_of() if stamps is None else stamps
+    eeg = eeg_stream(data_of(seed)[:, : len(stamps)], stamps, RATE, LABELS, **how)
+    return write_xdf(file, [eeg, marker_stream(NAMES, START + AT / RATE)])
+
+
+def assert_exact(epochs: Any, data: np.ndarray, at: np.ndarray = AT) -> None:
+    expected = np.stack([data[:, each - 62 : each + 126] for each in at])  # from -0.25 to 0.5 s
+    np.testing.assert_allclose(epochs.data, expected * 1e-6, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["double64", "float32", "int16"])
+def test_samples_are_those_of_pyxdf(tmp_path: Path, dtype: str) -> None:
+    file = recording(tmp_path / "S1.xdf", dtype=dtype)
+    streams, _ = pyxdf.load_xdf(file)
+    epochs = read("xdf", [file])
+    assert_exact(epochs, streams[0]["time_series"].T.astype(float))
+    assert epochs.channels == tuple(LABELS)
+    assert epochs.labels.tolist() == [0, 1] * 20
+    assert epochs.sfreq == RATE
+
+
+@pytest.mark.parametrize(
+    ("unit", "scale"), [("microvolts", 1e-6), ("uV", 1e-6), ("V", 1.0), ("mV", 1e-3), ("", 1e-6)]
+)
+def test_units_of_the_stream(tmp_path: Path, unit: str, scale: float) -> None:
+    eeg = eeg_stream(data_of() * 1e-6 / scale, stamps_of(), RATE, LABELS, unit=unit)
+    file = write_xdf(tmp_path / "S1.xdf", [eeg, marker_stream(NAMES, START + AT / RATE)])
+    assert_exact(read("xdf", [file]), data_of())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_jitter_moves_no_marker(tmp_path: Path, seed: int) -> None:
+    """Samples that came in bursts are even; rates within 0.1 % are one."""
+    rng = np.random.default_rng(seed)
+    rate = RATE * (1 + rng.uniform(-8e-4, 8e-4))
+    late = np.repeat(rng.exponential(0.008, SAMPLES // 25 + 1), 25)[:SAMPLES]
+    true = stamps_of(rate)
+    eeg = eeg_stream(data_of(), np.maximum.accumulate(true + late - late.mean()), RATE, LABELS)
+    file = write_xdf(tmp_path / "S1.xdf", [eeg, marker_stream(NAMES, true[AT])])
+    epochs = read("xdf", [file])
+    assert epochs.sfreq == RATE
+    assert_exact(epochs, data_of())
+
+
+def test_clocks_are_synchronised(tmp_path: Path) -> None:
+    eeg = eeg_stream(data_of(), stamps_of() - 100, RATE, LABELS)
+    file = write_xdf(
+        tmp_path / "S1.xdf", [eeg, marker_stream(NAMES, START + AT / RATE + 7)], offsets=[100.0, -7.0]
+    )
+    assert_exact(read("xdf", [file]), data_of())
+
+
+def test_no_trial_is_across_an_interruption(tmp_path: Path) -> None:
+    stamps = stamps_of()
+    stamps[7000:] += 42.0
+    markers = stamps[AT].copy()
+    eeg = eeg_stream(data_of(), stamps, RATE, LABELS)
+    pause = marker_stream(["face"], [stamps[6999] + 20], name="Other")
+    file = write_xdf(tmp_path / "S1.xdf", [eeg, marker_stream(NAMES, markers), pause])
+    with pytest.warns(UserWarning, match="1 of 41 markers were left out, as no sample was recorded then"):
+        epochs = read("xdf", [file])
+    across = (AT - 63 < 7000) & (AT + 126 > 7000)
+    assert len(epochs.labels) == 40 - across.sum()
+    assert_exact(epochs, data_of(), AT[~across])
+
+
+def test_samples_that_are_lost_are_said(tmp_path: Path) -> None:
+    stamps = stamps_of()
+    stamps[7000:] += 0.45
+    with pytest.raises(InputError, match="samples are lost"):
+        read("xdf", [recording(tmp_path / "S1.xdf", stamps=stamps)])
+    stamps = stamps_of()
+    stamps[7000:] += 0.08
+    with pytest.warns(UserWarning, match="off the even times of its samples"):
+        read("xdf", [recording(tmp_path / "S1.xdf", stamps=stamps)])
+    stamps[7000:] -= 5
+    with pytest.raises(InputError, match="go back"):
+        read("xdf", [recording(tmp_path / "S1.xdf", stamps=stamps)])
+
+
+def test_streams_are_asked_for(tmp_path: Path) -> None:
+    one, two = (
+        eeg_stream(data_of(seed), stamps_of(), RATE, LABELS, name=name)
+        for seed, name in ((0, "Amp A"), (1, "Amp B"))
+    )
+    markers = marker_stream(NAMES, START + AT / RATE)
+    keys = marker_stream(["face"] * 3, START + AT[:3] / RATE + 0.3, name="Keys")
+    file = write_xdf(tmp_path / "S1.xdf", [one, two, markers, keys])
+    with pytest.raises(InputError, match="several streams could be decoded") as caught:
+        read("xdf", [file])
+    assert 'stream = "Amp A"' in str(caught.value)
+    assert_exact(read("xdf", [file], stream="Amp B", markers=["Task"]), data_of(1))
+    assert_exact(read("xdf", [file], stream="2", markers=["3"]), data_of(1))
+    assert len(read("xdf", [file], stream="Amp A").labels) == 43
+    with pytest.raises(InputError, match="no such stream of markers"):
+        read("xdf", [file], stream="Amp A", markers=["Nothing"])
+    with pytest.raises(InputError, match="no stream to decode"):
+        read("xdf", [file], stream="Amp C")
+    same = write_xdf(tmp_path / "S2.xdf", [one, one, markers])
+    with pytest.raises(InputError, match="several") as caught:
+        read("xdf", [same])
+    assert 'stream = "1"' in str(caught.value)
+    assert_exact(read("xdf", [same], stream="1"), data_of())
+
+
+def test_damage_is_refused(tmp_path: Path) -> None:
+    """pyxdf reads around it."""
+    whole = recording(tmp_path / "whole.xdf").read_bytes()
+    file = tmp_path / "S1.xdf"
+    for cut in (3, 40, 1000, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:cut])
+        with pytest.raises(InputError):
+            read("xdf", [file])
+    rng = np.random.default_rng(0)
+    for _ in range(15):
+        damaged = bytearray(whole)
+        for at in rng.integers(4, len(whole), 40):
+            damaged[at] = rng.integers(256)
+        file.write_bytes(damaged)
+        with suppress(InputError):
+            read("xdf", [file])
+
+
+def test_from_a_folder_to_a_study(tmp_path: Path) -> None:
+    for who in range(3):
+        recording(tmp_path / f"data/P{who}.xdf", seed=who)
+    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
+    assert found is not None
+    assert "3 participants: P0, P1, P2" in found.lines
+    assert found.questions == ()
+    file = tmp_path / "study/study.toml"
+    file.parent.mkdir()
+    file.write_text(found.settings, encoding="utf-8")
+    assert open_all(file, lambda *_: None).problems == ()
+
+
+def test_without_pyxdf_it_is_said_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "from shortloop.eeg.formats.xdf import XdfInput\n"
+        "XdfInput.model_validate({'format': 'xdf', 'files': {'run': ['x']}}).warm_up()"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": f"{refusing(tmp_path, ['pyxdf'])}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    ).stderr
+    assert "pyxdf is not installed" in said
+    assert "pip install 'shortloop[formats]'" in said

@@ -201,7 +201,7 @@ def _check_given(times: Any, rate: float, first_line: int, **where: Any) -> None
 
     steps = np.diff(times)
     gaps = steps[steps > 0]
-    if not len(gaps):
+    if not len(gaps) or (steps == 1).all():  # numbers of samples are no times
         return
     measured = len(steps) / (times[-1] - times[0])
     if abs(measured - rate) > CLOCKS * rate + 2 * np.median(gaps) / (times[-1] - times[0]) * rate:

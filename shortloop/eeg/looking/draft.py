@@ -29,6 +29,7 @@ WANTED = {
     "label": "column has the classes",
     "marker": "column has the markers",
     "stream": "stream has the EEG",
+    "time_unit": "unit do the times have",
 }
 """Of options that could as well be otherwise, what is asked."""
 UNBALANCED = 2.0  # from this ratio of trials on, a score that forgives it is chosen

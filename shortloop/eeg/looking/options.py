@@ -12,7 +12,7 @@ from shortloop.eeg.formats.signals import events_beside
 from shortloop.eeg.formats.trialinfo import code_columns, in_words, table_of
 from shortloop.eeg.formats.xdf import eeg_streams
 from shortloop.eeg.looking.classes import are_kinds
-from shortloop.eeg.looking.table import markers_in
+from shortloop.eeg.looking.table import counts_samples, markers_in
 from shortloop.errors import InputError
 
 __all__ = ["EVENT_COLUMN", "doubts_of", "options_of"]
@@ -70,6 +70,8 @@ def doubts_of(format: str, file: Path, options: dict[str, object]) -> dict[str, 
     if format == "csv" and "marker" in options:
         said = "; ".join(f"{name}: {_few(values)}" for name, values in markers_in(file).items())
         return {"marker": said}
+    if format == "csv" and options.get("time_unit") == "ms" and counts_samples(file):
+        return {"time_unit": "ms, or numbers of samples: then write their rate in its place, as sfreq = 250"}
     if "stream" in options:
         return {"stream": ", ".join(eeg_streams(file))}
     if format != "fieldtrip" or "column" not in options:

@@ -20,7 +20,7 @@ from shortloop.eeg.formats.delimited import Dialect, decimal_of, dialect_of, num
 from shortloop.eeg.formats.plausible import SECONDS
 from shortloop.eeg.formats.signals import events_beside
 
-__all__ = ["markers_in", "table_settings", "why_no_recording"]
+__all__ = ["counts_samples", "markers_in", "table_settings", "why_no_recording"]
 
 # Steps that are longer than this are no samples of a brain's signal, s; rows that come in packets, and those
 # of which some are lost, are so on average.
@@ -48,6 +48,14 @@ def markers_in(file: Path) -> dict[str, Counter[str]]:
     """Columns that may be the markers, and how often each value is there in the first rows."""
     dialect = dialect_of(file)
     return {} if dialect is None else _used(dialect, marker_columns(dialect.names))
+
+
+def counts_samples(file: Path) -> bool:
+    """True if times go up by 1, which may be ms at 1000 Hz, or numbers of samples."""
+    dialect = dialect_of(file)
+    names = [] if dialect is None else time_columns(dialect.names)
+    times = [] if dialect is None or not names else _numbers(dialect.column(names[0]), ".")
+    return all(after - before == 1 for before, after in itertools.pairwise(times))
 
 
 def _look_at(file: Path) -> dict[str, object] | str:

@@ -361,3 +361,20 @@ def test_columns_that_could_be_the_markers_are_asked_about(tmp_path: Path) -> No
     frame["condition"] = 0  # a column without any marker is none
     frame.to_csv(tmp_path / "data/S1.csv", index=False)
     assert_exact(tmp_path / "data/S1.csv", data)
+
+
+def test_numbers_of_samples_are_no_milliseconds(tmp_path: Path) -> None:
+    """Times that go up by 1 may be either: the rate of 1000 Hz was taken without a word."""
+    data = values(8)
+    lines = [line.split(",") for line in text(data).splitlines()]
+    (tmp_path / "data").mkdir()
+    for who in ("S1", "S2"):
+        counted = [lines[0], *([str(at), *row[1:]] for at, row in enumerate(lines[1:]))]
+        (tmp_path / f"data/{who}.csv").write_text("\n".join(map(",".join, counted)), encoding="utf-8")
+    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
+    assert found is not None
+    assert "Which unit do the times have? Found: ms, or numbers of samples" in found.questions[0]
+    assert '# time_unit = "ms"' in found.settings
+    assert_exact(tmp_path / "data/S1.csv", data, sfreq=128)
+    with pytest.raises(InputError, match="cannot be meant in Hz"):
+        csv(tmp_path / "data/S1.csv")

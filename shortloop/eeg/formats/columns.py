@@ -101,13 +101,15 @@ def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int, 
     import numpy as np
     import pandas as pd
 
-    texts = column.fillna("").astype(str).str.strip()
-    if texts.str.fullmatch(DATES).all():
+    numeric = column.dtype.kind in "iuf"
+    texts = column.astype(str).where(column.notna(), "") if column.isna().any() or not numeric else column
+    texts = texts if numeric else texts.str.strip()
+    if not numeric and texts.str.fullmatch(DATES).all():
         times = pd.to_datetime(
             texts.str.replace(",", "."), format="ISO8601", utc=bool(texts.str.contains("Z|[+-]..:?..$").all())
         )
         return (times - times.iloc[0]).dt.total_seconds().to_numpy() if len(times) else np.empty(0)
-    if texts.str.fullmatch(CLOCK).all():
+    if not numeric and texts.str.fullmatch(CLOCK).all():
         times = pd.to_timedelta(texts.str.replace(",", ".")).dt.total_seconds().to_numpy()
         over = np.cumsum(np.diff(times, prepend=times[:1]) < -DAY / 2)  # midnights
         return times + DAY * over - times[:1]

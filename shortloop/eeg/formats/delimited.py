@@ -64,16 +64,21 @@ class Dialect:
 def encoding_of(file: Path) -> str:
     """Find the encoding: UTF-8, UTF-16 with its mark, Windows' Latin-1, or Latin-1."""
     with file.open("rb") as stream:
-        if stream.read(2) in MARKS:
-            return "utf-16"
-    return next((each for each in ("utf-8-sig", "cp1252") if _decodes(file, each)), "latin-1")
+        start = stream.read(3)
+    if start[:2] in MARKS:
+        return "utf-16"
+    tried = ("utf-8-sig" if start == codecs.BOM_UTF8 else "utf-8", "cp1252")
+    return next((each for each in tried if _decodes(file, each)), "latin-1")
 
 
 def _decodes(file: Path, encoding: str) -> bool:
     with file.open("rb") as stream:
+        decoder = codecs.getincrementaldecoder(encoding)()
         try:
-            for _ in codecs.iterdecode(iter(lambda: stream.read(1 << 20), b""), encoding):
-                pass
+            while chunk := stream.read(1 << 20):
+                if not chunk.isascii() or decoder.getstate()[0]:
+                    decoder.decode(chunk)
+            decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return False
     return True

@@ -268,7 +268,12 @@ def test_what_is_no_number_is_none(wrong: str) -> None:
 
 
 def test_encodings_are_told_apart(tmp_path: Path) -> None:
-    for encoding, named in (("utf-8", "utf-8-sig"), ("utf-16", "utf-16"), ("cp1252", "cp1252")):
+    for encoding, named in (
+        ("utf-8", "utf-8"),
+        ("utf-8-sig", "utf-8-sig"),
+        ("utf-16", "utf-16"),
+        ("cp1252", "cp1252"),
+    ):
         file = tmp_path / encoding
         file.write_bytes(("a,b\n" + "1,2\n" * 400_000 + "Jürgen – “x”,2\n").encode(encoding))
         assert encoding_of(file) == named

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from shortloop.panel import status
 from shortloop.panel.inference import tests_of
-from shortloop.panel.kernels.reasons import EDGE
+from shortloop.panel.separation import is_at_bound, is_separated
 from shortloop.panel.statistics import COEFFICIENTS, FITS
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ SINGULAR = 1e10
 """Condition number of regressors of unit length from which coefficients have hardly a digit left."""
 CLEAR = 1e-6
 """Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
-EXACT = 1e-10
-"""How far beyond a bound linear programs may end; the solver takes no less."""
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
 
 
@@ -74,7 +71,8 @@ def fit_group(
             said.append(f"{type(error).__name__}: {_line(error)}")
     texts = [f"{each.category.__name__}: {_line(each.message)}" for each in caught]
     said += list(dict.fromkeys(texts))
-    return {**known, **found}, _status(design, rows, results, found), said
+    became = _status(design, rows, results, found)
+    return {**known, **found}, became, [*_why(became, found), *said]
 
 
 def _bare(results: Any) -> Any:
@@ -99,6 +97,9 @@ def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
         interval = _asked(lambda: np.asarray(results.conf_int(alpha=1.0 - level), np.float64))
         if interval is not None:
             found["lower"], found["upper"] = interval[:, 0], interval[:, 1]
+    first = int(getattr(getattr(results, "model", None), "k_inflate", 0))
+    if first:  # zero-inflated models have the coefficients of their zeros before those of the regressors
+        found |= {name: np.asarray(found[name])[first:] for name in COEFFICIENTS if name in found}
     iterations, converged = _iterations(results)
     if iterations is not None:
         found["iterations"] = float(iterations)
@@ -137,11 +138,22 @@ def _status(design: Design, rows: FloatArray, results: Any, found: dict[str, Any
     if results is None or "params" not in found or not np.isfinite(found["params"]).all():
         return status.FAILED
     not_converged = found.get("converged") == 0.0
-    if _is_separated(design.outcome, rows, results, not_converged):
+    if is_separated(design.outcome, rows, results, not_converged):
         return status.SEPARATED
-    if not_converged:
+    if not_converged or is_at_bound(results):
         return status.NOT_CONVERGED
-    return status.FITTED if np.isfinite(found.get("bse", np.nan)).all() else status.FAILED
+    errors = np.isfinite(found.get("bse", np.nan))
+    return status.FITTED if errors.all() else status.FAILED
+
+
+def _why(became: int, found: dict[str, Any]) -> list[str]:
+    """What there is to say of a status, beside what statsmodels says."""
+    if became == status.SEPARATED:
+        return ["regressors separate the outcomes"]
+    if became == status.FAILED and "params" in found:
+        lacks = "coefficients" if not np.isfinite(found["params"]).all() else "standard errors"
+        return [f"{lacks} of statsmodels are not finite"]
+    return []
 
 
 def _is_singular(rows: FloatArray) -> bool:
@@ -155,59 +167,6 @@ def _is_singular(rows: FloatArray) -> bool:
         return False
     values = np.linalg.svd(unit, compute_uv=False)
     return not values[0] <= SINGULAR * values[-1]
-
-
-def _is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool) -> bool:
-    """Whether some sum of regressors tells outcomes 0 and 1 apart, wholly or but for ties.
-
-    Then a model of their probability has no finite coefficients.
-
-    Konis 2007 (Linear programming algorithms for detecting separated data in binary logistic regression
-    models, section 4.3). Asked only where fitted probabilities are next to 0 or 1, or iterations did not get
-    there, of an outcome that is 0 or 1, or a share of trials: then there was something of both.
-    """
-    is_share = bool(((outcome >= 0.0) & (outcome <= 1.0)).all())
-    if not (_is_of_probability(getattr(results, "model", None)) and is_share):
-        return False
-    with np.errstate(all="ignore"):
-        chances = _asked(lambda: results.predict())
-    if chances is None or np.ndim(chances) != 1:
-        return False
-    is_near = not (np.minimum(chances, 1.0 - chances) >= EDGE).all()
-    return (is_near or not_converged) and _has_direction(outcome, rows)
-
-
-def _is_of_probability(model: Any) -> bool:
-    """Whether it models a probability. Classes whose module nobody has loaded are none of its own."""
-    discrete = sys.modules.get("statsmodels.discrete.discrete_model")
-    if discrete is not None and isinstance(model, discrete.BinaryModel):
-        return True
-    linear = sys.modules.get("statsmodels.genmod.generalized_linear_model")
-    return linear is not None and isinstance(model, linear.GLM) and _is_binomial(model.family)
-
-
-def _is_binomial(family: Any) -> bool:
-    from statsmodels.genmod.families import Binomial
-
-    return isinstance(family, Binomial)
-
-
-def _has_direction(outcome: FloatArray, rows: FloatArray) -> bool:
-    from scipy.optimize import linprog
-
-    lengths = np.sqrt(np.square(rows).sum(axis=0))
-    # Any basis of their sums has the direction. Of this one, no direction is shorter than 1, and its products
-    # with the rows add up to no less; the solver's own tolerance, 1e-7, would let through far too much.
-    basis = np.linalg.qr(rows / np.where(lengths > 0, lengths, 1.0))[0]
-    signed = np.concatenate([basis[outcome > 0.0], -basis[outcome < 1.0]])  # a share is of both
-    found = linprog(
-        -signed.sum(axis=0),
-        A_ub=-signed,
-        b_ub=np.zeros(len(signed)),
-        bounds=(-1.0, 1.0),
-        options={"primal_feasibility_tolerance": EXACT, "dual_feasibility_tolerance": EXACT},
-    )
-    return bool(found.status == 0 and -found.fun > 0.5)
 
 
 def _line(value: object) -> str:

@@ -27,16 +27,16 @@ from shortloop.panel.kernels.families import (
     weights_of,
 )
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
-from shortloop.panel.kernels.links import bends_of, links_of, means_of, slopes_of
+from shortloop.panel.kernels.links import LOG, bends_of, links_of, means_of, slopes_of
 from shortloop.panel.kernels.products import gram_of, products_of, sum_of
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
+    NEAR_BOUND,
     NO_VARIANCE,
     NOT_BINARY,
     NOT_CONVERGED,
     NOT_FINITE,
     OUTSIDE,
-    SEPARATED,
     SINGULAR,
     VOUCHED,
 )
@@ -58,6 +58,7 @@ MAX_ITERATIONS, TOLERANCE = 100, 1e-8
 NEAR = 1e-3  # share of the tolerance within which rounding may decide whether there is one more step
 ROUNDING = 1e-14  # share of a deviance that may be rounding
 RISE = 1e-9  # share of the deviance that a step may add to it
+SMALL = 1e-3  # share of the standard deviation below which a mean may be on its way to 0
 NUMBERS = ("llf", "deviance", "scale", "condition_number", "iterations")
 """What is said of each fit beside its coefficients."""
 
@@ -124,7 +125,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             sum_of(q, gamma, 1.0, eta)
             means_of(link, eta, mu)
             if not are_possible(family, mu):
-                reasons[g] = SEPARATED if family == BINOMIAL else OUTSIDE
+                reasons[g] = NEAR_BOUND if family == BINOMIAL else OUTSIDE
                 break
             if is_counted:
                 deviance, rounding = counts_deviance(y, tried, mu)
@@ -157,6 +158,9 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             if not numbers[g, 3] ** 2 * squares < CONDITION**2 * scale * (number - size):
                 reasons[g] = ILL_CONDITIONED
                 continue
+        if family == GAUSSIAN and link == LOG and _falls_to_zero(y, mu, np.sqrt(scale)):
+            reasons[g] = NEAR_BOUND
+            continue
         inverse_of(lower, inverse)
         coefficients_of(inverse, gamma, beta[g])
         if is_counted:
@@ -188,6 +192,15 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         product_of(first, inverse, second)
         some = rows.clusters[begin:end] if kind == CLUSTER else rows.clusters
         reasons[g] = robust_likelihood(kind, q, work, some, first, second, scale, sums, covariance[g])
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _falls_to_zero(y: FloatArray, mu: FloatArray, error: float) -> bool:
+    """True if the mean of an outcome that is not positive may be on its way to 0."""
+    found = False
+    for i in range(y.shape[0]):
+        found |= y[i] <= 0.0 and mu[i] < SMALL * error
+    return found
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

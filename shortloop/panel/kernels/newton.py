@@ -14,11 +14,11 @@ from shortloop.panel.kernels.products import gram_of, products_of, sum_of
 from shortloop.panel.kernels.reasons import (
     EDGE,
     ILL_CONDITIONED,
+    NEAR_BOUND,
     NOT_BINARY,
     NOT_CONVERGED,
     NOT_FINITE,
     RISE,
-    SEPARATED,
     SINGULAR,
     TOO_FEW_ROWS,
     VOUCHED,
@@ -103,7 +103,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
             continue
         _probabilities(x, b, eta, chance)
         if _is_at_edge(chance):
-            reasons[g] = SEPARATED
+            reasons[g] = NEAR_BOUND
             continue
         _derivatives(x, y, chance, weight, slope, second)
         if not cholesky(second, lower):

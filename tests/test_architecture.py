@@ -60,7 +60,7 @@ PANEL = (
         "panel.quantile",
     },
     {"panel.models"},
-    {"panel.inference", "panel.separation"},
+    {"panel.inference", "panel.leverage", "panel.separation"},
     {"panel.general"},
     {"panel.fit", "panel.diagnostics"},
     {"panel.results", "panel.settings"},

@@ -10,6 +10,7 @@ import numpy as np
 
 from shortloop.panel import status
 from shortloop.panel.inference import tests_of
+from shortloop.panel.leverage import take_undefined_out
 from shortloop.panel.separation import is_at_bound, is_separated
 from shortloop.panel.statistics import COEFFICIENTS, FITS
 
@@ -58,10 +59,12 @@ def fit_group(
     if not (np.isfinite(rows).all() and np.isfinite(outcome).all()):
         return known, status.NOT_FINITE, []
     said: list[str] = []
+    undefined = None
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
             results = _bare(model.fit_one(outcome, rows, dict(design.roles)))
+            undefined = take_undefined_out(results) if _is_determined(rows) else None
             found = _found(results, level)
             converged = _asked(lambda: model.has_converged(results))
             if converged is not None and np.isfinite(converged):
@@ -71,8 +74,8 @@ def fit_group(
             said.append(f"{type(error).__name__}: {_line(error)}")
     texts = [f"{each.category.__name__}: {_line(each.message)}" for each in caught]
     said += list(dict.fromkeys(texts))
-    became = _status(design, rows, results, found)
-    return {**known, **found}, became, [*_why(became, found), *said]
+    became = _status(design, rows, results, found, undefined)
+    return {**known, **found}, became, [*_why(became, design, found, undefined), *said]
 
 
 def _bare(results: Any) -> Any:
@@ -128,7 +131,9 @@ def _iterations(results: Any) -> tuple[float | None, bool | None]:
     return getattr(results, "iterations", None), getattr(results, "converged", None)
 
 
-def _status(design: Design, rows: FloatArray, results: Any, found: dict[str, Any]) -> int:
+def _status(
+    design: Design, rows: FloatArray, results: Any, found: dict[str, Any], undefined: np.ndarray | None
+) -> int:
     if len(design.outcome) <= rows.shape[1]:
         return status.TOO_FEW_ROWS
     if np.ptp(design.outcome) == 0.0:
@@ -143,17 +148,26 @@ def _status(design: Design, rows: FloatArray, results: Any, found: dict[str, Any
     if not_converged or is_at_bound(results):
         return status.NOT_CONVERGED
     errors = np.isfinite(found.get("bse", np.nan))
+    if undefined is not None and np.array_equal(errors, ~undefined):
+        return status.LEVERAGE_ONE
     return status.FITTED if errors.all() else status.FAILED
 
 
-def _why(became: int, found: dict[str, Any]) -> list[str]:
+def _why(became: int, design: Design, found: dict[str, Any], undefined: np.ndarray | None) -> list[str]:
     """What there is to say of a status, beside what statsmodels says."""
     if became == status.SEPARATED:
         return ["regressors separate the outcomes"]
+    if became == status.LEVERAGE_ONE and undefined is not None:
+        alone = ", ".join(name for name, each in zip(design.names, undefined, strict=True) if each)
+        return [f"one row alone decides {alone}: there is no standard error of HC2 or HC3"]
     if became == status.FAILED and "params" in found:
         lacks = "coefficients" if not np.isfinite(found["params"]).all() else "standard errors"
         return [f"{lacks} of statsmodels are not finite"]
     return []
+
+
+def _is_determined(rows: FloatArray) -> bool:
+    return rows.shape[0] > rows.shape[1] and not _is_singular(rows)
 
 
 def _is_singular(rows: FloatArray) -> bool:

@@ -7,6 +7,7 @@ __all__ = [
     "CONSTANT_OUTCOME",
     "FAILED",
     "FITTED",
+    "LEVERAGE_ONE",
     "MISSING_VALUES",
     "NOT_CONVERGED",
     "NOT_FINITE",
@@ -18,9 +19,17 @@ __all__ = [
 ]
 
 FITTED = 0
-SINGULAR, SEPARATED, NOT_CONVERGED, CONSTANT_OUTCOME, TOO_FEW_ROWS, MISSING_VALUES, NOT_FINITE, FAILED = (
-    range(1, 9)
-)
+(
+    SINGULAR,
+    SEPARATED,
+    NOT_CONVERGED,
+    CONSTANT_OUTCOME,
+    TOO_FEW_ROWS,
+    MISSING_VALUES,
+    NOT_FINITE,
+    FAILED,
+    LEVERAGE_ONE,
+) = range(1, 10)
 STATUSES = (
     "fitted",
     "singular",
@@ -31,8 +40,9 @@ STATUSES = (
     "missing values",
     "values not finite",
     "failed",
+    "leverage of 1",
 )
-"""By number. Of all but the first, what numbers there are are those of statsmodels, not to be relied on."""
+"""By number. Of all but the first and the last, numbers are those of statsmodels, not to be relied on."""
 PATHS = ("batched", "statsmodels")
 """What fitted it, by number."""
 CODES = {

@@ -43,6 +43,7 @@ PANEL = (
     {"panel.batch", "panel.kernels", "panel.statistics", "panel.status"},
     {"panel.dialect", "panel.doubts"},
     {"panel.column"},
+    {"panel.dialect", "panel.doubts", "panel.grouping"},
     {"panel.data", "panel.dataset", "panel.formats"},
     {
         "panel.design",

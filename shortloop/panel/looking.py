@@ -13,6 +13,7 @@ from shortloop.panel.dialect import encoding_of, marks_of, separator_of
 from shortloop.panel.doubts import numbers_among, twins
 from shortloop.panel.formats.csv import CsvInput
 from shortloop.panel.formats.parquet import ParquetInput
+from shortloop.panel.grouping import group_columns, is_time
 from shortloop.settings.paths import written_path
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ PARQUET = (".parquet", ".pq")
 WRITTEN = {"separator": ",", "decimal": ".", "thousands": "", "encoding": "utf-8"}
 """Fields of a text file that are said where they are not as usual."""
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
-FEWEST_ROWS = 3.0  # of a group, on average
 FORMULA = "# formula = "
 MOST = 12  # columns that are listed
 
@@ -61,10 +61,11 @@ def look(data: Path, project: Path) -> Look | None:
     if table.shape[1] < 2 or not len(table):
         return None
     numbers = [str(name) for name in table.columns if table[name].dtype.kind in "iuf"]
-    groups = sorted(_groups(table), key=lambda name: (table[name].dtype.kind in "iu", table[name].nunique()))
-    text = _draft(file, settings, table, numbers, groups, project)
+    groups, others = group_columns(table)
+    numbers = [name for name in numbers if name not in groups and not is_time(name, table[name])] or numbers
+    text = _draft(file, settings, table, numbers, (groups, others), project)
     line = next(number for number, line in enumerate(text.splitlines(), 1) if line.startswith(FORMULA))
-    outcome, *regressors = [name for name in numbers if name not in groups][:2] or ["outcome"]
+    outcome, *regressors = numbers[:2] or ["outcome"]
     lines = [f"{file.name}: {len(table):,} rows of {table.shape[1]} columns"]
     lines += [f"  {name}: {_what(table[name])}" for name in map(str, table.columns[: 4 * MOST])]
     lines += [f"  Is it meant so? {doubt}" for doubt in _doubts(table)]
@@ -75,7 +76,8 @@ def look(data: Path, project: Path) -> Look | None:
     )
     questions = [question]
     if not groups:
-        questions.append("Which columns make groups? None has values that come again often enough: by = […]")
+        could = f"These could: {_some(others)}" if others else "None has values that come again often enough"
+        questions.append(f"Which columns make groups? {could}: by = […]")
     return Look(tuple(lines), text, tuple(questions))
 
 
@@ -119,18 +121,6 @@ def _doubts(table: pd.DataFrame) -> list[str]:
     return found
 
 
-def _groups(table: pd.DataFrame) -> list[str]:
-    """Columns whose values come again, and are no measurements."""
-    found = []
-    for name in table.columns:
-        values = table[name]
-        if values.dtype.kind in "iuOUb" or str(values.dtype) in ("category", "str", "string"):
-            count = values.nunique()
-            if count > 1 and len(table) / count >= FEWEST_ROWS:
-                found.append(str(name))
-    return found
-
-
 def _what(values: pd.Series) -> str:
     lacking = int(values.isna().sum())
     numbers = values.dtype.kind in "iuf"
@@ -148,19 +138,19 @@ def _draft(
     settings: FileInput,
     table: pd.DataFrame,
     numbers: Sequence[str],
-    groups: Sequence[str],
+    found: tuple[list[str], list[str]],
     project: Path,
 ) -> str:
     path = written_path(file, project)
-    by = groups[0] if groups else ""
+    by = found[0][0] if found[0] else ""
     count = table[by].nunique() if by else 0
-    others = f"; others that could be: {_some(groups[1:])}" if groups[1:] else ""
+    rest = [*found[0][1:], *found[1]]
+    others = f"; {'others that' if by else 'those that'} could be: {_some(rest)}" if rest else ""
     written = {name: getattr(settings, name, usual) for name, usual in WRITTEN.items()}
-    regressors = [name for name in numbers if name not in groups]
-    usual = " ~ ".join(map(_in_formula, regressors[:2])) if len(regressors) > 1 else "OUTCOME ~ REGRESSORS"
-    groups_line = "by = []  # fill in the columns that make groups"
+    usual = " ~ ".join(map(_in_formula, numbers[:2])) if len(numbers) > 1 else "OUTCOME ~ REGRESSORS"
+    groups_line = f"by = []  # fill in the columns that make groups{others}"
     if by:
-        size = len(table) / count
+        size = table[by].notna().sum() / count
         groups_line = (
             f"by = [{json.dumps(by, ensure_ascii=False)}]  # {count:,} groups of {size:.3g} rows{others}"
         )

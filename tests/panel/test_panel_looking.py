@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import shortloop
+from panel_real import real_table
 
 from shortloop.errors import InputError
 from shortloop.panel.frame import fit_frame
@@ -71,6 +73,58 @@ def test_a_table_without_groups(tmp_path: Path, rows: pd.DataFrame) -> None:
     found = look(tmp_path / "a.csv", tmp_path / "new")
     assert found is not None
     assert any("Which columns make groups?" in question for question in found.questions)
+
+
+@pytest.mark.parametrize(
+    ("source", "by"),
+    [
+        ("statsmodels.datasets.grunfeld", "firm"),
+        ("statsmodels.datasets.modechoice", "individual"),
+        ("statsmodels.datasets.fair", ""),  # nothing but ratings
+        ("statsmodels.datasets.randhie", ""),
+        ("statsmodels.datasets.macrodata", ""),  # years and quarters alone
+        ("linearmodels.datasets.wage_panel", "nr"),
+        ("linearmodels.datasets.jobtraining", "fcode"),
+        ("linearmodels.datasets.munnell", "STATE"),
+        ("linearmodels.datasets.mroz", ""),  # whether it is a city
+        ("linearmodels.datasets.wage", ""),
+    ],
+)
+def test_the_column_that_makes_groups_in_real_tables(tmp_path: Path, source: str, by: str) -> None:
+    real_table(source).to_csv(tmp_path / "a.csv", index=False)
+    found = look(tmp_path / "a.csv", tmp_path / "new")
+    assert found is not None
+    assert f"by = [{json.dumps(by) if by else ''}]  # " in found.settings
+    asked = [question for question in found.questions if "Which columns make groups?" in question]
+    assert len(asked) == (not by)
+
+
+@pytest.mark.parametrize("name", ["firm_id", "firmID", "Firm.Id", "x"])
+def test_codes_that_are_floats_as_some_are_missing(tmp_path: Path, rows: pd.DataFrame, name: str) -> None:
+    """By its name, or as each is there once a year."""
+    codes = (rows.pop("firm").str[1:].astype(float) + 1).where(rows.index != 3)
+    rows[name], rows["kids"] = codes, np.resize([0.0, 1.0, 2.0, 3.0, np.nan], 200)
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    found = look(tmp_path / "a.csv", tmp_path / "new")
+    assert found is not None
+    right = f'by = ["{name}"]  # 20 groups of 9.95 rows; others that could be: kids, year'
+    assert right in found.settings
+    assert 'formula = "invest ~ value"' in found.settings
+
+
+def test_of_several_the_one_with_the_most_groups(tmp_path: Path, rows: pd.DataFrame) -> None:
+    firms = rows["firm"].str[1:].astype(int)
+    rows = rows.assign(
+        industry=firms.map(lambda firm: "ABCD"[firm % 4]),
+        sex=firms.map(lambda firm: "mf"[firm % 2]),
+        region=firms.map(lambda firm: "NSW"[firm % 3]),
+    )
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    found = look(tmp_path / "a.csv", tmp_path / "new")
+    assert found is not None
+    assert 'by = ["firm"]  # 20 groups of 10 rows; others that could be: region, industry, sex, year' in (
+        found.settings
+    )
 
 
 def test_a_table_as_it_is_written_elsewhere(tmp_path: Path, rows: pd.DataFrame) -> None:

@@ -154,6 +154,8 @@ def unreadable(error: OSError, what: str) -> InputError:
     InputError
     """
     hint = "have its owner allow it, or do it as its owner" if error.errno in READ_ONLY else None
+    if error.errno == errno.EISDIR:
+        hint = "name one file; a table in several files must be joined into one first"
     return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)
 
 

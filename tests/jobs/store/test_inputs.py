@@ -195,6 +195,7 @@ def test_a_folder_is_no_file(project: Path) -> None:
     with pytest.raises(InputError, match="cannot be read") as caught:
         content_of([project])
     assert caught.value.file == str(project)
+    assert caught.value.hint == "name one file; a table in several files must be joined into one first"
 
 
 def test_a_content_that_was_never_registered_is_refused(project: Path) -> None:

@@ -18,14 +18,14 @@ __all__ = ["take_undefined_out"]
 
 POWERS = {"HC2": 1, "HC3": 2}
 """Of one minus the leverage, by which squared residuals are divided: MacKinnon and White 1985, section 2."""
-ALONE = 1e-10
-"""One minus the leverage, up to which rounding decides what is divided by it."""
+ALONE = 1e-12
+"""One minus the leverage, up to which it is what rounding leaves of 0."""
 PART = 1e-12
 """Share of a coefficient in a row, over the condition, that is no rounding."""
 
 
 def take_undefined_out(results: Any) -> np.ndarray | None:
-    """Make variances NaN that HC2 or HC3 leave undefined, and all others exact, before results are asked.
+    """Make variances NaN that HC2 or HC3 leave undefined, and all others as without the rows.
 
     Returns the coefficients without a variance, array of bool of shape (coefficients,); None if all have one.
     """

@@ -64,7 +64,7 @@ def fit_group(
         warnings.simplefilter("always")
         try:
             results = _bare(model.fit_one(outcome, rows, dict(design.roles)))
-            undefined = take_undefined_out(results) if _is_determined(rows) else None
+            undefined = take_undefined_out(results)
             found = _found(results, level)
             converged = _asked(lambda: model.has_converged(results))
             if converged is not None and np.isfinite(converged):
@@ -164,10 +164,6 @@ def _why(became: int, design: Design, found: dict[str, Any], undefined: np.ndarr
         lacks = "coefficients" if not np.isfinite(found["params"]).all() else "standard errors"
         return [f"{lacks} of statsmodels are not finite"]
     return []
-
-
-def _is_determined(rows: FloatArray) -> bool:
-    return rows.shape[0] > rows.shape[1] and not _is_singular(rows)
 
 
 def _is_singular(rows: FloatArray) -> bool:

@@ -20,6 +20,8 @@ POWERS = {"HC2": 1, "HC3": 2}
 """Of one minus the leverage, by which squared residuals are divided: MacKinnon and White 1985, section 2."""
 ALONE = 1e-12
 """One minus the leverage, up to which it is what rounding leaves of 0."""
+SINGULAR = 1e10
+"""Condition number from which regressors are told to be singular."""
 PART = 1e-12
 """Share of a coefficient in a row, over the condition, that is no rounding."""
 
@@ -37,13 +39,16 @@ def take_undefined_out(results: Any) -> np.ndarray | None:
         return None
     rows = np.asarray(results.model.wexog, np.float64)
     lengths = np.sqrt(np.square(rows).sum(axis=0))
+    if len(rows) <= len(lengths) or not lengths.all():
+        return None
     basis, triangle = np.linalg.qr(rows / lengths)
+    condition = np.linalg.cond(triangle)
     free = 1.0 - np.square(basis).sum(axis=1)
     alone = free <= ALONE
-    if not alone.any():
+    if not alone.any() or condition > SINGULAR:
         return None
     shares = np.linalg.solve(triangle, basis.T)  # of rows in coefficients of regressors of unit length
-    least = PART * np.linalg.cond(triangle) * np.abs(shares[:, alone]).max(axis=0)
+    least = PART * condition * np.abs(shares[:, alone]).max(axis=0)
     undefined = (np.abs(shares[:, alone]) > least).any(axis=1)
     squares = np.square(np.asarray(results.wresid)[~alone]) / free[~alone] ** power
     covariance = (shares[:, ~alone] * squares) @ shares[:, ~alone].T / np.outer(lengths, lengths)

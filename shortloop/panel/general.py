@@ -155,6 +155,8 @@ def _status(
 
 def _why(became: int, design: Design, found: dict[str, Any], undefined: np.ndarray | None) -> list[str]:
     """What there is to say of a status, beside what statsmodels says."""
+    if became == status.SINGULAR:
+        return ["a regressor is a sum of others, or nearly"]
     if became == status.SEPARATED:
         return ["regressors separate the outcomes"]
     if became == status.LEVERAGE_ONE and undefined is not None:

@@ -83,7 +83,8 @@ class Judge:
         """Rows that lack nothing, also after transformations; their outcome and regressors."""
         roles = [self.settings[name] for name in ("weights", "clusters") if name in self.settings]
         # A mean is that of all values, as with formulas of statsmodels, and not of rows that lack nothing.
-        rows = self.rows.assign(centred=self.rows["x"] - self.rows["x"].mean())
+        x = self.rows["x"]
+        rows = self.rows.assign(centred=x - x.mean(), lagged=x.shift(1), positive=(x > 0) * 1)
         rows = rows.dropna(subset=roles)
         if "f" in self.used:
             rows = rows[(rows["s"] != 0) | (rows["f"] != 0)]  # nothing was tried
@@ -96,7 +97,7 @@ class Judge:
                 y, x = dmatrices(self.formula, rows, EvalEnvironment.capture(), return_type="dataframe")
             if len(x) == len(rows):
                 x.columns = x.columns.str.replace(" ", "").str.replace("seen(", "C(")
-                x = x.rename(columns={"centred": "center(x)"})
+                x = x.rename(columns={"centred": "center(x)", "lagged": "lag(x)", "positive": "I(x>0)"})
                 if set(self.order) == set(x.columns):
                     x = x[list(self.order)]
                 x = x.iloc[:, ::-1] if self.backwards else x
@@ -181,12 +182,38 @@ class Judge:
             must.add("failed")
         if kind in ("binomial", "logit") and not must and _separated(share, x.to_numpy()):
             must.add("separated")
+        if kind == "poisson" and self.settings.get("link", "log") == "log" and not must:
+            must |= {"separated"} if _separated_counts(share, x.to_numpy()) else set()
+        if kind == "gaussian" and self.settings.get("link") == "log":
+            may.add("separated")
+        if kind in ("poisson", "binomial") and self.settings.get("link") in ("identity", "log"):
+            may.add("not converged")
+        if kind in ("ols", "wls") and self.settings["covariance"] in ("HC2", "HC3") and not must:
+            must |= {"leverage of 1"} if (self.free() < 1e-13).any() else set()
+            may |= {"leverage of 1"} if (self.free() < 1e-9).any() else set()
         if self.settings.get("link") in ("log", "identity", "sqrt", "inverse_power"):
             may.add(
                 "failed"
             )  # the last bit may decide whether iterations reach means that the family cannot have
         fails = [each.fails() for each in (self, replace(self, backwards=not self.backwards))]
         return must or ({"failed"} if all(fails) else set()), may | ({"failed"} if any(fails) else set())
+
+    def free(self) -> Any:
+        """One minus the leverage of each row: 0, where a coefficient could not be estimated without it."""
+        x = self.made[2].to_numpy()
+        basis = np.linalg.svd(x / np.linalg.norm(x, axis=0), full_matrices=False)[0]
+        return 1.0 - np.square(basis).sum(axis=1)
+
+    def without_alone(self) -> pd.Series:
+        """Standard errors of coefficients that can be estimated without such rows; NaN of the others."""
+        alone = self.free() < 1e-13
+        x, y = self.made[2], self.made[1].to_numpy().squeeze()
+        weights = np.asarray(self.made[0]["w"] if self.settings["model"] == "wls" else np.ones(len(x)))
+        rest = x[~alone] / np.linalg.norm(x, axis=0)
+        null = np.linalg.svd(rest)[2][np.linalg.matrix_rank(rest, tol=1e-9) :]
+        here = np.abs(null).max(axis=0, initial=0.0) < 1e-9
+        some = sm.WLS(y[~alone], x[~alone], weights=weights[~alone])
+        return some.fit(cov_type=self.settings["covariance"]).bse.where(here)
 
     def fails(self) -> bool:
         """Whether statsmodels comes to no numbers."""
@@ -240,6 +267,18 @@ def corrected(coefficients: pd.DataFrame, fitted: pd.Series, method: str) -> pd.
     for _, some in coefficients[counts].groupby("term"):
         found[some.index] = multipletests(some["pvalues"], method=method)[1]
     return found
+
+
+def _separated_counts(outcome: np.ndarray, x: np.ndarray) -> bool:
+    """Whether some sum of regressors is 0 wherever something was counted, and at most 0 elsewhere."""
+    basis = np.linalg.svd(x / np.linalg.norm(x, axis=0), full_matrices=False)[0]
+    none, some = basis[outcome == 0], basis[outcome > 0]
+    if not len(none) or np.linalg.matrix_rank(some, tol=1e-9) == x.shape[1]:
+        return False
+    found = linprog(
+        none.sum(0), none, np.zeros(len(none)), some, np.zeros(len(some)), bounds=(-1, 1), method="highs-ds"
+    )
+    return bool(found.status == 0 and -found.fun > 0.1)
 
 
 def _separated(outcome: np.ndarray, x: np.ndarray) -> bool:

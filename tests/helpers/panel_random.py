@@ -10,6 +10,8 @@ import pandas as pd
 __all__ = ["random_rows", "random_specification"]
 
 GROUPS = 50
+LARGE = 2**53 + 1
+"""A number that floats cannot tell from the next."""
 
 
 def random_rows(rng: np.random.Generator, groups: int = GROUPS) -> pd.DataFrame:
@@ -20,7 +22,10 @@ def random_rows(rng: np.random.Generator, groups: int = GROUPS) -> pd.DataFrame:
         for _ in range(rng.choice([0, 1, 1, 2])):
             part = _DEFECTS[rng.integers(len(_DEFECTS))](rng, part)
         parts.append(part.assign(g=f"G{number:02d}"))
-    return pd.concat(parts).sample(frac=1, random_state=int(rng.integers(2**31))).reset_index(drop=True)
+    rows = pd.concat(parts).sample(frac=1, random_state=int(rng.integers(2**31))).reset_index(drop=True)
+    if rng.integers(2) and rows["c"].notna().all():  # else pandas has floats, which are refused
+        rows["c"] = rows["c"].map(lambda name: str(LARGE + int(name[1:])))
+    return rows
 
 
 def _plain(rng: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -31,6 +36,7 @@ def _plain(rng: np.random.Generator, rows: int) -> pd.DataFrame:
             "w": rng.uniform(0.5, 2, rows),
             "k": rng.choice(["a", "b", "c"], rows),
             "c": rng.choice([f"c{n}" for n in range(12)], rows),
+            "q": rng.integers(0, 4, rows),
         }
     )
     eta = 0.4 * part["x"] + 0.3 * part["z"] + 0.3 * (part["k"] == "b")
@@ -108,6 +114,14 @@ def _whole(rng: np.random.Generator, part: pd.DataFrame) -> pd.DataFrame:
     return part.assign(x=part["x"].round(), y=part["y"].round(), p=part["p"].round() + 1)
 
 
+def _gaps(rng: np.random.Generator, part: pd.DataFrame) -> pd.DataFrame:
+    """Codes, some of which are missing, and one of which may be there once."""
+    codes = part["q"].astype(float).where(rng.uniform(size=len(part)) > rng.choice([0.02, 0.3]))
+    if rng.integers(2):
+        codes.iloc[0] = 7
+    return part.assign(q=codes, x=part["x"].where(rng.uniform(size=len(part)) > 0.1))
+
+
 def _texts(rng: np.random.Generator, part: pd.DataFrame) -> pd.DataFrame:
     kept = part["k"] == "b" if rng.integers(2) else part["k"] != rng.choice(["a", "c"])
     part = part[kept]
@@ -140,10 +154,10 @@ def _exact(rng: np.random.Generator, part: pd.DataFrame) -> pd.DataFrame:
 
 _DEFECTS = (
     _near, _constant, _few, _separated, _scaled, _far, _twice, _lacking, _endless, _outlier, _whole, _texts,
-    _clusters, _zeros, _impossible, _exact,
+    _clusters, _zeros, _impossible, _exact, _gaps, _gaps,
 )  # fmt: skip
 
-# As formulaic has it, as patsy has it (`seen` and `centred` are the judge's), and which columns are read.
+# As formulaic has it, as patsy has it (with names of the judge), and which columns are read.
 RIGHT = (
     ("x + z", "x + z", ("x", "z")),
     ("x", "x", ("x",)),
@@ -159,6 +173,12 @@ RIGHT = (
     ("center(x) + np.exp(-z)", "centred + np.exp(-z)", ("x", "z")),
     ("np.sqrt(z) + C(k):z", "np.sqrt(z) + C(k):z", ("z", "k")),
     ("x + C(n > 1)", "x + seen(n > 1)", ("x", "n")),
+    ("x + C(q)", "x + C(q)", ("x", "q")),
+    ("x * C(q)", "x * C(q)", ("x", "q")),
+    ("C(c) + z", "C(c) + z", ("z", "c")),
+    ("lag(x) + C(q)", "lagged + C(q)", ("x", "q")),
+    ("x.fillna(0) + z", "x.fillna(0) + z", ("z",)),
+    ("I(x > 0) + z", "positive + z", ("z",)),
     ("1", "1", ()),
 )
 LINKS = {
@@ -192,8 +212,7 @@ def random_specification(
         asked |= {} if rng.integers(2) else {"t": float(rng.choice([1.0, 2.0]))}
     if model == "quantreg":
         asked["quantile"] = float(rng.choice([0.5, 0.25, 0.9]))
-    if not rng.integers(5):
-        asked["missing"] = "raise"
+    strict = not rng.integers(5)
     outcome = OUTCOMES.get(asked.get("family", model), str(rng.choice(["y", "np.log(p)", "I(y * 2)", "p"])))
     columns: tuple[str, ...] = ("p",) if "p" in outcome else (outcome.strip("I(y *2)") or "y",)
     if outcome == "I(y * 2)":
@@ -202,5 +221,7 @@ def random_specification(
     if outcome == "b" and model == "glm" and not rng.integers(3):
         outcome, theirs, columns = "s + f", "s + f", ("s", "f")
     mine, as_patsy, used = RIGHT[rng.integers(len(RIGHT))]
+    if strict and "lag" not in mine:  # the first row has nothing before it
+        asked["missing"] = "raise"
     asked["formula"] = f"{outcome} ~ {mine}"
     return asked, f"{theirs} ~ {as_patsy}", (*columns, *used)

@@ -43,7 +43,7 @@ from shortloop.jobs.runs import Recorder
 from shortloop.jobs.selection import Selection
 from shortloop.jobs.settings_files import SettingsFile
 from shortloop.jobs.store.declarations import withdraw
-from shortloop.jobs.store.inputs import point_to, register
+from shortloop.jobs.store.inputs import keep_hashes, point_to, register
 from shortloop.jobs.store.store import Store
 from shortloop.jobs.termination import say_why
 from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
@@ -154,6 +154,7 @@ class Executor(Run):
             preload.announce(wanted.stage, wanted.modules)
             self._announce(wanted)
             point_to(files)  # where files of others have the same content
+            keep_hashes()  # which the job looks up
             order = self._order(wanted, parts, anew=found is not None)
             made = make(self._urd, self._lookup.store, order, self._meter)
             now = wanted.parts()
@@ -366,6 +367,7 @@ def _execute(
             last = error.job  # all that was asked for is there
         finally:
             preload.forget()
+            keep_hashes()
             store.index.put_in_places(lookup.places)
         if part.is_whole:
             store.index.ended(name, lookup.places)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from shortloop.errors import InputError
@@ -13,7 +14,11 @@ __all__ = ["check_journal", "mapped_for_writing"]
 
 # What a database calls such a file, and how its own begins (bytes, and where).
 JOURNALS = {"-wal": (b"SQLite format 3\0", 0), "-journal": (b"SQLite format 3\0", 0), ".wal": (b"DUCK", 8)}
+SCAN_EVERY = 0.5  # s; a file that was mapped and written meanwhile is too young for its hash to be kept
 FINISHED = b"\0" * 8  # how a journal of SQLite begins that is kept for the next change
+
+
+_mapped: list[tuple[float, frozenset[int]]] = [(-SCAN_EVERY, frozenset())]
 
 
 def mapped_for_writing(inodes: Collection[int]) -> set[int]:
@@ -29,15 +34,22 @@ def mapped_for_writing(inodes: Collection[int]) -> set[int]:
     set of int
         Those of them, perhaps with one of another disk's file; empty where the system does not say.
     """
-    wanted = {str(inode).encode(): inode for inode in inodes}
-    found: set[int] = set()
-    for maps in Path("/proc").glob("[0-9]*/maps") if wanted else ():
+    if not inodes:
+        return set()
+    scanned, found = _mapped[0]
+    if time.monotonic() - scanned > SCAN_EVERY:
+        found = frozenset(_all_mapped())
+        _mapped[0] = time.monotonic(), found
+    return {*found.intersection(inodes)}
+
+
+def _all_mapped() -> Iterator[int]:
+    for maps in Path("/proc").glob("[0-9]*/maps"):
         with contextlib.suppress(OSError):  # it has ended, or is somebody else's
             for line in maps.read_bytes().splitlines():
                 fields = line.split(maxsplit=5)
-                if fields[4] in wanted and fields[1][1:2] == b"w" and fields[1][3:4] == b"s":
-                    found.add(wanted[fields[4]])
-    return found
+                if fields[1][1:2] == b"w" and fields[1][3:4] == b"s":
+                    yield int(fields[4])
 
 
 def check_journal(file: Path) -> None:

@@ -3,10 +3,12 @@ content hash is the job's option; where the file is, the job looks up here."""
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
 import time
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,6 +29,7 @@ __all__ = [
     "check_located",
     "content_of",
     "is_unchanged",
+    "keep_hashes",
     "known_content",
     "last_place",
     "locate",
@@ -39,6 +42,8 @@ KEEP_EVERY = 1.0  # s
 YOUNG = ""  # in place of the hash of a file that may have changed again and look the same
 
 _located: dict[Path, set[str]] = {}  # by this process, by the folder where that is noted
+_kept: dict[Path, tuple[tuple[int, ...], dict[str, object]]] = {}  # state and content of the file of hashes
+_fresh: dict[Path, dict[str, object]] = {}  # entries that are not in it yet
 
 
 def content_of(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
@@ -273,8 +278,10 @@ def changed_unseen() -> list[tuple[Path, str]]:
         wrong = {file: said for file, said in zip(known, pool.map(problem, known), strict=True) if said}
     if wrong:
         gone = {str(file): known[file] for file in wrong}
-        right = {name: entry for name, entry in _read(store).items() if entry != gone.get(name)}
-        keep(store, json.dumps(right))
+        _fresh.setdefault(store, {}).update(
+            {name: None for name, entry in _read(store).items() if entry == gone.get(name)}
+        )
+        keep_hashes()
     return sorted(wrong.items())
 
 
@@ -331,7 +338,8 @@ def _content(
     store = cache_directory("inputs") / "hashes.json"
     known = _read(store)
     found = {file: content for file, content in _known_as(states, known).items() if file not in loose}
-    fresh: dict[str, list[object] | None] = {str(file): None for file in loose}
+    fresh = _fresh.setdefault(store, {})
+    fresh |= {str(file): None for file in loose}
     kept = time.monotonic()
     try:
         sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in found}
@@ -341,15 +349,16 @@ def _content(
             found[file] = content
             if file not in loose:
                 fresh[str(file)] = [*state, content if settled else YOUNG]
-            if fresh and time.monotonic() - kept > KEEP_EVERY:
-                _keep(store, fresh)
+            if time.monotonic() - kept > KEEP_EVERY:
+                keep_hashes()
                 kept = time.monotonic()
     finally:
-        _keep(store, fresh)
+        if len(states) > 1:
+            keep_hashes()
     return found
 
 
-def _known_as(states: dict[Path, tuple[list[int], bool]], known: dict[str, object]) -> dict[Path, str]:
+def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, object]) -> dict[Path, str]:
     """Content of the files that are as they were when it was found."""
     entries = {file: known.get(str(file)) for file in states}
     return {
@@ -383,17 +392,27 @@ def _unreadable(file: Path, error: OSError) -> InputError:
     return InputError(said.problem, file=file, hint=said.hint or "check that it exists")
 
 
-def _keep(store: Path, fresh: Mapping[str, object]) -> None:
-    """Add what was found; None takes it out."""
-    if fresh:
-        entries = {**_read(store), **fresh}
-        kept = {file: entry for file, entry in entries.items() if entry is not None}
-        keep(store, json.dumps(kept))
+def keep_hashes() -> None:
+    """Write the hashes that were found since the last time; thousands of files may be hashed one by one."""
+    for store, fresh in _fresh.items():
+        if fresh:
+            kept = {file: entry for file, entry in _read(store).items() if entry is not None}
+            fresh.clear()
+            keep(store, json.dumps(kept))
 
 
-def _read(store: Path) -> dict[str, object]:
+atexit.register(keep_hashes)
+
+
+def _read(store: Path) -> Mapping[str, object]:
+    """Entries of all files; None stands for one that was taken out."""
+    fresh = _fresh.get(store, {})
     try:
-        loaded = json.loads(store.read_text(encoding="utf-8"))
+        found = os.stat(store)
+        state = found.st_ino, found.st_mtime_ns, found.st_size
+        if _kept.get(store, (None,))[0] != state:
+            loaded = json.loads(store.read_text(encoding="utf-8"))
+            _kept[store] = state, loaded if isinstance(loaded, dict) else {}
     except (OSError, ValueError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}
+        return fresh
+    return ChainMap(fresh, _kept[store][1])

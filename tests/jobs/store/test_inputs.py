@@ -19,7 +19,15 @@ from jobs_project import empty_project, files_read
 from shortloop.errors import InputError
 from shortloop.jobs.keys import file_state as filestate
 from shortloop.jobs.keys import hashing
-from shortloop.jobs.store.inputs import content_of, is_unchanged, known_content, locate, register
+from shortloop.jobs.store import hidden_changes, inputs
+from shortloop.jobs.store.inputs import (
+    content_of,
+    is_unchanged,
+    keep_hashes,
+    known_content,
+    locate,
+    register,
+)
 
 project = pytest.fixture(empty_project)
 reads = pytest.fixture(files_read)
@@ -37,6 +45,7 @@ def hashes_file(project: Path) -> Path:
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files count as old, as if these tests took seconds."""
     monkeypatch.setattr(filestate, "SETTLED_NS", -1)
+    monkeypatch.setattr(hidden_changes, "SCAN_EVERY", 0.0)  # which counts on what is young
 
 
 def rewrite(file: Path, content: bytes) -> None:
@@ -210,11 +219,13 @@ def test_a_damaged_store_is_made_again(project: Path, settled: None, damage: str
     file = project / "a"
     file.write_bytes(b"one")
     register([file])
+    keep_hashes()
     store = hashes_file(project)
     entry = {"STALE": [1, 2, 3, "wrong"], "WRONG TYPE": 7, "EMPTY ENTRY": []}.get(damage)
     text = damage if entry is None else json.dumps({str(file): entry})
     store.write_text(text, encoding="latin-1")
     assert register([file]) == [expected(b"one")]
+    keep_hashes()
     assert isinstance(json.loads(store.read_text(encoding="utf-8")), dict)
     assert locate(expected(b"one")) == file
 
@@ -362,3 +373,17 @@ def test_a_file_that_changes_while_it_is_read_has_no_hash(
     monkeypatch.setattr(hashing, "hash_file", while_it_is_read)
     with pytest.raises(InputError, match="changes while it is read"):
         content_of([file])
+
+
+def test_thousands_of_files_that_are_registered_one_by_one(
+    project: Path, settled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their hashes are written now and then, and not all of them for each file."""
+    written: list[str] = []
+    monkeypatch.setattr(inputs, "keep", lambda file, text: written.append(text))
+    files = [project / f"{number}.txt" for number in range(500)]
+    for file in files:
+        file.write_text(file.name)
+    assert [register([file])[0] for file in files] == [expected(file.name.encode()) for file in files]
+    keep_hashes()
+    assert 0 < len(written) < 50

@@ -116,11 +116,13 @@ def _print_tables(findings: list[dict[str, Any]]) -> None:
         for name in ("curve", "generalization"):
             if group[name] is not None:
                 what = "over time" if name == "curve" else "generalization"
-                console.print(f"  {what}: {_verdict(group[name])}")
+                console.print(f"  {what}: {_verdict(group[name], group['alpha'])}")
 
 
-def _verdict(found: dict[str, Any]) -> str:
+def _verdict(found: dict[str, Any], alpha: float) -> str:
     verdict = "significant" if found["significant"] else "not significant"
+    if not found["significant"] and found["p_max"] is not None and found["p_max"] <= alpha:
+        verdict = "significant in single bins, in no cluster"
     caution = f"; {TOO_SMALL}" if found["too_small"] else ""
     return (
         f"{verdict} (smallest corrected p = {found['p']:.3g} by clusters, {found['p_max']:.3g} by the "

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from page_reader import Page
 from report_synthetic import kind_result, report_content, write_report
@@ -82,3 +83,14 @@ def test_the_headline_of_one_participant_says_that_p_is_too_small(capsys: pytest
         both = (found["curve"][name] for name in ("p", "p_max"))
         p, p_max = (f"{each:.3g}" for each in both)
         assert f"smallest corrected p = {p} by clusters, {p_max} by the maximum statistic" in said
+
+
+def test_significant_single_bins_are_told_in_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plain = kind_result(participants=1)
+    none = np.zeros_like(plain.curve.significant)
+    found = group_findings(replace(plain, curve=replace(plain.curve, significant=none)))
+    assert found["curve"]["p_max"] <= found["alpha"]
+    _print_tables([{"kind": plain.kind, "group": found, "participants": []}])
+    assert "over time: significant in single bins, in no cluster (" in capsys.readouterr().out

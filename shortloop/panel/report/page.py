@@ -112,7 +112,7 @@ def page_of(content: Content) -> Page:
     sections = []
     for shown in content.shown:
         provenance = provenance_rows(shown.sources)
-        figures = tuple(each.figure(number, provenance) for number, each in numbered if each.shown is shown)
+        figures = tuple(each.figure(number, provenance) for number, each in numbered if each.result is shown)
         sections.append(
             PageSection(
                 slug(shown.name),

@@ -76,6 +76,8 @@ class Features:
         Unit of `data`.
     time_unit : str, default "s"
         Unit of `times`; ``"bin"`` where the file names no times.
+    runs : array of int, shape (trials,), optional
+        File that each trial is from, where there are several.
     span : Span, optional
         Where `data` lie in the file that they came from, if they are a map of it and no copy.
     """
@@ -88,4 +90,5 @@ class Features:
     kind: str
     unit: str = "V"
     time_unit: str = "s"
+    runs: IntArray | None = None
     span: Span | None = None

@@ -261,6 +261,7 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
         "check",
         phase=study.phases.train,
         folds=study.decoding.folds,
+        fold_by=study.decoding.fold_by,
         inner_folds=study.estimator.nested_folds,
         features=study.features,
         uneven=_suffers_from_uneven_classes(study),

@@ -17,6 +17,7 @@ def permuted_labels(
     seed: int,
     names: tuple[str, ...],
     folds: IntArray | None = None,
+    runs: IntArray | None = None,
     first: int = 0,
 ) -> IntArray:
     """Shuffled labels.
@@ -34,6 +35,9 @@ def permuted_labels(
     folds : array of int, shape (trials,), optional
         Shuffle within these groups only. Held-out trials of stratified folds are exchangeable within
         their fold, as the fold's training labels fix how many there are of each class.
+    runs : array of int, shape (trials,), optional
+        Run of each trial, where folds hold out whole runs: trials are exchangeable within their run alone.
+        Runs of one class change places as a whole with the others of their fold.
     first : int, default 0
         Number of the first permutation: permutation 17 is the same however many are asked for.
 
@@ -44,9 +48,20 @@ def permuted_labels(
     shuffled = np.empty((count, len(labels)), dtype=np.int8)
     if folds is None:
         folds = np.zeros(len(labels), dtype=np.int32)
-    groups = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
+    within: IntArray = folds if runs is None else runs  # a run is in one fold
+    groups: list[IntArray] = [np.flatnonzero(within == each) for each in np.unique(within)]
+    pure = [] if runs is None else _runs_of_one_class(labels, folds, groups)
     for i in range(count):
         rng = np.random.default_rng(seed_for(seed, "permutation", *names, first + i))
         for group in groups:
             shuffled[i, group] = rng.permutation(labels[group])
+        for alike in pure:
+            for run, other in zip(alike, rng.permutation(len(alike)), strict=True):
+                shuffled[i, run] = labels[alike[other][0]]
     return shuffled
+
+
+def _runs_of_one_class(labels: IntArray, folds: IntArray, runs: list[IntArray]) -> list[list[IntArray]]:
+    """Of each fold the trials of each run that has one class alone."""
+    pure = [run for run in runs if (labels[run] == labels[run[0]]).all()]
+    return [[run for run in pure if folds[run[0]] == fold] for fold in np.unique(folds)]

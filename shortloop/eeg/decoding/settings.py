@@ -16,6 +16,12 @@ class DecodingSettings(Settings):
     """Cross-validation, feature selection, scaling and the score, the same for every estimator."""
 
     folds: int = Field(10, ge=2, le=255, description="stratified shuffled folds; default 10")
+    fold_by: Literal["trial", "run"] = Field(
+        "trial",
+        description="what a fold holds out: trials drawn at random ('trial', the default), or whole runs, "
+        "the files of a phase, so that nothing is trained on the run that is predicted ('run'); there are "
+        "then as many folds as runs, those of the class with the fewest, and at most decoding.folds",
+    )
     select_alpha: float = Field(
         0.05, gt=0, le=1, description="features with ANOVA p below this are kept; default 0.05; 1: all"
     )
@@ -51,4 +57,5 @@ class DecodingSettings(Settings):
         dict
         """
         off = {"class_weight"} if self.class_weight is None else set()
+        off |= {"fold_by"} if self.fold_by == "trial" else set()
         return self.model_dump(mode="json", exclude={"score", "subsample"} | off)

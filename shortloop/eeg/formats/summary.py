@@ -4,7 +4,7 @@ compared across participants by a process that has loaded no numerical library."
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordingSummary", "summarize"]
 
-_LISTS = ("channels", "accounts", "warnings", "names", "times")
+_LISTS = ("channels", "accounts", "warnings", "names", "times", "runs")
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class RecordingSummary:
         Names of features; empty for epochs.
     times : tuple of float
         Centres of the bins of features; empty for epochs.
+    runs : tuple of dict
+        Of each ``file`` that epochs are joined of, its ``trials`` of each class; empty if nobody knows.
     """
 
     participant: str
@@ -78,6 +80,7 @@ class RecordingSummary:
     unit: str = ""
     names: tuple[str, ...] = ()
     times: tuple[float, ...] = ()
+    runs: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain values that JSON can hold."""
@@ -86,12 +89,18 @@ class RecordingSummary:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RecordingSummary:
         """The summary that `to_dict` wrote."""
-        lists = {name: tuple(values[name]) for name in _LISTS}
+        lists = {name: tuple(values.get(name, ())) for name in _LISTS}
         return cls(**{**values, "trials": dict(values["trials"]), **lists})
 
 
 def summarize(
-    recording: Epochs | Features, *, participant: str, phase: str, file: str, warnings: Sequence[str] = ()
+    recording: Epochs | Features,
+    *,
+    participant: str,
+    phase: str,
+    file: str,
+    files: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> RecordingSummary:
     """Summary of epochs or features that have passed their check.
 
@@ -103,6 +112,8 @@ def summarize(
         Whose and of which phase.
     file : str
         Name of the file or files it was read from.
+    files : sequence of str, optional
+        Name of each file that epochs were joined of.
     warnings : sequence of str, optional
         What is odd about it.
 
@@ -132,6 +143,7 @@ def summarize(
             warnings=tuple(warnings),
             amplitude=typical_amplitude(recording.data),
             unit=recording.unit,
+            runs=tuple(_runs(recording, files)),
         )
     return RecordingSummary(
         participant=participant,
@@ -150,3 +162,10 @@ def summarize(
         names=tuple(recording.names),
         times=tuple(map(float, recording.times)),
     )
+
+
+def _runs(epochs: Epochs, files: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Trials of each class in each file."""
+    for number, name in enumerate(files if "file" in epochs.trial_info else ()):
+        counts = Counter(map(int, epochs.labels[epochs.trial_info["file"] == number]))
+        yield {"file": name, "trials": {each: counts[at] for at, each in enumerate(epochs.classes)}}

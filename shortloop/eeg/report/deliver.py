@@ -42,13 +42,14 @@ def deliver(run: StudyRun, report: Built, seconds: float) -> None:
         folder, {"study": name, **done, "axes": SUMMARY_AXES, "scores": scores, "findings": findings}
     )
     _print_tables(findings)
-    for said in left_out(findings, scores, run.study.decoding.folds):
+    decoding = run.study.decoding
+    for said in left_out(findings, scores, decoding.folds if decoding.fold_by == "trial" else None):
         print(said)
     print_place(folder)
 
 
 def left_out(
-    findings: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]], folds: int
+    findings: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]], folds: int | None
 ) -> list[str]:
     """How many classifiers of how many are missing, as their folds kept no feature.
 
@@ -58,8 +59,8 @@ def left_out(
         What was found, as in the summary, for each kind of features.
     scores : sequence of dict
         Scores of each participant and kind, as in the summary.
-    folds : int
-        Folds of each bin.
+    folds : int or None
+        Folds of each bin; None if participants differ.
 
     Returns
     -------
@@ -69,10 +70,11 @@ def left_out(
     lines = []
     for found in findings:
         kind, missing = found["kind"], found["group"]["left_out"]
-        of = folds * sum(len(each["curve"]) for each in scores if each["kind"] == kind)
+        trained = sum(len(each["curve"]) for each in scores if each["kind"] == kind)
+        of = "" if folds is None else f" of {folds * trained}"
         if missing:
             lines.append(
-                f"{kind}: {missing} of {of} folds kept no feature and gave no model: their held-out trials "
+                f"{kind}: {missing}{of} folds kept no feature and gave no model: their held-out trials "
                 "count as guessed; a larger decoding.select_alpha keeps more"
             )
     return lines

@@ -65,7 +65,7 @@ def folds_without(kinds: Iterable[KindResult], settings: dict[str, Any]) -> str:
     kinds : iterable of KindResult
         At least one.
     settings : dict
-        The study as plain data; without its number of folds it is not said of how many.
+        The study as plain data; without its number of folds, or by run, it is not said of how many.
 
     Returns
     -------
@@ -74,7 +74,8 @@ def folds_without(kinds: Iterable[KindResult], settings: dict[str, Any]) -> str:
     """
     every = [(kind.left_out, len(kind.participants) * len(kind.train_times)) for kind in kinds]
     lost, trained = (sum(each) for each in zip(*every, strict=True))
-    folds = settings.get("decoding", {}).get("folds")
+    decoding = settings.get("decoding", {})
+    folds = None if decoding.get("fold_by") == "run" else decoding.get("folds")
     said = f"{lost:,} " if folds is None else f"{lost:,} of {folds * trained:,} "
     return f"{said}fold" if lost == 1 and folds is None else f"{said}folds"
 

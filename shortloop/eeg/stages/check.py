@@ -20,6 +20,7 @@ class CheckRecordings(Stage):
 
     phase: str  # of the training
     folds: int
+    fold_by: str
     inner_folds: int | None
     features: FeatureSettings
     uneven: bool  # whether classes of different size hide effects
@@ -45,6 +46,7 @@ class CheckRecordings(Stage):
             What is odd about recordings, but no problem.
         """
         from shortloop.eeg.formats.consistency import check_alike, check_scales, check_trials, uneven_classes
+        from shortloop.eeg.formats.runs import told_by_runs
         from shortloop.eeg.formats.summary import RecordingSummary
 
         summaries = [
@@ -53,10 +55,18 @@ class CheckRecordings(Stage):
         alike = check_alike(summaries, refuse)
         odd = {number: [text] for number, text in check_scales(summaries, refuse).items()}
         training = [each for each in summaries if each.phase == self.phase]
-        check_trials(training, folds=self.folds, inner_folds=self.inner_folds, refuse=refuse)
+        by_run = self.fold_by == "run"
+        if by_run:
+            for summary in training:
+                self._check_runs(summary, refuse)
+        else:
+            check_trials(training, folds=self.folds, inner_folds=self.inner_folds, refuse=refuse)
         for number, summary in enumerate(summaries):
-            if self.uneven and summary.phase == self.phase and (said := uneven_classes(summary)):
-                odd.setdefault(number, []).append(said)
+            if summary.phase != self.phase:
+                continue
+            said = [uneven_classes(summary) if self.uneven else "", told_by_runs(summary, by_run=by_run)]
+            if any(said):
+                odd.setdefault(number, []).extend(filter(None, said))
         for summary in alike:
             if summary.kind == "epochs":
                 self._check_bins(summary, refuse)
@@ -76,6 +86,53 @@ class CheckRecordings(Stage):
                 for text in texts
             ],
         }
+
+    def _check_runs(self, summary: RecordingSummary, refuse: Refuse) -> None:
+        """Refuse runs that cannot be held out: each fold must train on every class."""
+        from shortloop.eeg.formats.runs import in_one_run, runs_said, table_of
+        from shortloop.errors import InputError
+
+        table = table_of(summary)
+        alone = in_one_run(summary)
+        if len(table) < 2:
+            found, hint = "one run", "name several files, or take fold_by = 'trial'"
+        elif alone:
+            found = f"one run alone with {' or '.join(alone)} ({runs_said(summary)})"
+            hint = (
+                "record each class in several runs: no folds can tell a class from the one run that it is in"
+            )
+        else:
+            fewest, needed = self._least_trained(table), max(1, self.inner_folds or 0)
+            if fewest >= needed:
+                return
+            found = f"a fold that would train on {fewest} trials of a class, of {needed} needed"
+            hint = "take other folds (decoding.folds), or an estimator without inner folds, such as lda"
+        refuse(
+            InputError(
+                f"whole runs of the {summary.phase} phase cannot be held out",
+                participant=summary.participant,
+                file=summary.file or None,
+                field="decoding.fold_by",
+                found=found,
+                expected="each class in several runs",
+                hint=hint,
+            )
+        )
+
+    def _least_trained(self, table: list[list[int]]) -> int:
+        """Trials of a class that a fold trains on, the fewest of all."""
+        import numpy as np
+
+        from shortloop.eeg.decoding.selection.folds import run_folds
+
+        counts = np.array(table)
+        runs, labels = np.nonzero(counts)
+        sizes = counts[runs, labels]
+        labels, runs = np.repeat(labels, sizes), np.repeat(runs, sizes)
+        folds, count = run_folds(labels, runs, self.folds)
+        return min(
+            int(np.bincount(labels[folds != fold], minlength=len(table[0])).min()) for fold in range(count)
+        )
 
     def _check_bins(self, summary: RecordingSummary, refuse: Refuse) -> None:
         from shortloop.eeg.features.bins import check_bins_fit

@@ -152,7 +152,9 @@ def _info(phase: str) -> str:
     return f"info_{phase},"
 
 
-def feature_values(phase: str, labels: ArrayLike, features: Features) -> dict[str, Values]:
+def feature_values(
+    phase: str, labels: ArrayLike, features: Features, runs: ArrayLike | None = None
+) -> dict[str, Values]:
     """The arrays of the features of one phase beside the features themselves.
 
     Parameters
@@ -163,6 +165,8 @@ def feature_values(phase: str, labels: ArrayLike, features: Features) -> dict[st
         Class of each trial.
     features : Features
         Of any trials of the phase.
+    runs : array-like of int, shape (trials,), optional
+        File that each trial is from.
 
     Returns
     -------
@@ -170,10 +174,14 @@ def feature_values(phase: str, labels: ArrayLike, features: Features) -> dict[st
         By the name of the array.
     """
     centre = "centre of each bin, 0 at the event"
-    return {
-        f"labels_{phase}": Values(labels, _axis("trials", phase), LABELS),
+    trials = _axis("trials", phase)
+    values = {
+        f"labels_{phase}": Values(labels, trials, LABELS),
         f"times_{phase}": Values(features.times, _axis("bins", phase), centre, features.time_unit),
     }
+    if runs is not None:
+        values[f"runs_{phase}"] = Values(runs, trials, "run of each trial: the file that it is from, from 0")
+    return values
 
 
 def feature_axes(phase: str) -> str:
@@ -253,4 +261,5 @@ def load_features(result: Result, phase: str) -> Features:
         kind=facts["kind"],
         unit=facts["unit"],
         time_unit=facts["time_unit"],
+        runs=np.asarray(result.arrays[f"runs_{phase}"]) if f"runs_{phase}" in result.arrays else None,
     )

@@ -88,6 +88,9 @@ class FeatureStage(Stage):
 
         arrays, along = {}, {}
         for phase, first in self._first.items():
-            arrays.update(feature_values(phase, self._epochs[phase].labels, first))
+            epochs = self._epochs[phase]
+            runs = epochs.trial_info.get("file")
+            several = None if runs is None or (runs == runs[0]).all() else runs
+            arrays.update(feature_values(phase, epochs.labels, first, several))
             along.update(feature_coordinates(phase))
         return Finished(feature_facts(next(reversed(self._first.values()))), arrays, coordinates=along)

@@ -49,9 +49,12 @@ class ImportEpochs(Stage):
             arrays.update(epoch_values(epochs, phase, out))
             along.update(epoch_coordinates(phase))
             phases[phase] = epoch_facts(epochs)
-            names[phase] = ", ".join(whole(file.path).name for file in files)
+            each_name = [whole(file.path).name for file in files]
+            names[phase] = ", ".join(each_name)
             warnings = [each.removeprefix(f"{what}: ").removeprefix(f"{who}, ") for each in said]
-            summary = summarize(epochs, participant=who, phase=phase, file=names[phase], warnings=warnings)
+            summary = summarize(
+                epochs, participant=who, phase=phase, file=names[phase], files=each_name, warnings=warnings
+            )
             recordings.append(summary.to_dict())
             sources[phase] = [
                 {"name": name or file.path.name, "content": file.content}

@@ -40,6 +40,7 @@ class NullScores(Stage):
         phase, who = models.facts["phase"], self.partition or ""
         self._n_classes = len(models.facts["classes"])
         self._folds = np.asarray(models.arrays["folds"])
+        runs = np.asarray(models.arrays["runs"]) if "runs" in models.arrays else None
         self._truth = {"curve": np.asarray(models.arrays["labels"])}
         self._evidence = {"curve": self._of_held_out()}
         # Trials are ranked among those that one classifier decides on.
@@ -47,7 +48,12 @@ class NullScores(Stage):
         # Within folds: a fold's training labels fix how many held-out trials each class has.
         self._shuffled = {
             "curve": permuted_labels(
-                self._truth["curve"], self.count, seed=self.seed, names=(who, phase), folds=self._folds
+                self._truth["curve"],
+                self.count,
+                seed=self.seed,
+                names=(who, phase),
+                folds=self._folds,
+                runs=runs,
             )
         }
         if applied is None:

@@ -45,7 +45,8 @@ class Subsample(Stage):
             arrays[f"data_{phase}"] = Values(
                 None, feature_axes(phase), f"features of the {phase} phase", found.unit
             )
-            arrays.update(feature_values(phase, found.labels[kept], found))
+            runs = None if found.runs is None else found.runs[kept]
+            arrays.update(feature_values(phase, found.labels[kept], found, runs))
             arrays[f"trials_{phase}"] = Values(
                 kept,
                 arrays[f"labels_{phase}"].axes,

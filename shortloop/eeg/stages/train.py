@@ -32,7 +32,7 @@ class Train(Stage):
 
     def open(self) -> None:
         """Map the features, and see that the estimator can be used."""
-        from shortloop.eeg.decoding.selection.folds import stratified_folds
+        from shortloop.eeg.decoding.selection.folds import run_folds, stratified_folds
         from shortloop.eeg.decoding.train import warm_up
         from shortloop.eeg.stages.feature_files import load_features
 
@@ -47,7 +47,22 @@ class Train(Stage):
         warm_up(self.estimator)
         if self.decisions:
             self.estimator.check_decisions(len(self._data.classes))
-        self._folds = stratified_folds(self._data.labels, self.decoding.folds, self.seed)
+        self._decoding, labels = self.decoding, self._data.labels
+        if self.decoding.fold_by == "trial":
+            self._folds = stratified_folds(labels, self.decoding.folds, self.seed)
+            return
+        count = 1
+        if self._data.runs is not None:
+            self._folds, count = run_folds(labels, self._data.runs, self.decoding.folds)
+        if count < 2:  # the stage `check` says which, if the build script has it
+            raise InputError(
+                "whole runs cannot be held out: a class is in one run alone, or it is not known in which",
+                participant=self.partition,
+                field="decoding.fold_by",
+                expected=f"each class in several files of the {self.phase} phase",
+                hint="take fold_by = 'trial'",
+            )
+        self._decoding = self.decoding.model_copy(update={"folds": count})
 
     def units(self) -> int:
         """The bins."""
@@ -56,7 +71,7 @@ class Train(Stage):
     def outputs(self) -> dict[str, Out]:
         """What is known of the classifiers of each bin."""
         bins, trials, features = self._data.data.shape
-        folds, classes = self.decoding.folds, len(self._data.classes)
+        folds, classes = self._decoding.folds, len(self._data.classes)
         models = "bins × held-out folds"
         outs = {
             "predicted": Out(
@@ -94,7 +109,7 @@ class Train(Stage):
             self._data.labels,
             self._folds,
             n_classes=len(self._data.classes),
-            decoding=self.decoding,
+            decoding=self._decoding,
             estimator=self.estimator,
             decisions=self.decisions,
         )
@@ -107,6 +122,9 @@ class Train(Stage):
         from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
 
         votes = cross_validated_votes(out["predicted"], len(self._data.classes))
+        by_run = {}
+        if self.decoding.fold_by == "run":
+            by_run["runs"] = Values(self._data.runs, "trials", "run of each trial")
         return Finished(
             {
                 "classes": list(self._data.classes),
@@ -115,7 +133,7 @@ class Train(Stage):
                 "time_unit": self._data.time_unit,
                 "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
                 # What applies or retrains the classifiers reads it here, and not in the options.
-                "decoding": self.decoding.of_training(),
+                "decoding": self._decoding.of_training(),
                 "estimator": self.estimator.model_dump(mode="json"),
             },
             {
@@ -133,6 +151,7 @@ class Train(Stage):
                 "times": Values(
                     self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
                 ),
+                **by_run,
             },
             coordinates={
                 "bins": "times",

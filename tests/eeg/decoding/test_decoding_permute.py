@@ -43,6 +43,31 @@ def test_counts_are_kept_within_folds(n_folds: int) -> None:
     assert (shuffled != labels).any(axis=0).all()  # no trial keeps its label always
 
 
+def test_labels_of_a_run_stay_in_it() -> None:
+    """Folds of two runs each: the number of trials of each class of a run is no accident of its labels."""
+    rng = np.random.default_rng(2)
+    runs, folds = np.repeat([0, 1, 2, 3], 15), np.repeat([0, 1, 1, 0], 15)
+    labels = rng.permutation(np.repeat([0, 1], [25, 35]))
+    for each in permuted_labels(labels, 50, seed=1, names=NAMES, folds=folds, runs=runs):
+        for run in range(4):
+            np.testing.assert_array_equal(np.sort(each[runs == run]), np.sort(labels[runs == run]))
+
+
+def test_runs_of_one_class_change_places_within_their_fold() -> None:
+    """Runs of 3, 4, 5 and 6 trials, two of each class: each of four labellings as often as the others."""
+    runs, folds = np.repeat([0, 1, 2, 3], [3, 4, 5, 6]), np.repeat([0, 0, 1, 1], [3, 4, 5, 6])
+    labels = np.array([0, 1, 1, 0])[runs]
+    drawn = permuted_labels(labels, 2000, seed=1, names=NAMES, folds=folds, runs=runs)
+    seen = Counter(each.tobytes() for each in drawn)
+    expected = {
+        np.array(of, np.int8)[runs].tobytes()
+        for of in itertools.product([0, 1], repeat=4)
+        if of[0] != of[1] and of[2] != of[3]
+    }
+    assert set(seen) == expected
+    assert stats.chisquare(list(seen.values())).pvalue > 1e-4
+
+
 def test_a_permutation_does_not_depend_on_how_many_are_asked_for() -> None:
     folds = stratified_folds(LABELS, 5, 0)
     for kwargs in ({}, {"folds": folds}):

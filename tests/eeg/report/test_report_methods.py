@@ -140,6 +140,11 @@ BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
         ("by their own mean and standard deviation", "z-scored over its trials", "shuffled 5-fold"),
         ("by the mean and standard deviation of the training trials",),
     ),
+    "runs": (
+        {"decoding": {"fold_by": "run"}, "permutations": {"null": "training-labels"}},
+        ("in at most 10 folds that each held out whole runs, with", "training labels within runs"),
+        ("shuffled 10-fold", "within folds, with all"),
+    ),
     "subsampled": (
         {"decoding": {"subsample": True}},
         ("trials were drawn at random so that each class had as many as the smallest",),

@@ -1,7 +1,7 @@
-"""Stratified cross-validation folds.
+"""Stratified cross-validation folds, of trials or of whole runs.
 
-The same folds as scikit-learn's StratifiedKFold (a test holds it), without its import: that alone would
-cost a job more than computing its folds a thousand times.
+The same folds as scikit-learn's StratifiedKFold and StratifiedGroupKFold (tests hold it), without its import:
+that alone would cost a job more than computing its folds a thousand times.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from shortloop.types import IntArray
 
-__all__ = ["stratified_folds"]
+__all__ = ["run_folds", "stratified_folds"]
 
 
 def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) -> IntArray:
@@ -39,6 +39,48 @@ def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) ->
     scikit-learn, ``sklearn.model_selection.StratifiedKFold``.
     """
     return _deal(np.asarray(labels, dtype=np.int64).tobytes(), n_folds, seed).copy()
+
+
+def run_folds(labels: IntArray, runs: IntArray, at_most: int) -> tuple[IntArray, int]:
+    """Deal whole runs out to folds, each with all classes as far as runs allow.
+
+    Parameters
+    ----------
+    labels, runs : array of int, shape (trials,)
+        Class and run of each trial.
+    at_most : int
+        Number of folds, unless a class is in fewer runs: then there are as many as these.
+
+    Returns
+    -------
+    folds : array of int, shape (trials,)
+        Number of the fold that holds out each trial.
+    n_folds : int
+        How many there are; 1 where a class is in one run alone, which no fold can hold out.
+
+    References
+    ----------
+    scikit-learn, ``sklearn.model_selection.StratifiedGroupKFold``.
+    """
+    _, of_class, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    _, of_run = np.unique(runs, return_inverse=True)
+    counts = np.zeros((of_run.max() + 1, len(sizes)))
+    np.add.at(counts, (of_run, of_class), 1)
+    n_folds = min(at_most, int((counts > 0).sum(axis=0).min()))
+    taken = np.zeros((n_folds, len(sizes)))
+    fold_of = np.empty(len(counts), dtype=np.int32)
+    for run in np.argsort(-counts.std(axis=1), kind="stable"):  # those of the most uneven classes first
+        best, least, fewest = 0, np.inf, np.inf
+        for fold in range(n_folds):
+            taken[fold] += counts[run]
+            spread = (taken / sizes).std(axis=0).mean()
+            taken[fold] -= counts[run]
+            trials = taken[fold].sum()
+            if spread < least or (np.isclose(spread, least) and trials < fewest):
+                best, least, fewest = fold, spread, trials
+        taken[best] += counts[run]
+        fold_of[run] = best
+    return fold_of[of_run], n_folds
 
 
 @lru_cache(maxsize=1024)  # thousands of fits have the same few labels

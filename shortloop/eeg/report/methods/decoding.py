@@ -32,8 +32,8 @@ def decoding(content: ReportContent) -> str:
     apart = ", separately for each kind of features" if len(content.kinds) > 1 else ""
     said = [
         f"Within each participant and time bin, trials of {first.train_phase} were classified as "
-        f"{_or(classes)} from the {kinds} features of that bin{apart}, by stratified, shuffled "
-        f"{asked['folds']}-fold cross-validation with the same folds for all bins.",
+        f"{_or(classes)} from the {kinds} features of that bin{apart}, by {_folded(asked)} with the same "
+        "folds for all bins.",
         _selected(asked),
         _classifier(content.settings["estimator"], len(classes), asked.get("class_weight") is not None),
     ]
@@ -51,6 +51,12 @@ def decoding(content: ReportContent) -> str:
             f"{'its' if lost == 1 else 'their'} held-out trials counted as guessed."
         )
     return " ".join(said)
+
+
+def _folded(asked: Asked) -> str:
+    if asked.get("fold_by") == "run":
+        return f"cross-validation in at most {asked['folds']} folds that each held out whole runs,"
+    return f"stratified, shuffled {asked['folds']}-fold cross-validation"
 
 
 def _plane(kind: KindResult) -> bool:
@@ -152,10 +158,11 @@ def _generalized(content: ReportContent, asked: Asked) -> str:
             "applied to all other bins of the trials that their fold had held out."
         )
     scaled = " z-scored over its trials," if asked["scaling"] == "separate" else ""
+    each = "classifiers" if asked.get("fold_by") == "run" else f"{asked['folds']} classifiers"
     return (
         f"For temporal generalization (King & Dehaene, 2014), the classifiers{of} of each bin and fold were "
         f"applied to each bin of {first.test_phase},{scaled} and scores were averaged over the "
-        f"{asked['folds']} classifiers of a bin."
+        f"{each} of a bin."
     )
 
 

@@ -29,7 +29,7 @@ def statistics(content: ReportContent) -> str:
     first = content.kinds[0]
     asked, group = content.settings["permutations"], content.settings["group"]
     alone = first.curve.level == "participant"
-    return " ".join(
+    said = " ".join(
         [
             *_smoothed(group),
             _alone(first) if alone else _tested(first),
@@ -37,6 +37,8 @@ def statistics(content: ReportContent) -> str:
             _corrected(first, group),
         ]
     )
+    by_run = content.settings.get("decoding", {}).get("fold_by") == "run"
+    return said.replace("within folds", "within runs") if by_run else said
 
 
 def _smoothed(group: Mapping[str, Any]) -> list[str]:

@@ -130,8 +130,10 @@ def decoding_over_time(result: KindResult) -> Figure:
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
-    folds = settings.get("decoding", {}).get("folds")
-    folded = f"{folds}-fold cross-validation" if folds else "cross-validation"
+    decoding = settings.get("decoding", {})
+    by_run = decoding.get("fold_by") == "run"
+    folded = "cross-validation" if by_run or not decoding else f"{decoding['folds']}-fold cross-validation"
+    folded += " that holds out whole runs" if by_run else ""
     smoothed = ", smoothed as for the statistics" if result.smoothed else ""
     rough = ", not smoothed" if result.smoothed else ""
     band = f"Blue: mean over participants{smoothed}, with its 95 % confidence interval (Student's t); "

@@ -1,4 +1,4 @@
-"""Folds are those of scikit-learn's StratifiedKFold."""
+"""Folds are those of scikit-learn's StratifiedKFold, of whole runs those of its StratifiedGroupKFold."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import LeaveOneGroupOut, StratifiedGroupKFold, StratifiedKFold
 
-from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.selection.folds import run_folds, stratified_folds
 
 
 def by_sklearn(labels: np.ndarray, n_folds: int, seed: int | None) -> np.ndarray:
@@ -54,3 +54,35 @@ def test_thesis_size(seed: int | None) -> None:
 def test_seeds_give_different_folds() -> None:
     labels = np.repeat([0, 1], 20)
     assert (stratified_folds(labels, 5, 0) != stratified_folds(labels, 5, 1)).any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_folds_of_runs_are_those_of_sklearn(data: st.DataObject) -> None:
+    """Of runs that are mixed, of one class, or lack one; in any order of the trials."""
+    draw = data.draw
+    classes, at_most = draw(st.integers(2, 4)), draw(st.integers(2, 6))
+    sizes = st.lists(st.integers(0, 9), min_size=classes, max_size=classes).filter(any)
+    table = np.array(draw(st.lists(sizes, min_size=2, max_size=9)))
+    runs, labels = (np.repeat(each, table[np.nonzero(table)]) for each in np.nonzero(table))
+    order = np.random.default_rng(draw(st.integers(0, 99))).permutation(len(runs))
+    runs, labels = 7 - 2 * runs[order], labels[order]
+    folds, count = run_folds(labels, runs, at_most)
+    assert count == min(at_most, *(len(set(runs[labels == each])) for each in set(labels)))
+    if count < 2 or np.bincount(labels).max() < count:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        expected = np.full(len(labels), -1)
+        for fold, (_, held_out) in enumerate(StratifiedGroupKFold(count).split(labels, labels, runs)):
+            expected[held_out] = fold
+    np.testing.assert_array_equal(folds, expected)
+
+
+@pytest.mark.parametrize("sizes", [[20] * 5, [3, 20, 9, 12]])
+def test_runs_that_all_have_all_classes_are_left_out_one_by_one(sizes: list[int]) -> None:
+    runs = np.repeat(np.arange(len(sizes)), sizes)
+    labels = np.arange(len(runs)) % 2
+    folds, count = run_folds(labels, runs, 10)
+    held_out = {frozenset(np.flatnonzero(folds == fold)) for fold in range(count)}
+    assert held_out == {frozenset(each) for _, each in LeaveOneGroupOut().split(runs, labels, runs)}

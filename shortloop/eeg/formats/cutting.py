@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,30 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["part_of"]
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
+LITTLE = 0.1  # of an epoch
 SOME = 20  # trials that are looked at before all of them are
 
 
 def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, classes: Sequence[str]) -> Part:
-    """Epochs of a recording.
-
-    Parameters
-    ----------
-    settings : SignalInput
-        How it is read.
-    signal : mne.io.BaseRaw or mne.BaseEpochs
-        The recording.
-    file, participant, classes
-        As of `RecordedInput.read_part`.
-
-    Returns
-    -------
-    Part
-
-    Raises
-    ------
-    InputError
-        If it lacks something that the study names.
-    """
+    """Cut a recording as MNE has it, a Raw or Epochs; raise InputError if it lacks what the study names."""
     wanted = class_of_event(settings, classes)
     continuous = isinstance(signal, mne.io.BaseRaw)
     recorded: dict[str, Any] = {
@@ -103,13 +86,17 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         epochs, log, of = _cut(signal, found, labels, settings, file, participant)
     else:
         epochs, log, of = _cropped(signal, labels, settings, file, participant)
+    if continuous:
+        recorded["fits_until"] = _fits_until(
+            signal, found.events[np.isin(found.events[:, 2], list(labels))], epochs
+        )
     dropped, rejected_by = dropped_trials(epochs, log, of, settings)
-    tell_of_dropped(dropped, of, file, participant)
+    tell_of_dropped(dropped, of, file, participant, recorded.get("fits_until"))
     if continuous:
         tell_of_twins(epochs.events, [labels[number] for number in epochs.events[:, 2]], recorded["rate"])
     wanted_rate = settings.preprocessing.resample
     if wanted_rate is not None and not same_rate(wanted_rate, recorded["rate"]):
-        epochs.resample(wanted_rate, n_jobs=1)
+        epochs = _resampled(epochs, wanted_rate)
     numbers = epochs.events[:, 2]
     by_number = {number: name for name, number in found.ids.items()}
     info: dict[str, np.ndarray] = {"event": np.array([by_number[number] for number in numbers], dtype=str)}
@@ -255,19 +242,7 @@ def _cut(
     events = found.events[np.isin(found.events[:, 2], list(labels))]
     if not len(events):
         return _none(raw, tmin, tmax), (), []
-    twice = [sample for sample, count in Counter(events[:, 0].tolist()).items() if count > 1]
-    if twice:
-        at = (twice[0] - raw.first_samp) / raw.info["sfreq"]
-        named = [name for name, number in found.ids.items() if number in events[events[:, 0] == twice[0], 2]]
-        raise InputError(
-            "several events of classes are at one sample",
-            participant=participant,
-            file=file,
-            field="input.events",
-            found=f"{len(twice)} times, first at {at:g} s: {', '.join(named)}",
-            expected="one event for each trial",
-            hint="name events under [input.events] that exclude each other",
-        )
+    events = _each_once(raw, events, found, labels, file, participant)
     first, last = (_at_sample(each, raw.info["sfreq"]) for each in (tmin, tmax))
     epochs = mne.Epochs(
         raw,
@@ -286,6 +261,51 @@ def _cut(
     return epochs, log, [labels[number] for number in events[:, 2]]
 
 
+def _each_once(
+    raw: Any, events: Any, found: Found, labels: dict[int, int], file: Path, participant: str
+) -> Any:
+    """One event of each sample: the same trial may be marked twice, but not as two classes."""
+    classes: dict[int, set[int]] = {}
+    for sample, _, number in events.tolist():
+        classes.setdefault(sample, set()).add(labels[number])
+    several = [sample for sample, of in classes.items() if len(of) > 1]
+    if several:
+        at = (several[0] - raw.first_samp) / raw.info["sfreq"]
+        named = [
+            name for name, number in found.ids.items() if number in events[events[:, 0] == several[0], 2]
+        ]
+        raise InputError(
+            "events of different classes are at one sample",
+            participant=participant,
+            file=file,
+            field="input.events",
+            found=f"{' and '.join(named)} at {at:g} s, the first of {len(several)} such samples",
+            expected="one class for each trial",
+            hint="name events that exclude each other (input.events), or take one of these out of the file",
+        )
+    if len(classes) < len(events):
+        warnings.warn(
+            f"{participant}, {file.name}: {len(events) - len(classes)} of {len(events)} events are at the "
+            "sample of another one of their class: each trial is counted once",
+            stacklevel=2,
+        )
+    return events[np.sort(np.unique(events[:, 0], return_index=True)[1])]
+
+
+def _fits_until(raw: Any, events: Any, epochs: Any) -> float | None:
+    """Where epochs, s, had to end for none to be cut off by a gap or the end; None if none is, or by more."""
+    rate = raw.info["sfreq"]
+    first, last = round(epochs.tmin * rate), round(epochs.tmax * rate)
+    meets = [each["onset"] for each in raw.annotations if each["description"] == "BAD boundary"]
+    starts = [0, *sorted(round((onset - raw.first_time) * rate) for onset in meets)]
+    stops = np.array([*starts[1:], raw.n_times])
+    at = events[:, 0] - raw.first_samp
+    piece = np.searchsorted(stops, at, side="right").clip(max=len(stops) - 1)
+    over = (at + last + 1 - stops[piece])[(at + first >= np.array(starts)[piece]) & (at < raw.n_times)]
+    over = over[over > 0]
+    return (last - int(over.max())) / rate if len(over) and over.max() <= LITTLE * (last - first) else None
+
+
 def _at_sample(time: float, rate: float) -> float:
     """A time at the sample that it has at the nominal rate, so that epochs of one device have one length."""
     usual = nominal(rate)
@@ -297,6 +317,15 @@ def _none(raw: Any, tmin: float, tmax: float) -> Any:
     sfreq = raw.info["sfreq"]
     first, last = (round(_at_sample(each, sfreq) * sfreq) for each in (tmin, tmax))
     one = mne.EpochsArray(np.zeros((1, len(raw.ch_names), last - first + 1)), raw.info, tmin=first / sfreq)
+    return one.drop([0])
+
+
+def _resampled(epochs: Any, rate: float) -> Any:
+    """Epochs at another rate, also if there are none, which MNE refuses."""
+    if len(epochs):
+        return epochs.resample(rate, n_jobs=1)
+    shape = (1, len(epochs.ch_names), len(epochs.times))
+    one = mne.EpochsArray(np.zeros(shape), epochs.info, tmin=epochs.tmin).resample(rate, n_jobs=1)
     return one.drop([0])
 
 

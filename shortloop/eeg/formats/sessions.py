@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.dropped import left_out
 from shortloop.eeg.formats.participants import key_of
 from shortloop.eeg.formats.plausible import same_rate
 from shortloop.eeg.formats.positions import mean_positions
@@ -114,16 +115,7 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
     labels = np.concatenate([part.labels for part in parts]).astype(np.int64)
     missing = [name for index, name in enumerate(classes) if not (labels == index).any()]
     if missing:
-        seen = sum((Counter(part.seen) for part in parts), Counter[str]())
-        raise InputError(
-            f"the {phase} phase has no trials of {', '.join(missing)}",
-            participant=participant,
-            file=", ".join(str(part.file) for part in parts),
-            field="input.events",
-            found=", ".join(f"{count} × {name}" for name, count in seen.most_common(20)) or "no events",
-            expected=f"trials of {', '.join(classes)}",
-            hint="name the events of each class under [input.events] in the study file",
-        )
+        raise _without_trials(parts, missing, participant=participant, phase=phase, classes=classes)
     shared = [key for key in first.info if all(key in part.info for part in parts)]
     info = {key: np.concatenate([part.info[key] for part in parts]) for key in shared}
     info["file"] = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
@@ -139,6 +131,32 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
         trial_info=info,
         accounts=tuple({"file": part.file.name, **part.account} for part in parts if part.account),
         positions=mean_positions([part.positions for part in parts]),
+    )
+
+
+def _without_trials(
+    parts: Sequence[Part], missing: Sequence[str], *, participant: str, phase: str, classes: Sequence[str]
+) -> InputError:
+    """Say whether the events of classes are not there, or all their trials were left out, and why."""
+    where = {"participant": participant, "file": ", ".join(str(part.file) for part in parts)}
+    lost = left_out([part.account for part in parts], missing)
+    if lost:
+        return InputError(
+            f"all trials of {', '.join(lost.classes)} in the {phase} phase were left out",
+            **where,
+            field=lost.field,
+            found=lost.found,
+            expected=f"trials of {', '.join(classes)}",
+            hint=lost.hint,
+        )
+    seen = sum((Counter(part.seen) for part in parts), Counter[str]())
+    return InputError(
+        f"the {phase} phase has no trials of {', '.join(missing)}",
+        **where,
+        field="input.events",
+        found=", ".join(f"{count} × {name}" for name, count in seen.most_common(20)) or "no events",
+        expected=f"trials of {', '.join(classes)}",
+        hint="name the events of each class under [input.events] in the study file",
     )
 
 

@@ -83,7 +83,7 @@ def find_events(
     sources = [settings.event_source] if settings.event_source else list(readers)
     first: Found | None = None
     for source in sources:
-        found = readers[source](raw, settings, file, participant)
+        found = readers[source](raw, settings, file, participant, wanted)
         if found is None:
             continue
         if matching(found.ids, wanted):
@@ -173,21 +173,34 @@ def matching(ids: dict[str, int], wanted: dict[str, int]) -> list[tuple[str, int
         (name, label)
         for event, label in wanted.items()
         for name in mne.event.match_event_names(ids, [event], on_missing="ignore")
+        if name == event or name not in wanted  # one that is named as a whole is of no class by its parts
     ]
 
 
-def _of_annotations(raw: Any, settings: SignalInput, file: Path, participant: str) -> Found | None:
+def _of_annotations(
+    raw: Any, settings: SignalInput, file: Path, participant: str, wanted: dict[str, int]
+) -> Found | None:
     import mne
+    import numpy as np
 
-    seen = Counter(map(str, raw.annotations.description))
-    if all(NO_EVENTS.match(name) for name in seen):
+    names = [str(name) for name in raw.annotations.description]
+    seen = Counter(names)
+    stretches = {name for name in seen if NO_EVENTS.match(name) and name not in wanted}
+    if not seen.keys() - stretches:
         return None
     ids = {name: number for number, name in enumerate(sorted(seen), start=1)}
-    events, ids = mne.events_from_annotations(raw, event_id=ids)
+    of_events = {name: number for name, number in ids.items() if name not in stretches}
+    events, _ = mne.events_from_annotations(raw, event_id=of_events, regexp=None)
+    # Of a class that is called "bad", nothing may take its own events for stretches to leave out.
+    raw.annotations.delete(
+        np.flatnonzero([NO_EVENTS.match(name) is not None and name in wanted for name in names])
+    )
     return Found("annotations", events, ids, seen)
 
 
-def _of_table(raw: Any, settings: SignalInput, file: Path, participant: str) -> Found | None:
+def _of_table(
+    raw: Any, settings: SignalInput, file: Path, participant: str, wanted: dict[str, int]
+) -> Found | None:
     import mne
     import numpy as np
 
@@ -212,13 +225,15 @@ def _of_table(raw: Any, settings: SignalInput, file: Path, participant: str) -> 
     marks = np.array([NO_EVENTS.match(name) is not None for name in descriptions], dtype=bool)
     bad = raw.annotations[[NO_EVENTS.match(str(each)) is not None for each in raw.annotations.description]]
     raw.set_annotations(mne.Annotations(rows.onsets, rows.durations * marks, descriptions))
-    found = _of_annotations(raw, settings, file, participant)
+    found = _of_annotations(raw, settings, file, participant, wanted)
     mark_gaps(raw)
     raw.annotations.append(bad.onset, bad.duration, bad.description)
     return None if found is None else Found("tsv", found.events, found.ids, found.seen)
 
 
-def _of_channel(raw: Any, settings: SignalInput, file: Path, participant: str) -> Found | None:
+def _of_channel(
+    raw: Any, settings: SignalInput, file: Path, participant: str, wanted: dict[str, int]
+) -> Found | None:
     import mne
 
     if settings.stim_channel is not None and settings.stim_channel not in raw.ch_names:

@@ -104,11 +104,16 @@ def questions(looked: Looked, text: str) -> list[str]:
             f"  Line {_line(text, f'# {line}')} of the study file; classes are those of the one there"
         )
     if not looked.classes.certain:
-        counts = _counted(looked.classes.counts)
-        example = ", ".join(map(_quoted, looked.classes.likely()[:2])) or '"face", "house"'
+        counts, likely = _counted(looked.classes.counts), looked.classes.likely()[:2]
+        remedy = f"for example: classes = {_list(likely)}"
+        if len(likely) < 2:
+            remedy = (
+                "which takes two or more: a table NAME_events.tsv beside each recording can name them, "
+                "with the columns onset (s) and trial_type"
+            )
         found.append(
             f"Which events are the classes? Found: {counts or 'none that are in all recordings'}.\n"
-            f"  Line {_line(text, CLASSES)} of the study file, for example: classes = [{example}]"
+            f"  Line {_line(text, CLASSES)} of the study file, {remedy}"
         )
     return found
 

@@ -214,8 +214,8 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refus
             continue
         found, expected = getattr(summary, field), getattr(model, field)
         hint = "make the recordings alike, or leave the participant out"
-        if field == "channels" and sorted(found) == sorted(expected):
-            hint = f"name the channels in the order that all shall have: input.picks = {list(expected)}"
+        if field == "channels":
+            hint = _same_channels(summary, model)
         if field in ("channels", "names"):
             if field == "names" and len(found) != len(expected):  # which is said
                 continue
@@ -266,6 +266,26 @@ def _names_apart(found: Sequence[str], expected: Sequence[str], what: str) -> tu
     extra = [name for name in found if name not in expected]
     parts = [f"without {_few(lacking)}"] * bool(lacking) + [f"with {_few(extra)}"] * bool(extra)
     return f"{len(found)} {what}, {' and '.join(parts)}", f"{len(expected)} {what}"
+
+
+def _same_channels(one: RecordingSummary, other: RecordingSummary) -> str:
+    """Say how two recordings come to the same channels; only what MNE reads can be told which to take."""
+    in_order = sorted(one.channels) == sorted(other.channels)
+    if not any("types" in account for account in one.accounts):
+        return f"save {'channels in one order' if in_order else 'the same channels'} in all files"
+    if in_order:
+        return f"name the channels in the order that all shall have: input.picks = {list(other.channels)}"
+    apart = sorted({*one.channels} ^ {*other.channels})
+    bads = {name for each in (one, other) for account in each.accounts for name in account.get("bads", ())}
+    if bads.issuperset(apart):
+        return (
+            f"leave out in all what is bad in some (input.drop = {apart}), or interpolate it, which needs "
+            "positions (input.preprocessing.interpolate = true)"
+        )
+    shared = [name for name in other.channels if name in one.channels]
+    if not shared:
+        return "make the recordings alike, or leave the participant out"
+    return f"take the channels that both have (input.picks = {shared}), or leave the participant out"
 
 
 def _few(names: Sequence[str], before: str = "") -> str:

@@ -12,6 +12,7 @@ import mne
 import numpy as np
 
 from shortloop.eeg.formats.dropped import Log, dropped_trials, tell_of_dropped
+from shortloop.eeg.formats.event_columns import by_columns
 from shortloop.eeg.formats.events import Found, find_events, labels_of
 from shortloop.eeg.formats.pieces import as_one
 from shortloop.eeg.formats.plausible import check_rate, nominal, same_rate
@@ -37,6 +38,7 @@ SOME = 20  # trials that are looked at before all of them are
 def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, classes: Sequence[str]) -> Part:
     """Cut a recording as MNE has it, a Raw or Epochs; raise InputError if it lacks what the study names."""
     wanted = class_of_event(settings, classes)
+    signal = by_columns(signal, settings, file, participant)
     continuous = isinstance(signal, mne.io.BaseRaw)
     recorded: dict[str, Any] = {
         "rate": float(signal.info["sfreq"]),

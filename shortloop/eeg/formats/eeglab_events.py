@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["name_of", "named_by_events"]
+__all__ = ["listed", "name_of", "named_by_events", "read_dataset"]
 
 
 def named_by_events(epochs: Any, file: Path) -> None:
@@ -30,10 +30,8 @@ def named_by_events(epochs: Any, file: Path) -> None:
 def _events_of(file: Path) -> tuple[list[str], list[str]]:
     """The event at 0 ms of each epoch, as far as there is one, and all of its events, each once."""
     import numpy as np
-    from pymatreader import read_mat
 
-    content = read_mat(file, variable_names=["EEG", "epoch", "srate"])
-    content = content.get("EEG", content)
+    content = read_dataset(file, "epoch")
     epochs = content.get("epoch")
     if isinstance(epochs, dict) and {"eventtype", "eventlatency"} <= epochs.keys():  # by field, not by epoch
         pairs = zip(epochs["eventtype"], epochs["eventlatency"], strict=True)
@@ -43,15 +41,25 @@ def _events_of(file: Path) -> tuple[list[str], list[str]]:
     half = 500 / float(content["srate"])  # ms
     found, every = [], []
     for epoch in epochs:
-        names = [name_of(kind) for kind in _listed(epoch["eventtype"])]
-        pairs = zip(names, _listed(epoch["eventlatency"]), strict=True)
+        names = [name_of(kind) for kind in listed(epoch["eventtype"])]
+        pairs = zip(names, listed(epoch["eventlatency"]), strict=True)
         locked = [name for name, latency in pairs if abs(float(np.squeeze(latency))) < half]
         found.append("/".join(locked))
         every.append("/".join(dict.fromkeys([*locked, *names])))
     return found, every
 
 
-def _listed(value: Any) -> list[Any]:
+def read_dataset(file: Path, *names: str) -> dict[str, Any]:
+    """Fields of a dataset, and its sampling rate, whatever version of MATLAB saved it."""
+    from pymatreader import read_mat
+
+    content: dict[str, Any] = read_mat(file, variable_names=["EEG", "srate", *names])
+    found: dict[str, Any] = content.get("EEG", content)
+    return found
+
+
+def listed(value: Any) -> list[Any]:
+    """Items of a list or an array; of one item alone, that."""
     return [value] if isinstance(value, str) or not hasattr(value, "__len__") else list(value)
 
 

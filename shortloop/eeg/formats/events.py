@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shortloop.eeg.formats.event_columns import rows_that_pass
 from shortloop.eeg.formats.events_table import read_events
-from shortloop.eeg.formats.pieces import mark_gaps
+from shortloop.eeg.formats.pieces import is_mark, mark_gaps
 from shortloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -220,6 +221,9 @@ def _of_table(
     )
     if rows is None:
         return None
+    if settings.event_query is not None:
+        passing = rows_that_pass(rows.typed(), settings.event_query, file, participant)
+        rows = rows.only(passing | [is_mark(name) for name in rows.names])
     descriptions = np.array([_as_code(name) for name in rows.names], dtype=str)
     # What marks stretches is no event, whether the table has it or the recording.
     marks = np.array([NO_EVENTS.match(name) is not None for name in descriptions], dtype=bool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from shortloop.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
 __all__ = ["COLUMNS", "NOTHING", "Rows", "likely_unit", "read_events"]
 
@@ -27,6 +29,18 @@ class Rows:
     onsets: np.ndarray
     durations: np.ndarray
     names: np.ndarray
+    texts: pd.DataFrame
+    """All columns, as they are written."""
+
+    def typed(self) -> pd.DataFrame:
+        """All columns, with numbers and truth values as such."""
+        import pandas as pd
+
+        return pd.read_csv(StringIO(self.texts.to_csv(index=False)), na_values=NOTHING)
+
+    def only(self, rows: np.ndarray) -> Rows:
+        """The events for which `rows` is true."""
+        return Rows(self.onsets[rows], self.durations[rows], self.names[rows], self.texts[rows])
 
 
 def read_events(
@@ -62,7 +76,7 @@ def read_events(
     _refuse_another_unit(onsets, path, unit or "s", sfreq, seconds, **{**where, "field": "input.event_unit"})
     lasting = numbers(table["duration"], ".") if "duration" in table else np.zeros(len(table))
     lasting = np.nan_to_num(lasting, nan=0.0).clip(min=0) * scale
-    return Rows(onsets * scale, lasting, table[named[0]].to_numpy(dtype=str))
+    return Rows(onsets * scale, lasting, table[named[0]].to_numpy(dtype=str), table)
 
 
 def _onsets(table: Any, path: Path, dialect: Dialect, column: str, **where: Any) -> Any:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["as_one", "mark_gaps"]
+__all__ = ["as_one", "is_mark", "mark_gaps"]
 
 # The first sample of a piece, as EEGLAB and BrainVision call it; EEGLAB has -99 where events are numbers.
 MEETS = re.compile(r"(?i:boundary)|New Segment/.*")
@@ -47,6 +47,11 @@ def mark_gaps(raw: Any) -> None:
         sample = math.ceil((onset - start) * rate - 1e-3)
         if MEETS.fullmatch(str(name)) and 0 < sample < raw.n_times:
             raw.annotations.append([start + sample / rate] * 2, 0.0, ["BAD boundary", "EDGE boundary"])
+
+
+def is_mark(name: str) -> bool:
+    """True if this marks a stretch, or where pieces meet, and is no event."""
+    return bool(MEETS.fullmatch(name) or NUMBER.fullmatch(name) or name.lower().startswith(("bad", "edge")))
 
 
 def _rates(extra: Any) -> int:

@@ -62,7 +62,14 @@ class SignalInput(RecordedInput):
         "BIDS), 'annotations', or 'stim' (a channel of codes); default: the first that has one of a class",
     )
     event_column: str | None = Field(
-        None, description="column of the tsv with the names of events; default: trial_type, else value"
+        None,
+        description="column with the names of events: of the tsv, of the metadata of epochs, or a field of "
+        "EEGLAB's events; default: trial_type of the tsv, else value, of others the event's own name",
+    )
+    event_query: str | None = Field(
+        None,
+        description="which events count, by their columns, as of pandas.DataFrame.query: 'correct == 1'; "
+        "default: all",
     )
     event_unit: Literal["s", "ms", "samples"] | None = Field(
         None,

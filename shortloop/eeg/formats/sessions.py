@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.dropped import left_out
+from shortloop.eeg.formats.left_out import left_out
 from shortloop.eeg.formats.participants import key_of
 from shortloop.eeg.formats.plausible import same_rate
 from shortloop.eeg.formats.positions import mean_positions

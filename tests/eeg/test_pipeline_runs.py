@@ -146,6 +146,26 @@ def test_folds_by_run_are_leave_one_run_out(tmp_path: Path) -> None:
             assert score == pytest.approx(100 * recall_score(y, predicted, average="macro"))
 
 
+def test_a_fold_that_would_train_without_a_class_is_refused(tmp_path: Path) -> None:
+    """By the training, too, which alone sees the trials that are drawn; no classifier may be of one class."""
+    write(tmp_path, ["l", "r"])
+    plain = run_of(tmp_path)
+    (made_of, *_) = make_features(plain)["amplitude"].values()
+    decoding = {"folds": 2, "select_alpha": 1, "scaling": "training", "fold_by": "run"}
+    with pytest.raises(InputError, match="a fold would train without trials of a class"):
+        plain.build(
+            "train",
+            partition="A",
+            kind="amplitude",
+            phase="study",
+            seed=0,
+            decoding=decoding,
+            decisions=False,
+            estimator=plain.study.estimator,
+            features=made_of,
+        )
+
+
 def test_one_run_cannot_be_held_out(tmp_path: Path) -> None:
     write(tmp_path, ["m"])
     with pytest.raises(InputError, match="cannot be held out") as caught:

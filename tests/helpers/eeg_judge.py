@@ -17,7 +17,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import f_classif
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
@@ -44,13 +44,30 @@ class Judge:
         self.decoding = {"scaling": "separate", "score": "balanced-accuracy"} | self.study["decoding"]
         self.estimator, self.group = self.study["estimator"], self.study.get("group", {})
         self.permutations = self.study["permutations"]
+        self.runs: dict[tuple[str, str], np.ndarray] = {}
+        """Of each participant and phase the run of each trial, where a phase is joined of several."""
         self.undecided = 0
         """How often two classes were as likely: e.g. if nothing tells each of them from all others."""
 
     def epochs(self, who: str, phase: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Trials × channels × samples, the class of each trial, times, sampling rate."""
+        (pattern,) = self.study["input"]["files"][phase]
+        files = [*self.folder.glob(pattern.format(participant=who))]
+        found = [
+            self._epochs(file) for file in sorted(files, key=lambda file: int(file.stem.split("_")[2][3:]))
+        ]
+        self.runs[who, phase] = np.repeat(np.arange(len(found)), [len(each[1]) for each in found])
+        x, labels = (np.concatenate([each[at] for each in found]) for at in (0, 1))
+        return x, labels, found[0][2], found[0][3]
+
+    def _epochs(self, file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         asked, before = self.study["input"], self.study["input"]["preprocessing"]
-        raw = mne.io.read_raw_fif(self.folder / f"{who}_{phase}_raw.fif", preload=True, verbose="ERROR")
+        if file.suffix == ".edf":
+            raw = mne.io.read_raw_edf(file, preload=True, verbose="ERROR")
+            if "µV".encode() in file.read_bytes()[:4096]:  # which MNE does not know
+                raw.apply_function(lambda each: each * 1e-6, verbose="ERROR")
+        else:
+            raw = mne.io.read_raw_fif(file, preload=True, verbose="ERROR")
         raw.drop_channels(asked["drop"])
         if "highpass" in before or "lowpass" in before:
             raw.filter(before.get("highpass"), before.get("lowpass"), verbose="ERROR")
@@ -59,15 +76,18 @@ class Judge:
         if "reference" in before:
             raw.set_eeg_reference(before["reference"], verbose="ERROR")
         events, ids = mne.events_from_annotations(raw, verbose="ERROR")
-        wanted = {name: ids[name] for name in self.classes}
+        wanted = {name: ids[name] for name in self.classes if name in ids}
         made = mne.Epochs(
             raw, events, wanted, asked["tmin"], asked["tmax"], baseline=before.get("baseline"),
             reject=before.get("reject"), preload=True, verbose="ERROR",
         )  # fmt: skip
         if "resample" in before:
             made.resample(before["resample"], verbose="ERROR")
-        labels = np.array([[wanted[name] for name in self.classes].index(code) for code in made.events[:, 2]])
-        return made.get_data(), labels, made.times, made.info["sfreq"]
+        label = {wanted[name]: at for at, name in enumerate(self.classes) if name in wanted}
+        labels = np.array([label[code] for code in made.events[:, 2]])
+        step = round(made.info["sfreq"])  # 128 or 64 Hz, but for a device's own idea of them
+        times = np.round(made.times[0] * 128) / 128 + np.arange(len(made.times)) / step
+        return made.get_data(), labels, times, made.info["sfreq"]
 
     def features(self, kind: str, x: np.ndarray, times: np.ndarray, sfreq: float) -> np.ndarray:
         """Bins × trials × features."""
@@ -90,10 +110,13 @@ class Judge:
         first = int(np.argmin(np.abs(times[:: asked["every"]] - asked["start"])))
         return _binned(power, first, asked["bins"], asked["bin_points"])
 
-    def folds(self, labels: np.ndarray) -> np.ndarray:
+    def folds(self, labels: np.ndarray, runs: np.ndarray) -> np.ndarray:
         split = StratifiedKFold(self.decoding["folds"], shuffle=True, random_state=self.study["seed"])
+        if self.by_run:
+            fewest = min(len({*runs[labels == each]}) for each in {*labels})
+            split = StratifiedGroupKFold(min(self.decoding["folds"], fewest))
         folds = np.zeros(len(labels), int)
-        for fold, (_, held_out) in enumerate(split.split(labels, labels)):
+        for fold, (_, held_out) in enumerate(split.split(labels, labels, runs if self.by_run else None)):
             folds[held_out] = fold
         return folds
 
@@ -131,7 +154,7 @@ class Judge:
         alpha = self.decoding.get("select_alpha", 0.05)
         for each in x:
             found.append([])
-            for fold in range(self.decoding["folds"]):
+            for fold in range(folds.max() + 1):
                 rows, y = each[folds != fold], labels[folds != fold]
                 kept = np.ones(rows.shape[1], bool)
                 if alpha < 1:
@@ -160,6 +183,10 @@ class Judge:
         return machine.predict(z), ranks[:, -1:] if ranks.ndim == 2 and len(
             self.classes
         ) == 2 else ranks.reshape(len(z), -1)
+
+    @property
+    def by_run(self) -> bool:
+        return bool(self.decoding.get("fold_by") == "run")
 
     @property
     def chance(self) -> float:
@@ -193,7 +220,7 @@ class Judge:
     def shuffled(
         self, labels: np.ndarray, names: tuple[str, ...], folds: np.ndarray | None, count: int
     ) -> list[Any]:
-        """Labels that were shuffled among all trials, or within folds."""
+        """Labels that were shuffled among all trials, or within folds, or runs of several classes."""
         found = []
         for number in range(count):
             rng, drawn = (
@@ -220,7 +247,9 @@ class Judge:
         """All scores of a participant; `data` has features and labels of each phase."""
         x, y = data[self.train_phase]
         z, target = data[self.test_phase] if applied else data[self.train_phase]
-        folds, count = self.folds(y), self.permutations["count"]
+        runs = self.runs[who, self.train_phase]
+        folds, count = self.folds(y, runs), self.permutations["count"]
+        within = runs if self.by_run else folds
         own = folds if self.within else None
         models = self.models(x, y, folds)
 
@@ -237,7 +266,7 @@ class Judge:
             )
 
         curve_said, plane_said = curve(models), plane(models)
-        mixed = self.shuffled(y, (who, self.train_phase), folds, count)
+        mixed = self.shuffled(y, (who, self.train_phase), within, count)
         if self.permutations["null"] == "training-labels":
             nulls = []
             for labels in mixed:
@@ -251,7 +280,8 @@ class Judge:
             )
             nulls = [scores(curve_said, plane_said, a, b) for a, b in zip(mixed, others, strict=True)]
         retrained = []
-        for labels in self.shuffled(y, (who, self.train_phase), folds, self.permutations.get("retrained", 0)):
+        drawn = self.shuffled(y, (who, self.train_phase), within, self.permutations.get("retrained", 0))
+        for labels in drawn:
             again = self.models(x, labels, folds)
             retrained.append(scores(curve(again), plane(again) if self.within else [], labels, labels))
         found_curve, found_plane = scores(curve_said, plane_said, y, target)
@@ -277,10 +307,11 @@ class Judge:
         observed = np.array([each[shape] for each in people])
         nulls = np.array([each[f"{shape}_null"] for each in people])  # participants × permutations × map
         levels = np.full(observed.shape, self.chance)
-        if self.decoding["score"] == "accuracy" and uneven:
-            levels = np.concatenate([observed[:, None], nulls], axis=1).mean(axis=1)
-        count = len(people)
         drawn = np.array([each[f"{shape}_retrained"] for each in people])
+        if self.decoding["score"] == "accuracy" and uneven:
+            own = drawn if drawn.size and (shape == "curve" or self.within) else nulls
+            levels = np.concatenate([observed[:, None], own], axis=1).mean(axis=1)
+        count = len(people)
         flips = self.group.get("null") == "sign-flips"
         if flips:
             maps = self._smooth(observed - levels, axes)

@@ -116,7 +116,7 @@ def part_of(settings: SignalInput, signal: Any, file: Path, participant: str, cl
         file=file,
         data=data,
         labels=np.array([labels[number] for number in numbers], dtype=np.int64),
-        times=epochs.times,
+        times=_nominal_times(epochs, recorded["rate"]),
         sfreq=float(epochs.info["sfreq"]),
         channels=tuple(channels),
         seen=found.seen,
@@ -312,6 +312,15 @@ def _at_sample(time: float, rate: float) -> float:
     """A time at the sample that it has at the nominal rate, so that epochs of one device have one length."""
     usual = nominal(rate)
     return time if usual == rate else round(time * usual) / rate
+
+
+def _nominal_times(epochs: Any, rate: float) -> Any:
+    """Times of samples as at the nominal rate, so that bins have the same samples in all files."""
+    usual, sfreq = nominal(rate), epochs.info["sfreq"]
+    if usual == rate:
+        return epochs.times
+    step = 1 / (usual if sfreq == rate else sfreq)
+    return round(epochs.times[0] * rate) / usual + step * np.arange(len(epochs.times))
 
 
 def _none(raw: Any, tmin: float, tmax: float) -> Any:

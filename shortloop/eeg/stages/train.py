@@ -51,16 +51,17 @@ class Train(Stage):
         if self.decoding.fold_by == "trial":
             self._folds = stratified_folds(labels, self.decoding.folds, self.seed)
             return
-        count = 1
-        if self._data.runs is not None:
-            self._folds, count = run_folds(labels, self._data.runs, self.decoding.folds)
-        if count < 2:  # the stage `check` says which, if the build script has it
+        runs = self._data.runs
+        self._folds, count = (labels, 1) if runs is None else run_folds(labels, runs, self.decoding.folds)
+        known = {*labels.tolist()}
+        lacking = [fold for fold in range(count) if {*labels[self._folds != fold].tolist()} != known]
+        if lacking:  # before trials are drawn (decoding.subsample), the stage `check` says which
             raise InputError(
-                "whole runs cannot be held out: a class is in one run alone, or it is not known in which",
+                "whole runs cannot be held out: a fold would train without trials of a class",
                 participant=self.partition,
                 field="decoding.fold_by",
                 expected=f"each class in several files of the {self.phase} phase",
-                hint="take fold_by = 'trial'",
+                hint="ask for other decoding.folds, or take fold_by = 'trial'",
             )
         self._decoding = self.decoding.model_copy(update={"folds": count})
 

@@ -181,9 +181,7 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
         apart = "channels", ", ".join(part.channels), ", ".join(first.channels)
     elif not same_rate(part.sfreq, first.sfreq):
         apart = "sampling rate", f"{part.sfreq:g} Hz", f"{first.sfreq:g} Hz"
-    elif len(part.times) != len(first.times) or not np.allclose(
-        part.times * (part.sfreq / first.sfreq), first.times, rtol=0, atol=0.25 / first.sfreq
-    ):
+    elif not _same_times(part, first):
         spans = [f"{len(t)} samples, {t[0]:g} to {t[-1]:g} s" for t in (part.times, first.times)]
         apart = "times", spans[0], spans[1]
     if apart:
@@ -200,6 +198,16 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
             if differ and differ <= {*bads}
             else "make the files alike, or leave one out",
         )
+
+
+def _same_times(one: Part, other: Part) -> bool:
+    """True if times are the same, or would be at the same rate: of a known device they are those of its own."""
+    if len(one.times) != len(other.times):
+        return False
+    return any(
+        np.allclose(one.times * scale, other.times, rtol=0, atol=0.25 / other.sfreq)
+        for scale in (1.0, one.sfreq / other.sfreq)
+    )
 
 
 def _tell_of_parallel(parts: Sequence[Part], participant: str) -> None:

@@ -41,9 +41,8 @@ EEG = (
 )
 PANEL = (
     {"panel.batch", "panel.kernels", "panel.statistics", "panel.status"},
-    {"panel.dialect", "panel.doubts"},
-    {"panel.column"},
     {"panel.dialect", "panel.doubts", "panel.grouping"},
+    {"panel.column"},
     {"panel.data", "panel.dataset", "panel.formats"},
     {
         "panel.design",

@@ -114,18 +114,7 @@ def known_content(files: Sequence[Path]) -> list[str]:
 
 
 def name_of(content: str) -> str:
-    """Name of the file that a content was last found in, for messages.
-
-    Parameters
-    ----------
-    content : str
-        A hash that `register` gave, perhaps with a name.
-
-    Returns
-    -------
-    str
-        The start of the hash if nobody knows.
-    """
+    """Name of the file that a content was last found in; the start of the hash if nobody knows."""
     if " " in content:
         return Path(unquoted(content.partition(" ")[2])).name
     place = last_place(content)
@@ -133,18 +122,7 @@ def name_of(content: str) -> str:
 
 
 def last_place(content: str) -> Path | None:
-    """The file that a content was last found in, which may be another one now.
-
-    Parameters
-    ----------
-    content : str
-        A hash that `register` gave.
-
-    Returns
-    -------
-    Path or None
-        None if nobody knows.
-    """
+    """The file that a content was last found in, which may be another one now; None if nobody knows."""
     try:
         return _noted(cache_directory("inputs") / content)
     except OSError:
@@ -152,18 +130,7 @@ def last_place(content: str) -> Path | None:
 
 
 def register(files: Sequence[Path], tell: Tell | None = None) -> list[str]:
-    """Hash files and note where each content was found, for `locate`.
-
-    Parameters
-    ----------
-    files, tell
-        As of `content_of`.
-
-    Returns
-    -------
-    list of str
-        As of `content_of`.
-    """
+    """Hash files, as `content_of`, and note where each content was found, for `locate`."""
     hashes = content_of(files, tell)
     point_to(zip(hashes, files, strict=True))
     return hashes
@@ -233,13 +200,7 @@ class Located(dict[str, Path]):
 
 
 def check_located() -> None:
-    """Check that the files which this process has located are still what they were.
-
-    Raises
-    ------
-    InputError
-        As of `locate`.
-    """
+    """Check, as `locate`, that the files which this process has located are still what they were."""
     if _located:
         for content in sorted(_located.get(cache_directory("inputs"), ())):
             locate(content)
@@ -286,22 +247,9 @@ def changed_unseen() -> list[tuple[Path, str]]:
 
 
 def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -> bool:
-    """Whether a file that a job has located was never another one since.
+    """True if a file that a job has located was never another one since.
 
-    Parameters
-    ----------
-    file : str
-        Its path.
-    content : str
-        Its content hash.
-    state : sequence of int
-        Its state when it was located.
-    settled : bool
-        Whether any change shows in the state; else it is read again.
-
-    Returns
-    -------
-    bool
+    `settled` says that any change shows in the state; else the file is read again.
     """
     try:
         return file_state(Path(file))[0] == list(state) and (settled or hash_file(Path(file)) == content)

@@ -2,18 +2,25 @@
 
 numba itself takes machine code for valid as long as the file of the function is the same, though it holds
 functions and constants of other files. Here it is valid for the code of all modules that the function's
-module can import. numba finds this room by the variable `NUMBA_CACHE_LOCATOR_CLASSES`.
+module can import. Shortloop's functions are compiled once for each user, by content; those of a project once
+for the project. numba finds this room by the variable `NUMBA_CACHE_LOCATOR_CLASSES`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numba
+import numpy as np
 from numba import config
-from numba.core.caching import InTreeCacheLocator
+from numba.core.caching import IndexDataCacheFile, InTreeCacheLocator
 
 from shortloop.errors import InputError
 from shortloop.jobs.exax.loading import Loaded, is_noting, loaded_modules
@@ -21,11 +28,13 @@ from shortloop.jobs.keys.closure import closure_of
 from shortloop.jobs.keys.digest import digest
 from shortloop.jobs.keys.file_state import State, states_of_files
 from shortloop.jobs.keys.installed import as_installed, required_by
-from shortloop.jobs.keys.own_code import is_own
+from shortloop.jobs.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.jobs.keys.source import hash_of, read_source, said_by
 from shortloop.jobs.project import cache_directory
 
 __all__ = ["ByClosure"]
+
+KEPT = 4  # folders of a module, of as many versions of it
 
 # Hashes by what is loaded, with the files and their states: the same for all functions of a module, and asked
 # for at each of them.
@@ -42,6 +51,10 @@ class ByClosure(InTreeCacheLocator):  # type: ignore[misc,no-any-unimported]
             code = _code_of(self._module, py_file, tuple(loaded_modules().items()))
             self._cache_path = os.path.join(config.CACHE_DIR, f"{self._module}-{code[:16]}")
             return
+        with contextlib.suppress(OSError):
+            if Path(py_file).is_relative_to(ROOT / PACKAGE):
+                self._cache_path = _for_all_projects(self._module, py_file)
+                return
         with contextlib.suppress(InputError, OSError):  # else beside the file, as numba does
             self._cache_path = str(cache_directory("numba") / self._module)
 
@@ -78,6 +91,40 @@ class ByClosure(InTreeCacheLocator):  # type: ignore[misc,no-any-unimported]
         if not is_noting():
             return _code_of(self._module, self._py_file, ())
         return _Stamp(lambda: _code_of(self._module, self._py_file, tuple(loaded_modules().items())))
+
+
+@functools.cache
+def _for_all_projects(module: str, file: str) -> str:
+    """A folder for this user, this file and these libraries; older ones of the module are deleted."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    place = Path(home, "shortloop", "machine-code")
+    made_of = [Path(file).read_bytes(), numba.__version__.encode(), np.__version__.encode()]
+    folder = place / f"{module}-{hashlib.sha256(bytes(1).join(made_of)).hexdigest()[:16]}"
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, parents=True)
+        before = sorted(place.glob(f"{module}-*"), key=lambda each: each.stat().st_mtime)
+        for each in before[:-KEPT]:
+            shutil.rmtree(each, ignore_errors=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(folder)
+    return str(folder)
+
+
+def _save(self: Any, key: object, data: object) -> None:
+    """Save machine code, in a file whose name says what it is.
+
+    numba numbers files. Two processes that compile at the same time may choose the same number, and one then
+    finds the other's code under its own signature.
+    """
+    name = hashlib.sha256(self._dump((key, self._source_stamp))).digest()
+    file = self._data_name(int.from_bytes(name[:8], "big"))
+    with contextlib.suppress(OSError):  # it is compiled again
+        os.makedirs(self._cache_path, exist_ok=True)
+        self._save_data(file, data)  # before there is an index that names it
+        self._save_index({**self._load_index(), key: file})
+
+
+IndexDataCacheFile.save = _save
 
 
 class _Stamp:

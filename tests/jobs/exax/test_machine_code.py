@@ -86,3 +86,66 @@ def test_it_follows_every_file_that_it_is_made_of(project: Path, first: str, sha
     with (project / "pack" / "numbers.py").open("a", encoding="utf-8") as stream:
         stream.write("# a remark\n")
     assert ask(project, first, cache) == [300, 1]
+
+
+KERNEL = """
+import sys, json
+import numpy as np
+import shortloop
+from shortloop.jobs.exax.loading import load_from_source
+load_from_source()
+from shortloop.eeg.decoding.solvers.svm_interior import _products as f
+f(np.ones((3, 2)))
+print(json.dumps(sum(f.stats.cache_hits.values())))
+"""
+
+
+def test_code_of_shortloop_is_compiled_once_for_all_projects(tmp_path: Path) -> None:
+    environment = {name: each for name, each in os.environ.items() if not name.startswith("NUMBA_CACHE")}
+    hits = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        write_configuration(tmp_path / name)
+        done = subprocess.run(
+            [sys.executable, "-c", KERNEL],
+            cwd=tmp_path / name,
+            env={**environment, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        hits.append(json.loads(done.stdout))
+    assert hits == [0, 1]
+    assert not list(tmp_path.glob("*/workdirs/.cache/numba/shortloop*"))
+
+
+def test_two_processes_that_save_at_once_keep_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them has read the index before the other wrote it; numba would number both files alike."""
+    from numba.core.caching import IndexDataCacheFile
+
+    import shortloop.jobs.exax.machine_code  # noqa: F401
+
+    one, other, third = (IndexDataCacheFile(str(tmp_path), "f", "stamp") for _ in range(3))
+    with monkeypatch.context() as patched:
+        for each in (one, other):
+            patched.setattr(each, "_load_index", dict)
+        one.save(("int64",), "code of int64")
+        other.save(("float64",), "code of float64")
+    assert third.load(("float64",)) == "code of float64"
+    assert third.load(("int64",)) in (None, "code of int64")
+    third.save(("int64",), "code of int64")
+    assert third.load(("int64",)) == "code of int64"
+    assert third.load(("float64",)) == "code of float64"
+
+
+def test_code_that_is_made_of_something_else_has_another_file(tmp_path: Path) -> None:
+    from numba.core.caching import IndexDataCacheFile
+
+    import shortloop.jobs.exax.machine_code  # noqa: F401
+
+    for stamp in ("one", "other"):
+        IndexDataCacheFile(str(tmp_path), "f", stamp).save(("int64",), stamp)
+    assert len(list(tmp_path.glob("*.nbc"))) == 2

@@ -212,7 +212,7 @@ def check(judge: Judge, jobs: dict[Any, Any]) -> None:
     study = judge.study
     for kind in study["features"]:
         applied = study["features"][kind].get("apply", True)
-        people, uneven = [], False
+        people, uneven = [], set[str]()
         for who in study["participants"]:
             data = {}
             for phase in list(study["input"]["files"])[: 1 + applied]:
@@ -230,7 +230,7 @@ def check(judge: Judge, jobs: dict[Any, Any]) -> None:
                     labels = labels[kept]
                     judge.runs[who, phase] = judge.runs[who, phase][kept]
                 assert (labels == mine.arrays[f"labels_{phase}"]).all()
-                uneven |= len(set(np.bincount(labels))) > 1
+                uneven |= {phase} if len(set(np.bincount(labels))) > 1 else set()
                 data[phase] = np.asarray(mine.arrays[f"data_{phase}"], float), labels  # rounded to four bytes
             found = judge.participant(who, data, applied)
             people.append(found)
@@ -246,5 +246,6 @@ def check(judge: Judge, jobs: dict[Any, Any]) -> None:
                 same(f"null {shape} of {who}", scores[f"{shape}_null"], found[f"{shape}_null"])
         group = jobs["group", None, kind].arrays
         for shape in ("curve", "plane")[: 1 + applied]:
-            for name, each in judge.statistics(kind, shape, people, uneven).items():
+            phase = judge.train_phase if shape == "curve" else judge.test_phase
+            for name, each in judge.statistics(kind, shape, people, phase in uneven).items():
                 same(f"{name} of the {shape}", group[f"{shape}_{name}"], each)

@@ -174,7 +174,8 @@ class Judge:
         machine, kept, centre = model
         x = x[:, kept]
         z = _z(x, centre if self.decoding["scaling"] == "training" else (x.mean(0), x.std(0)))
-        if hasattr(machine, "predict_proba"):
+        of_two = self.estimator["kind"] == "lda" and len(self.classes) == 2
+        if hasattr(machine, "predict_proba") and not of_two:  # probabilities of 1 would be ties
             ranks = machine.predict_proba(z)
         else:
             ranks = machine.decision_function(z)
@@ -308,11 +309,12 @@ class Judge:
         nulls = np.array([each[f"{shape}_null"] for each in people])  # participants × permutations × map
         levels = np.full(observed.shape, self.chance)
         drawn = np.array([each[f"{shape}_retrained"] for each in people])
+        flips = self.group.get("null") == "sign-flips"
         if self.decoding["score"] == "accuracy" and uneven:
-            own = drawn if drawn.size and (shape == "curve" or self.within) else nulls
+            again = drawn.size and not flips and (shape == "curve" or self.within)
+            own = drawn if again else nulls
             levels = np.concatenate([observed[:, None], own], axis=1).mean(axis=1)
         count = len(people)
-        flips = self.group.get("null") == "sign-flips"
         if flips:
             maps = self._smooth(observed - levels, axes)
             patterns = np.array(list(itertools.product([1, -1], repeat=count)))

@@ -201,7 +201,7 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
 
 
 def _same_times(one: Part, other: Part) -> bool:
-    """True if times are the same, or would be at the same rate."""
+    """True if times are the same, or would be at one rate; those of a known device are at its own."""
     if len(one.times) != len(other.times):
         return False
     return any(

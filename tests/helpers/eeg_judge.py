@@ -136,9 +136,10 @@ class Judge:
             case "matlab-svm":
                 scale = asked["kernel_scale"]
                 machine = SVC(C=asked["C"], kernel="linear", tol=TIGHT, class_weight=weight)
-                return _Scaled(OneVsRestClassifier(machine) if len(self.classes) > 2 else machine, scale).fit(
-                    x, labels
-                )
+                whole = OneVsRestClassifier(machine) if len(self.classes) > 2 else machine
+                fitted = _Scaled(whole, scale).fit(x, labels)
+                self.undecided += sum(map(_any_intercept, getattr(whole, "estimators_", [whole])))
+                return fitted
             case "lda":
                 model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=asked["shrinkage"])
                 return model.fit(x, labels)
@@ -368,6 +369,12 @@ class _Scaled:
     def decision_function(self, x: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.machine.decision_function(x / self.scale)
         return found
+
+
+def _any_intercept(machine: SVC) -> bool:
+    """True if all support vectors are at their bounds: many intercepts are then as good."""
+    dual = machine.dual_coef_[0]
+    return all(np.isclose(dual[side], dual[side][0]).all() for side in (dual > 0, dual < 0) if side.any())
 
 
 def _svm(C: float, weight: str | None) -> LinearSVC:

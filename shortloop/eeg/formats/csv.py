@@ -61,7 +61,7 @@ class CsvInput(SignalInput, FilesInput):
     sfreq: float | None = Field(
         None,
         gt=0,
-        description="samples per second, where rows have no times or those of packets; default: as times say",
+        description="sampling rate, Hz, where rows have no times or those of packets; default: as times say",
     )
     marker: str | None = Field(
         None, description="column of markers; default: the one that is called so, as 'marker'"

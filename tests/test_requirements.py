@@ -33,7 +33,7 @@ FOR_TYPES = "polars"
 # It needs an older pandas, and is measured in an environment of its own.
 ELSEWHERE = "modin"
 # MNE asks for them where it reads what they know: their versions count where they are there.
-READERS = {"antio", "curryreader", "mffpy"}
+READERS = {"antio", "curryreader", "mffpy", "pyxdf"}
 # They are loaded by numba itself, and where an engine is asked for.
 LOADED_WITH_LIBRARY = {
     "shortloop/jobs/exax/machine_code.py",

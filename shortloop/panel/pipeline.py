@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_PANEL", "PanelRun", "import_dataset", "import_panel", "read_panel", "run_panel"]
 
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
-LIBRARIES = ("formulaic", "numba", "pandas", "pyarrow", "scipy", "statsmodels", *REPORT_LIBRARIES)
+LIBRARIES = (
+    *("formulaic", "interface_meta", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
+    *REPORT_LIBRARIES,
+)
 """What the extra ``panel`` installs, by the names that it is imported by."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from shortloop.report.files import TABLES
 from shortloop.report.page import PageFigure
@@ -43,7 +43,7 @@ class Drawing(Generic[T]):
 
     name: str
     result: T
-    draw: Callable[[Any], Figure]
+    draw: Callable[..., Figure]
     title: str
     caption: str
     alt: str

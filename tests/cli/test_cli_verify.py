@@ -12,7 +12,7 @@ from toy_jobs import ToyJobs, toy_project
 from shortloop.cli.verify import verify_jobs
 from shortloop.jobs.keys import file_state as filestate
 from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.store.inputs import register
+from shortloop.jobs.store.inputs import keep_hashes, register
 
 
 @pytest.fixture
@@ -71,6 +71,7 @@ def test_an_input_file_that_changed_unnoticed_is_named(
     file = jobs.project / "recording.mat"
     file.write_bytes(b"data")
     register([file])
+    keep_hashes()
     store = jobs.project / "workdirs/.cache/inputs/hashes.json"
     (entry,) = json.loads(store.read_text(encoding="utf-8")).values()
     store.write_text(json.dumps({str(file): [*entry[:-1], "0" * 64]}), encoding="utf-8")

@@ -82,5 +82,5 @@ def test_a_run_from_another_folder_is_one_of_the_project(apart: LiveProject) -> 
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"0 jobs built, 12 reused", done.stdout)
+    assert re.search(r"0 jobs built, 13 reused", done.stdout)
     assert list(elsewhere.iterdir()) == []

@@ -102,7 +102,7 @@ def test_it_is_kept_with_what_it_gives(book: Any) -> None:
         mine, now = (list(map(sort_of, each)) for each in (cell.outputs, outputs(book, cell.id)))
         assert mine == [each for each in now if each[1] != "stderr"], cell.id
     kept = BOOK.read_text(encoding="utf-8")
-    assert "study simulated, report main-116, statistics main-66, main-107" in kept
+    assert "study simulated, report main-118, statistics main-67, main-109" in kept
     assert not re.search(r"/(tmp|home|root|work)\b", kept)
 
 

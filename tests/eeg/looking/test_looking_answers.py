@@ -65,7 +65,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("names", NAMES)
-@pytest.mark.parametrize("where", [in_annotations, in_tables])
+@pytest.mark.parametrize("where", [in_annotations, pytest.param(in_tables, marks=pytest.mark.slow)])
 def test_classes_that_are_offered(
     tmp_path: Path, names: str, where: Callable[[Path, Sequence[str]], None]
 ) -> None:

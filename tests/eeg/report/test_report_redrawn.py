@@ -33,7 +33,13 @@ def smoothed_more(result: KindResult) -> KindResult:
     return replace(result, curve=other)
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=range(len(RESULTS)))
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param(each, marks=[pytest.mark.slow] * (at in (2, 3)), id=str(at))
+        for at, each in enumerate(RESULTS)
+    ],
+)
 def test_figures_are_drawn_from_what_they_read_alone(result: KindResult) -> None:
     """A field that a figure does not declare is not there when it is drawn."""
     for each in panels(report_content(result, evoked=(evoked(3),))):

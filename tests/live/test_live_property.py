@@ -208,13 +208,13 @@ class World:
         (self.toy.folder / name).write_text(str(self.files[name]), encoding="utf-8")
 
     def keys(self) -> list[Any]:
-        """What each job is: method, code, options, file, and content of inputs."""
+        """What each job is: method, code, options, file by name and content, and content of inputs."""
         values = expected(self.nodes, self.files, self.steps(), self.constants)
         contents = [(node.method, each.tobytes()) for node, each in zip(self.nodes, values)]
         return [
             (
                 *(node.method, self.variants[node.method], self.constants[node.method]),
-                *(node.number, self.files.get(node.file)),
+                *(node.number, node.file, self.files.get(node.file)),
                 tuple(contents[above] for above in node.of),
             )
             for node in self.nodes

@@ -1,4 +1,4 @@
-"""Scores of one participant, tested alone, with intervals over trials."""
+"""Scores of each participant, tested alone."""
 
 from shortloop.eeg.stages.individual import Individual
 from shortloop.jobs.exax.method import exax_method

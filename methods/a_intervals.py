@@ -1,4 +1,4 @@
-"""Scores of one participant, tested alone, with intervals over trials."""
+"""Bootstrap intervals over trials of one participant's scores."""
 
 from shortloop.eeg.stages.intervals import Intervals
 from shortloop.jobs.exax.method import exax_method

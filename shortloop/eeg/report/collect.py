@@ -139,8 +139,9 @@ def _alone(tested: Sequence[Result], intervals: Sequence[Result]) -> Iterator[Al
     sure = {result.partition: result for result in intervals}
     for result in tested:
         for number, who in enumerate(result.facts["participants"]):
-            curve, ends = load_statistics(result, "curve", number), sure[who]
-            assert curve is not None
+            curve, ends = load_statistics(result, "curve", number), sure.get(who)
+            if curve is None or ends is None:
+                continue
             yield Alone(
                 participant=who,
                 curve=curve,

@@ -6,15 +6,11 @@ import argparse
 import importlib
 from pathlib import Path
 
-from shortloop.worker.threads import set_single_thread
+from shortloop.stages.threads import set_single_thread
 
 PARTS = (
-    "workload",
+    "loop",
     "peers",
-    "mne",
-    "slices",
-    "growth",
-    "limits",
     "chains",
     "cluster",
     "engines",
@@ -25,7 +21,6 @@ PARTS = (
     "level",
 )
 MODULES = {part: f"benchmarks.{part}" for part in PARTS} | {
-    "mne": "benchmarks.against_mne",
     "diagnostics": "benchmarks.panel_diagnostics",
     "general": "benchmarks.panel_general",
 }
@@ -40,6 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="every figure is a median over so many")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, no word about speed")
     parser.add_argument("--folder", type=Path, help="default: results/bench (quick: results/bench/quick)")
+    parser.add_argument("--against", default="", metavar="COMMIT", help="of loop: what to compare HEAD with")
+    parser.add_argument("--cases", nargs="*", default=[], help="of loop: groups of cases; default: all")
+    parser.add_argument("--docs", action="store_true", help="put tables into docs/; no part: measure nothing")
     chosen = parser.parse_args(arguments)
     unknown = sorted(set(chosen.parts) - set(PARTS))
     if unknown or chosen.runs < 1 or chosen.participants < 1:
@@ -48,21 +46,29 @@ def main(arguments: list[str] | None = None) -> int:
     set_single_thread()  # before NumPy is imported
     from benchmarks.options import Options
     from benchmarks.plots import write_plots
-    from benchmarks.write import write_part, write_tables
+    from benchmarks.write import tables_text, write_docs, write_part, write_tables
 
     folder = chosen.folder or ROOT / "results" / "bench" / ("quick" if chosen.quick else "")
-    options = Options(folder.resolve(), chosen.participants, chosen.runs, chosen.quick)
+    options = Options(
+        folder.resolve(), chosen.participants, chosen.runs, chosen.quick, chosen.against, tuple(chosen.cases)
+    )
     folder.mkdir(parents=True, exist_ok=True)
-    for part in chosen.parts or PARTS:
+    for part in chosen.parts or (() if chosen.docs else PARTS):
         print(f"{part} …", flush=True)
         result = importlib.import_module(MODULES[part]).run(options)
         write_part(options, part, result)
         write_plots(options.folder, part)
         write_tables(options.folder, PARTS)
-        print(result.get("skipped", f"{part} done"), flush=True)
+        print("\n".join(tables_text(result)) if part == "loop" else "", end="", flush=True)
+        print(result.get("skipped", f"\n{part} done"), flush=True)
     print(f"tables: {options.folder / 'tables.md'}")
+    for page in write_docs(options.folder, ROOT / "docs") if chosen.docs else []:
+        print(f"changed: {page}")
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        raise SystemExit(main())
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted: finished parts are kept") from None

@@ -28,19 +28,7 @@ SEPARATOR = ": "
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Measure all tools that can be installed, in turn, for each length of the chain.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``versions`` of the tools, ``left_out`` with the reason, ``sizes``: by length of the chain, tool and
-        case the spread of its ``seconds`` and of their ratio ``over_ours``; ``parts`` of one of our jobs, in
-        ms; ``tables``.
-    """
+    """Measure all tools that can be installed, in turn, for each length of the chain."""
     environment = options.folder / "peers"
     installed, failed = install(environment, [tool.package for tool in TOOLS.values()])
     left_out = {name: failed[tool.package] for name, tool in TOOLS.items() if tool.package in failed}
@@ -67,26 +55,7 @@ def run(options: Options) -> dict[str, Any]:
 def measure(
     jobs: int, tools: dict[str, Tool], binaries: Path, runs: int, ours: bool = True
 ) -> dict[str, dict[str, Any]]:
-    """Measure chains of one length, all cases of all tools in turn.
-
-    Parameters
-    ----------
-    jobs : int
-        Length of the chain.
-    tools : dict of str to Tool
-        Beside exax and this library.
-    binaries : Path
-        Folder of the tools' commands.
-    runs : int
-    ours : bool, default True
-        Whether exax and this library are measured, too.
-
-    Returns
-    -------
-    dict
-        By tool and case; spreads of ``seconds`` and, with ours, of their ratio ``over_ours`` where there
-        is one.
-    """
+    """Measure chains of one length, all cases of all tools in turn."""
     with ExitStack() as stack:
         # The path of a server's socket must be short.
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sl-")))

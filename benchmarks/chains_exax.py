@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 
 from benchmarks.chains_project import CASES, Chain
 from benchmarks.measure import seconds_of
-from benchmarks.project import FOLDERS, ROOT
-from shortloop.jobs.keys.file_state import SETTLED_NS
+from benchmarks.project import BINARIES, FOLDERS, ROOT
+from shortloop.frames.timing import cpu_seconds
+from shortloop.keys.file_state import SETTLED_NS
 
 __all__ = ["NO_SERVER", "ExaxChain", "ShortloopChain"]
 
@@ -46,8 +48,8 @@ def main(urd):
 """
 
 OUR_TOY = """\
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 
 class Toy(Stage):
@@ -67,7 +69,7 @@ OUR_BUILD = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 description = "A chain of toy jobs"
 
@@ -89,33 +91,34 @@ def pipeline(run):
 class ExaxChain(Chain):
     """A chain in plain exax, in a project as ``ax init`` makes it, whose server runs before a user begins.
 
-    Parameters
-    ----------
-    folder : Path
-        Short enough for the path of a Unix socket.
-    name, jobs
-        As of `Chain`.
+    folder: short enough for the path of a Unix socket.
     """
 
     command = ("ax", "run", "chain")
 
-    def __init__(self, folder: Path, name: str, jobs: int) -> None:
-        super().__init__(folder, name, jobs, Path(sys.executable).parent)
+    def __init__(self, folder: Path, name: str, jobs: int, binaries: Path = BINARIES) -> None:
+        super().__init__(folder, name, jobs, binaries)
         self._server: subprocess.Popen[bytes] | None = None
+        self.processor = 0.0  # s of the last command, and of the server meanwhile
 
     def write(self) -> None:
         """Write the project's files into its folder, which is there and empty."""
         self.shell("ax", "init", "--no-git", "--force")
         self._write_chain("dev", "dev", EXAX_TOY, EXAX_BUILD)
 
-    def works(self) -> dict[tuple[str, str], Callable[[int], float]]:
-        """What can be measured once the first of them, a cold run, was done.
+    def shell(self, *command: str) -> None:
+        """Run a command in the project's folder, and count its processor time and the server's."""
+        before = self._spent()
+        super().shell(*command)
+        self.processor = self._spent() - before
 
-        Returns
-        -------
-        dict of (str, str) to callable
-            As of `Chain.works`, and the unchanged chain with ``ax run -q`` and without a running server.
-        """
+    def _spent(self) -> float:
+        children = getrusage(RUSAGE_CHILDREN)
+        server = 0.0 if self._server is None else cpu_seconds(self._server.pid)
+        return children.ru_utime + children.ru_stime + server
+
+    def works(self) -> dict[tuple[str, str], Callable[[int], float]]:
+        """What can be measured once the first of them, a cold run, was done."""
         quick = ("ax", "run", "-q", "chain")
         return {
             **super().works(),
@@ -124,25 +127,14 @@ class ExaxChain(Chain):
         }
 
     def seconds_without_server(self) -> float:
-        """Seconds that a user spends on starting a server, an unchanged run, and ending the server.
-
-        Returns
-        -------
-        float
-        """
+        """Seconds that a user spends on starting a server, an unchanged run, and ending the server."""
         self.stop()
         spent = seconds_of(self.start) + self.seconds(UNCHANGED) + seconds_of(self.stop)
         self.start()
         return spent
 
     def start(self) -> None:
-        """Start the server and wait until it answers.
-
-        Raises
-        ------
-        RuntimeError
-            If it does not start.
-        """
+        """Start the server and wait until it answers."""
         with (self.folder / "server.log").open("wb") as log:
             self._server = subprocess.Popen(
                 ["ax", "server"],
@@ -177,40 +169,45 @@ class ExaxChain(Chain):
 
 
 class ShortloopChain(ExaxChain):
-    """The same chain through this library, in a copy of this project, with all its checks.
+    """The same chain through this library, in a copy of a checkout, with all its checks.
 
-    Parameters
-    ----------
-    folder, name, jobs
-        As of `ExaxChain`.
+    source: the checkout; of another version, the toy is as that one's benchmark writes it.
     """
+
+    def __init__(
+        self, folder: Path, name: str, jobs: int, binaries: Path = BINARIES, source: Path = ROOT
+    ) -> None:
+        super().__init__(folder, name, jobs, binaries)
+        self._source = source
+        self.toy, self.build = _texts(source)
 
     def write(self) -> None:
         """Write the project's files into its folder, which is there and empty."""
         for name in FOLDERS:
-            shutil.copytree(ROOT / name, self.folder / name)
-        shutil.copy(ROOT / "accelerator.conf", self.folder)
-        self._write_chain("methods", "build_scripts", OUR_TOY, OUR_BUILD)
+            shutil.copytree(self._source / name, self.folder / name)
+        shutil.copy(self._source / "accelerator.conf", self.folder)
+        self._write_chain("methods", "build_scripts", self.toy, self.build)
         # As old as a user's: a file that changed a moment ago is read again whenever it counts.
         time.sleep(SETTLED_NS / 1e9)
 
     def seconds_without_server(self) -> float:
-        """Seconds of ``shortloop run``, which starts a server and ends it.
-
-        Returns
-        -------
-        float
-        """
+        """Seconds of ``shortloop run``, which starts a server and ends it."""
         self.stop()
         spent = self.seconds(UNCHANGED, ("shortloop", "run", "chain"))
         self.start()
         return spent
 
     def environment(self) -> dict[str, str]:
-        """The user's environment, in which the library is the copy's.
-
-        Returns
-        -------
-        dict of str to str
-        """
+        """The user's environment, in which the library is the copy's."""
         return {**super().environment(), "PYTHONPATH": str(self.folder)}
+
+
+def _texts(source: Path) -> tuple[str, str]:
+    """The toy and its build script, as this module of a checkout has them."""
+    tree = ast.parse((source / "benchmarks" / Path(__file__).name).read_text(encoding="utf-8"))
+    found = {
+        ast.unparse(node.targets[0]): ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("OUR_TOY", "OUR_BUILD")
+    }
+    return found["OUR_TOY"], found["OUR_BUILD"]

@@ -13,22 +13,7 @@ __all__ = ["install"]
 
 
 def install(folder: Path, packages: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Install packages with pip, as the user has configured it, into a virtual environment.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the environment; is made if it is not there.
-    packages : iterable of str
-        With their versions: ``name==version``.
-
-    Returns
-    -------
-    versions : dict of str to str
-        Everything that is installed there, by name as pip writes it.
-    left_out : dict of str to str
-        Packages that could not be installed, and why.
-    """
+    """Install packages with pip, as the user has configured it, into a virtual environment."""
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, symlinks=True)

@@ -36,13 +36,14 @@ import threading
 import time
 from collections import defaultdict
 
-from shortloop.jobs import build, executor
-from shortloop.jobs.exax import client
-from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.planner import Planner
-from shortloop.jobs.request import Request
-from shortloop.jobs.store import writer
-from shortloop.jobs.store.index import Index
+from shortloop.run import executor
+from shortloop.run import build_job
+from shortloop.exax import client
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.planner import Planner
+from shortloop.plan.request import Request
+from shortloop.store import writer
+from shortloop.store.index import Index
 
 spent = defaultdict(float)
 below = threading.local()
@@ -67,14 +68,14 @@ def timed(owner, name, part):
 untimed, fsync = main, os.fsync
 timed(Planner, "build", "plan")
 timed(Request, "parts", "key")
-timed(build.Order, "code", "key")
-timed(client, "load_as_now", "key")
+timed(build_job.Order, "code", "key")
+timed(client, "is_loaded_as_now", "key")
 timed(Lookup, "request", "key")
 timed(Lookup, "find", "look-up")
 timed(Lookup, "reason", "look-up")
 timed(client, "build", "fork")
-timed(build, "evidence_of", "evidence")
-timed(build, "_manifest", "seal")
+timed(build_job, "evidence_of", "evidence")
+timed(build_job, "_manifest", "seal")
 timed(writer, "write_manifest", "manifest, in the background")
 timed(os, "fsync", "fsync, in the background")
 timed(Index, "insert", "index, in the background")
@@ -97,19 +98,7 @@ class _TimedChain(ShortloopChain):
 
 
 def measure_parts(runs: int, jobs: int = JOBS) -> dict[str, Any]:
-    """Measure what each job of a chain costs, built for the first time.
-
-    Parameters
-    ----------
-    runs : int
-    jobs : int
-        Length of the chain.
-
-    Returns
-    -------
-    dict
-        ``jobs``; ``ms`` of a job: by part one for each run.
-    """
+    """Measure what each job of a chain costs, built for the first time."""
     found: dict[str, list[float]] = {part: [] for part in PARTS}
     with (  # the path of a server's socket must be short
         tempfile.TemporaryDirectory(prefix="sl-") as folder,
@@ -136,17 +125,7 @@ def _parts_of(project: Path) -> dict[str, float]:
 
 
 def table_of_parts(measured: dict[str, Any]) -> dict[str, Any]:
-    """What was measured, as a table of the benchmark's page.
-
-    Parameters
-    ----------
-    measured : dict
-        As of `measure_parts`.
-
-    Returns
-    -------
-    dict
-    """
+    """What was measured, as a table of the benchmark's page."""
     return {
         "title": "Where the time of a toy job goes",
         "columns": ["part", "ms a job", "what it is"],

@@ -17,19 +17,7 @@ COLOURS = (GREY, BLUE, VERMILION)
 
 
 def draw_chains(content: dict[str, Any], note: str) -> Figure:
-    """Draw what was measured.
-
-    Parameters
-    ----------
-    content : dict
-        Of the part's JSON file.
-    note : str
-        Below the title.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw what was measured."""
     tools = list(next(iter(content["sizes"].values())))
     figure = new_figure(2.0 + 0.28 * len(tools), "Chains of toy jobs", note)
     panels = figure.subplots(1, len(CASES), sharex=True, sharey=True)

@@ -7,33 +7,30 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.chains_tools import Tool
 from benchmarks.measure import seconds_of
+from benchmarks.project import user_environment
 
 __all__ = ["CASES", "Chain", "ChainProject"]
 
 CASES = ("cold", "unchanged", "last job changed")
 COLD, UNCHANGED, LAST = CASES
+SETTLED = 2.5  # s after which a file no longer counts as being edited
 TIMEOUT_SECONDS = 3600
 
 
 class Chain(ABC):
     """What projects of all tools have in common.
 
-    Parameters
-    ----------
-    folder : Path
-        Is made by `forget`.
-    name : str
-        What the tool is called in results.
-    jobs : int
-        Length of the chain.
-    binaries : Path
-        Folder of the tool's commands.
+    folder: is made by `forget`.
+    name: what the tool is called in results.
+    jobs: length of the chain.
+    binaries: folder of the tool's commands.
     """
 
     command: tuple[str, ...]
@@ -63,35 +60,11 @@ class Chain(ABC):
         """End what `start` started."""
 
     def works(self) -> dict[tuple[str, str], Callable[[int], float]]:
-        """What can be measured once the first of them, a cold run, was done.
-
-        Returns
-        -------
-        dict of (str, str) to callable
-            By name of the tool and case; each takes the number of the run and gives seconds.
-        """
+        """What can be measured once the first of them, a cold run, was done."""
         return {(self.name, case): lambda run, case=case: self.seconds(case) for case in CASES}  # type: ignore[misc]
 
     def seconds(self, case: str, command: tuple[str, ...] = ()) -> float:
-        """Bring the project into the state that a case begins with, run it, check what it did.
-
-        Parameters
-        ----------
-        case : str
-            Of `CASES`.
-        command : tuple of str, optional
-            Default: the tool's own.
-
-        Returns
-        -------
-        float
-            Of the command, a whole process.
-
-        Raises
-        ------
-        RuntimeError
-            If it fails, or does not run the jobs it should, or does not compute what it should.
-        """
+        """Bring the project into the state that a case begins with, run it, check what it did."""
         if case == COLD:
             self.forget()
         if case == LAST:
@@ -109,20 +82,11 @@ class Chain(ABC):
         self.folder.mkdir(parents=True)
         self._write_settings()
         self.write()
+        time.sleep(SETTLED)
         self.start()
 
     def shell(self, *command: str) -> None:
-        """Run a command in the project's folder.
-
-        Parameters
-        ----------
-        *command : str
-
-        Raises
-        ------
-        RuntimeError
-            If it fails; the end of its output is the message.
-        """
+        """Run a command in the project's folder."""
         with (self.folder / "output.log").open("w+", encoding="utf-8") as log:
             process = subprocess.Popen(
                 command,
@@ -141,17 +105,10 @@ class Chain(ABC):
                 raise RuntimeError(f"{self.name}: {' '.join(command)}: {log.read()[-2000:]}")
 
     def environment(self) -> dict[str, str]:
-        """The user's environment, with the tool's commands first and nobody told of their use.
-
-        Returns
-        -------
-        dict of str to str
-        """
-        kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
-        kept.pop("SHORTLOOP_SLICES", None)
+        """The user's environment, with the tool's commands first and nobody told of their use."""
+        kept = user_environment()
         caches = str(self.folder / ".caches")
         return {
-            "USER": "bench",  # exax signs its lists of jobs with it
             **kept,
             "PATH": f"{self._binaries}:{kept.get('PATH', os.defpath)}",
             "XDG_CACHE_HOME": caches,
@@ -179,14 +136,7 @@ class Chain(ABC):
 
 
 class ChainProject(Chain):
-    """A chain in one of the tools that are a command and nothing else.
-
-    Parameters
-    ----------
-    folder, name, jobs, binaries
-        As of `Chain`.
-    tool : Tool
-    """
+    """A chain in one of the tools that are a command and nothing else."""
 
     def __init__(self, folder: Path, name: str, jobs: int, binaries: Path, tool: Tool) -> None:
         super().__init__(folder, name, jobs, binaries)

@@ -17,20 +17,12 @@ __all__ = ["TOOLS", "Tool"]
 class Tool:
     """A workflow tool.
 
-    Parameters
-    ----------
-    package : str
-        What pip installs, with its version.
-    command : tuple of str
-        What its user types.
-    files : mapping of str to str
-        The project's files, by name.
-    stages : callable, optional
-        More of them for a number of jobs, where a tool has no loops.
-    setup : tuple of str
-        What its user types once, before.
-    deep : bool
-        Whether it can do chains of thousands of jobs in reasonable time; the others recurse, or take hours.
+    package: what pip installs, with its version.
+    command: what its user types.
+    files: the project's files, by name.
+    stages: more of them for a number of jobs, where a tool has no loops.
+    setup: what its user types once, before.
+    deep: whether it can do chains of thousands of jobs in reasonable time; the others recurse, or take hours.
     """
 
     package: str

@@ -30,19 +30,7 @@ PLACES = {
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Measure the constants, and simulate.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``constants``: what was measured, and ``used`` in the simulation; ``thesis``: minutes of each way to
-        divide its work; ``scheduler``: how many workers Dask's can feed; ``around``: what is not computing;
-        ``retrained`` and ``units``: runs on more and more machines; ``tables``.
-    """
+    """Measure the constants, and simulate."""
     measured = measure(options)
     used = median_of(measured)
     quick = options.quick

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["Adaptive", "Ahead", "Batches", "Chunks", "Policy", "Singly", "scaled"]
 
@@ -15,17 +15,9 @@ __all__ = ["Adaptive", "Ahead", "Batches", "Chunks", "Policy", "Singly", "scaled
 class Batches(ABC):
     """The units of one job, in the order in which they are handed out.
 
-    Parameters
-    ----------
-    costs : array of float, shape (units,)
-        Seconds that each unit is expected to take.
-    workers : int
-        Number of workers.
-
-    Attributes
-    ----------
-    order : array of int, shape (units,)
-        Numbers of the units, as they are handed out.
+    costs: float, (units,). Seconds that each unit is expected to take.
+    workers: number of workers.
+    order: int, (units,). Numbers of the units, as they are handed out.
     """
 
     order: IntArray
@@ -39,13 +31,7 @@ class Batches(ABC):
         return self._next < len(self.order)
 
     def draw(self) -> tuple[int, int]:
-        """Take the next batch.
-
-        Returns
-        -------
-        first, behind : int
-            Its place in `order`.
-        """
+        """Take the next batch."""
         first = self._next
         self._next = min(first + self._size(first), len(self.order))
         return first, self._next
@@ -81,14 +67,9 @@ class Adaptive(Batches):
 
     No batch has more than its share of what is left, so that the last ones are small.
 
-    Parameters
-    ----------
-    costs : array of float, shape (units,)
-    workers : int
-    seconds : float, default 0.5
-        Of a batch, unless one unit has more.
-    least : float, default 0
-        Seconds below which the last batches are not made smaller.
+    costs: float, (units,)
+    seconds: of a batch, unless one unit has more.
+    least: seconds below which the last batches are not made smaller.
     """
 
     def __init__(self, costs: FloatArray, workers: int, seconds: float = 0.5, least: float = 0.0) -> None:
@@ -110,15 +91,10 @@ class Adaptive(Batches):
 class Ahead(Adaptive):
     """Those of a job that has not begun: one unit, which tells what others take, then few and large ones.
 
-    Parameters
-    ----------
-    costs : array of float, shape (units,)
-    share : int
-        Workers that the job is to have.
-    seconds : float, default 0.5
-        Of a batch, unless one unit has more.
-    least : float, default 0.1
-        Seconds that a batch has at least: about what it takes to open the inputs.
+    costs: float, (units,)
+    share: workers that the job is to have.
+    seconds: of a batch, unless one unit has more.
+    least: seconds that a batch has at least: about what it takes to open the inputs.
     """
 
     def __init__(self, costs: FloatArray, share: int, seconds: float = 0.5, least: float = 0.1) -> None:
@@ -139,15 +115,6 @@ def scaled(cost: float) -> Policy:
 
     While each of the workers computes one batch, the scheduler handles one of each. So no batch but the first
     is shorter than that takes, and most are twice as long.
-
-    Parameters
-    ----------
-    cost : float
-        Seconds that the scheduler needs for each batch.
-
-    Returns
-    -------
-    callable
     """
 
     def policy(costs: FloatArray, workers: int) -> Batches:

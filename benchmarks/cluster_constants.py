@@ -30,21 +30,15 @@ LIBRARIES = {"dask": "distributed", "ray": "ray"}
 class Constants:
     """Seconds and bytes that the simulation is made with; the defaults are those of docs/scaling.md.
 
-    Parameters
-    ----------
-    dask_task, ray_task : float
-        Seconds of the one process that every task passes: Dask's scheduler, the driver of Ray.
-    dask_start, ray_start : float
-        Seconds from nothing to the first workers, on one machine.
-    bytes_per_second : float
-        Of arrays, pickled, through a loopback socket and unpickled.
-    train_power, train_amplitude, apply, permute : float
-        Seconds of a unit of ours on one core: a bin, a bin, a test bin, fifty permutations.
-    job : float, default 0.043
-        Seconds of key, fork, evidence and seal of a job; of `make bench PARTS=chains` on a quiet machine.
-    opening : float, default 0.1
-        Seconds in which a worker opens the inputs of a job. With it, 130 jobs of which 54 have units cost the
-        11 s that a run of 18 participants was seen to have besides computing.
+    dask_task, ray_task: seconds of the one process that every task passes: Dask's scheduler, the driver of
+        Ray.
+    dask_start, ray_start: seconds from nothing to the first workers, on one machine.
+    bytes_per_second: of arrays, pickled, through a loopback socket and unpickled.
+    train_power, train_amplitude, apply, permute: seconds of a unit of ours on one core: a bin, a bin, a test
+        bin, fifty permutations.
+    job: seconds of key, fork, evidence and seal of a job; of `make bench PARTS=chains` on a quiet machine.
+    opening: seconds in which a worker opens the inputs of a job. With it, 130 jobs of which 54 have units
+        cost the 11 s that a run of 18 participants was seen to have besides computing.
     """
 
     dask_task: float = 1.4e-3
@@ -61,18 +55,7 @@ class Constants:
 
 
 def measure(options: Options) -> dict[str, Any]:
-    """Measure the constants.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        A spread over runs for each of the constants that could be measured, and for what goes with them.
-        Of a library that is not installed, there is nothing.
-    """
+    """Measure the constants."""
     tasks = 100 if options.quick else 2000
     found: dict[str, Any] = {"bytes_per_second": spread([_loopback() for _ in range(options.runs)])}
     found |= _units(options)
@@ -86,17 +69,7 @@ def measure(options: Options) -> dict[str, Any]:
 
 
 def median_of(measured: dict[str, Any]) -> Constants:
-    """The constants of what was measured; defaults for the others.
-
-    Parameters
-    ----------
-    measured : dict
-        Of `measure`.
-
-    Returns
-    -------
-    Constants
-    """
+    """The constants of what was measured; defaults for the others."""
     names = Constants.__dataclass_fields__
     return Constants(**{name: each["median"] for name, each in measured.items() if name in names})
 
@@ -148,7 +121,7 @@ def _dask(workers: int, tasks: int, runs: int) -> dict[str, list[float]]:
     started = time.perf_counter()
     # The scheduler has a process of its own, so that its seconds are its own.
     with (
-        SubprocessCluster(n_workers=workers, dashboard_address=None) as cluster,
+        SubprocessCluster(n_workers=workers, dashboard_address=None) as cluster,  # type: ignore[arg-type]
         Connection(cluster) as client,
     ):
         client.wait_for_workers(workers)
@@ -173,7 +146,7 @@ def _ray(workers: int, tasks: int, runs: int) -> dict[str, list[float]]:
     started = time.perf_counter()
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     try:
-        noop = ray.remote(lambda number: number)
+        noop: Any = ray.remote(lambda number: number)
         ray.get([noop.remote(number) for number in range(workers)])
         found["start"].append(time.perf_counter() - started)
         ray.get([noop.remote(number) for number in range(50)])

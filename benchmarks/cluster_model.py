@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["Cluster", "Job", "Outcome", "equal"]
 
@@ -16,22 +16,13 @@ __all__ = ["Cluster", "Job", "Outcome", "equal"]
 class Cluster:
     """Machines, a scheduler that does one thing at a time, and a link between it and the machines.
 
-    Parameters
-    ----------
-    machines, cores : int
-        Number of machines, and of the workers on each: one a core.
-    spread : float, default 0
-        Coefficient of variation of the machines' speeds, whose mean is 1. A slow one stays slow.
-    noise : float, default 0
-        Coefficient of variation of a unit's seconds, whichever machine computes it.
-    assign, collect : float, default 0
-        Seconds that the scheduler needs to send a batch, and to take its results.
-    bandwidth : float, default inf
-        Bytes per second towards the machines.
-    back : float, default inf
-        Bytes per second of results, from the machines to the driver that unpacks them.
-    latency : float, default 0
-        Seconds that a message is on its way.
+    machines, cores: number of machines, and of the workers on each: one a core.
+    spread: coefficient of variation of the machines' speeds, whose mean is 1. A slow one stays slow.
+    noise: coefficient of variation of a unit's seconds, whichever machine computes it.
+    assign, collect: seconds that the scheduler needs to send a batch, and to take its results.
+    bandwidth: bytes per second towards the machines.
+    back: bytes per second of results, from the machines to the driver that unpacks them.
+    latency: seconds that a message is on its way.
     """
 
     machines: int
@@ -54,23 +45,13 @@ class Cluster:
 class Job:
     """Units that are shared out, and what is done around them.
 
-    Parameters
-    ----------
-    name : str
-    costs : array of float, shape (units,)
-        Seconds of each unit on a worker of mean speed.
-    begin, end : float, default 0
-        Seconds of the driver before the first unit and after the last one.
-    finish : float, default 0
-        Seconds that the job's own process computes when all units are done; others may compute meanwhile.
-    opening : float, default 0
-        Seconds that each worker needs before its first unit of the job.
-    bytes_in, bytes_out : float, default 0
-        Of each unit, sent with it and sent back.
-    bytes_machine : float, default 0
-        Sent once to each machine that computes a unit of the job.
-    needs : tuple of str, default ()
-        Names of the jobs that it is made from; counts where units are computed before their job begins.
+    costs: float, (units,). Seconds of each unit on a worker of mean speed.
+    begin, end: seconds of the driver before the first unit and after the last one.
+    finish: seconds that the job's own process computes when all units are done; others may compute meanwhile.
+    opening: seconds that each worker needs before its first unit of the job.
+    bytes_in, bytes_out: of each unit, sent with it and sent back.
+    bytes_machine: sent once to each machine that computes a unit of the job.
+    needs: names of the jobs that it is made from; counts where units are computed before their job begins.
     """
 
     name: str
@@ -89,21 +70,12 @@ class Job:
 class Outcome:
     """What a simulated run came to.
 
-    Parameters
-    ----------
-    seconds : float
-        From the first job's begin to the last one's end.
-    computed : dict of str to array of int, shape (units,)
-        How often each unit of each job was computed.
-    computing, opening : float
-        Seconds of all workers together.
-    driver : float
-        Seconds that the driver was at work.
-    scheduler, link_out, link_in : float
-        Seconds that each was busy.
-    messages : int
-        Messages that the scheduler handled: two for each batch.
-    workers : int
+    seconds: from the first job's begin to the last one's end.
+    computed: dict of str to array of int, (units,). How often each unit of each job was computed.
+    computing, opening: seconds of all workers together.
+    driver: seconds that the driver was at work.
+    scheduler, link_out, link_in: seconds that each was busy.
+    messages: messages that the scheduler handled: two for each batch.
     """
 
     seconds: float
@@ -124,20 +96,5 @@ class Outcome:
 
 
 def equal(name: str, units: int, cost: float, needs: tuple[str, ...] = (), **more: float) -> Job:
-    """A job of equal units.
-
-    Parameters
-    ----------
-    name : str
-    units : int
-    cost : float
-        Seconds of each.
-    needs : tuple of str, default ()
-    **more : float
-        Further fields of the job.
-
-    Returns
-    -------
-    Job
-    """
+    """A job of equal units."""
     return Job(name, np.full(units, cost), needs=needs, **more)

@@ -39,19 +39,7 @@ AGAIN = {
 
 
 def draw_cluster(content: dict[str, Any], note: str) -> Figure:
-    """Draw what was simulated.
-
-    Parameters
-    ----------
-    content : dict
-        Of the part's JSON file.
-    note : str
-        Below the figure.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw what was simulated."""
     about = "Upper: with usual machines and links; shaded: down to computing alone. "
     figure = new_figure(6.8, "More and more machines of 4 cores, simulated", about + note)
     upper, lower = figure.subplots(2, 1)

@@ -18,14 +18,9 @@ PUBLISHED = 480
 class Saturation:
     """Where a scheduler is full.
 
-    Parameters
-    ----------
-    task : float
-        Seconds of a task.
-    workers : float
-        How many workers it keeps at work, however many there are.
-    efficiency : dict of int to float
-        Share of the time in which workers compute, for numbers of workers.
+    task: seconds of a task.
+    workers: how many workers it keeps at work, however many there are.
+    efficiency: share of the time in which workers compute, for numbers of workers.
     """
 
     task: float
@@ -34,21 +29,7 @@ class Saturation:
 
 
 def saturation(task: float, cost: float, counts: tuple[int, ...] = (120, 240, 480, 960, 1920)) -> Saturation:
-    """Simulate one scheduler with more and more workers.
-
-    Parameters
-    ----------
-    task : float
-        Seconds of a task.
-    cost : float
-        Seconds that the scheduler needs for each.
-    counts : tuple of int
-        Numbers of workers to look at.
-
-    Returns
-    -------
-    Saturation
-    """
+    """Simulate one scheduler with more and more workers."""
     return Saturation(
         task,
         _at_work(task, cost, round(4 * task / cost) + 4)[0],
@@ -57,18 +38,7 @@ def saturation(task: float, cost: float, counts: tuple[int, ...] = (120, 240, 48
 
 
 def task_seconds_for(workers: int, cost: float) -> float:
-    """How long a task must be for a scheduler to be full with just so many workers.
-
-    Parameters
-    ----------
-    workers : int
-    cost : float
-        Seconds that the scheduler needs for each task.
-
-    Returns
-    -------
-    float
-    """
+    """How long a task must be for a scheduler to be full with just so many workers."""
     return workers * cost
 
 

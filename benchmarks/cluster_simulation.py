@@ -15,7 +15,7 @@ import simpy
 
 from benchmarks.cluster_batches import Ahead, Batches, Policy
 from benchmarks.cluster_model import Cluster, Job, Outcome
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["simulate", "simulate_ahead"]
 
@@ -33,28 +33,7 @@ def simulate(
     one_driver: bool = True,
     seed: int = 0,
 ) -> Outcome:
-    """Simulate a run.
-
-    Parameters
-    ----------
-    cluster : Cluster
-    lanes : sequence of sequence of Job
-        Jobs of a lane, such as those of a participant, run one after another. Names are unique.
-    policy : callable
-        Makes batches of the units of a job.
-    at_once : int, default 1
-        How many lanes run at the same time and share the workers.
-    last : sequence of Job, default ()
-        Jobs that begin when all lanes have ended, one after another.
-    one_driver : bool, default True
-        Whether all lanes share one driver, which begins or ends one job at a time. If not, each has its own.
-    seed : int, default 0
-        Of the speeds of machines and of the noise.
-
-    Returns
-    -------
-    Outcome
-    """
+    """Simulate a run."""
     run = _Run(cluster, policy, one_driver, np.random.default_rng(seed))
     return run.outcome(lanes, at_once, last)
 
@@ -64,17 +43,6 @@ def simulate_ahead(cluster: Cluster, jobs: Lane, policy: Policy, *, seed: int = 
 
     A job's units are handed out as soon as all that it needs has ended: after those of the jobs before it, in
     few large batches. When it begins, they come first.
-
-    Parameters
-    ----------
-    cluster, policy, seed
-        As of `simulate`.
-    jobs : sequence of Job
-        In their order. Names are unique.
-
-    Returns
-    -------
-    Outcome
     """
     run = _Run(cluster, policy, True, np.random.default_rng(seed))
     return run.ended(run.ahead(jobs))

@@ -33,21 +33,7 @@ SAYS = {
 
 
 def tables_of(measured: dict[str, Any], found: dict[str, Any], used: Constants) -> list[Table]:
-    """All tables, in their order.
-
-    Parameters
-    ----------
-    measured : dict
-        Of `cluster_constants.measure`.
-    found : dict
-        What was simulated, by part.
-    used : Constants
-        What the simulation takes.
-
-    Returns
-    -------
-    list of dict
-    """
+    """All tables, in their order."""
     return [
         _constants(measured, found["used"]),
         _divisions(found["thesis"]),
@@ -119,8 +105,10 @@ def _variants(found: dict[str, Any]) -> Table:
     each = found["divisions"]
     names = list(next(iter(each.values()))["variants"])
     rows = [["usual", *(_agreeing(division["usual"]["median"]) for division in each.values())]]
-    for name in names:
-        rows.append([name, *(_agreeing(division["variants"][name]["median"]) for division in each.values())])
+    rows += [
+        [name, *(_agreeing(division["variants"][name]["median"]) for division in each.values())]
+        for name in names
+    ]
     return {
         "title": "The same, minutes, with one assumption changed",
         "columns": ["assumed", *each],

@@ -49,25 +49,16 @@ AMPLITUDE_BYTES = 240 * 341 * 8.0
 class Assumed:
     """What is not known of the thesis's machines.
 
-    Parameters
-    ----------
-    spread : float, default 0.05
-        Of the machines' speeds.
-    noise : float, default 0.05
-        Of a task's seconds.
-    bandwidth : float, default 1.25e9
-        Bytes per second from where the features are; 10 Gbit/s.
-    shipped : {"task", "machine", "nothing"}, default "task"
-        Features are sent with each task that trains or applies, and once to each machine that permutes; or
-        once to each machine for each job; or are there already. "each task" sends them to every permutation.
-    task : float, default 0.001
-        Seconds of the driver for each task, half before and half after.
-    serial : float, default 0.5
-        Seconds before each job in which nothing is computed.
-    work : float, default 1
-        Factor of the seconds of one core: below 1, if slices idled in the run on 4.
-    group : float, default 0
-        Share of permuting that is done by the driver alone.
+    spread: of the machines' speeds.
+    noise: of a task's seconds.
+    bandwidth: bytes per second from where the features are; 10 Gbit/s.
+    shipped: features are sent with each task that trains or applies, and once to each machine that permutes;
+        or once to each machine for each job; or are there already. "each task" sends them to every
+        permutation.
+    task: seconds of the driver for each task, half before and half after.
+    serial: seconds before each job in which nothing is computed.
+    work: factor of the seconds of one core: below 1, if slices idled in the run on 4.
+    group: share of permuting that is done by the driver alone.
     """
 
     spread: float = 0.05
@@ -104,13 +95,8 @@ VARIANTS = {
 class Division:
     """A way to divide the work into tasks.
 
-    Parameters
-    ----------
-    name : str
-    largest : str
-        What is computed by one core at most, in words.
-    jobs : callable
-        Makes the jobs, of what is assumed; each begins when the one before has ended.
+    largest: what is computed by one core at most, in words.
+    jobs: makes the jobs, of what is assumed; each begins when the one before has ended.
     """
 
     name: str
@@ -119,20 +105,7 @@ class Division:
 
 
 def minutes(division: Division, assumed: Assumed, machines: int = MACHINES, seed: int = 0) -> float:
-    """Simulated minutes of the thesis's workload.
-
-    Parameters
-    ----------
-    division : Division
-    assumed : Assumed
-    machines : int, default 25
-        Of 4 cores each.
-    seed : int, default 0
-
-    Returns
-    -------
-    float
-    """
+    """Simulated minutes of the thesis's workload."""
     cluster = Cluster(
         machines,
         CORES,
@@ -148,32 +121,12 @@ def minutes(division: Division, assumed: Assumed, machines: int = MACHINES, seed
 
 
 def agrees(found: float) -> bool:
-    """Whether minutes are within 15 % of the thesis's.
-
-    Parameters
-    ----------
-    found : float
-
-    Returns
-    -------
-    bool
-    """
+    """Whether minutes are within 15 % of the thesis's."""
     return abs(found / MINUTES - 1) <= TOLERANCE
 
 
 def needed(division: Division) -> dict[str, tuple[float, float] | None]:
-    """What a division would need besides computing to be within 15 % of the thesis, if it were one thing.
-
-    Parameters
-    ----------
-    division : Division
-
-    Returns
-    -------
-    dict
-        ``serial``: the least and the most seconds before each job; ``gigabits``: of a link that ships
-        features to tasks, and to each machine that permutes. None where there is nothing like it.
-    """
+    """What a division would need besides computing to be within 15 % of the thesis, if it were one thing."""
     low, high = ((1 + sign * TOLERANCE) * MINUTES for sign in (-1, 1))
     perfect = minutes(division, PERFECT)
     jobs = len(division.jobs(PERFECT))

@@ -37,16 +37,11 @@ SMALL_UNITS = 1_000_000, 0.05
 class Mode:
     """How the jobs of a run follow each other.
 
-    Parameters
-    ----------
-    at_once : int, default 1
-        Participants that share the workers.
-    one_driver : bool, default True
-        Whether one process begins and ends the jobs of all.
-    ends, opens : float, default 1
-        Factors of what ends a job, and of opening its inputs: 0 where that is done beside other work.
-    ahead : bool, default False
-        Whether units are computed before their job begins, as engines do.
+    at_once: participants that share the workers.
+    one_driver: whether one process begins and ends the jobs of all.
+    ends, opens: factors of what ends a job, and of opening its inputs: 0 where that is done beside other
+        work.
+    ahead: whether units are computed before their job begins, as engines do.
     """
 
     at_once: int = 1
@@ -86,12 +81,8 @@ WAYS = {
 class Around:
     """What a run costs besides computing.
 
-    Parameters
-    ----------
-    seconds : float
-        Of the run.
-    ideal : float
-        Of the same run, if jobs began and ended at once and messages and bytes cost nothing.
+    seconds: of the run.
+    ideal: of the same run, if jobs began and ended at once and messages and bytes cost nothing.
     """
 
     seconds: float
@@ -104,19 +95,7 @@ class Around:
 
 
 def cluster_of(machines: int, cores: int, constants: Constants) -> Cluster:
-    """Machines as they are likely to be, with Dask's scheduler.
-
-    Parameters
-    ----------
-    machines, cores : int
-    constants : Constants
-
-    Returns
-    -------
-    Cluster
-        A single machine has forks, which draw units from a counter and write into the same memory: no
-        scheduler, no link.
-    """
+    """Machines as they are likely to be, with Dask's scheduler."""
     return Cluster(1, cores, noise=0.05) if machines == 1 else _with_dask(machines, cores, constants)
 
 
@@ -170,19 +149,7 @@ def _thesis_lanes(constants: Constants, shipped: bool, mode: Mode) -> Lanes:
 
 
 def around(constants: Constants, machines: int, cores: int, mode: str) -> Around:
-    """Simulate the thesis workload, and the same without anything but computing.
-
-    Parameters
-    ----------
-    constants : Constants
-    machines, cores : int
-    mode : str
-        Of `MODES`.
-
-    Returns
-    -------
-    Around
-    """
+    """Simulate the thesis workload, and the same without anything but computing."""
     chosen = MODES[mode]
     lanes = _thesis_lanes(constants, machines > 1, chosen)
     last = [
@@ -212,20 +179,7 @@ def around(constants: Constants, machines: int, cores: int, mode: str) -> Around
 def retrained(
     constants: Constants, machines: int, cores: int, again: str, permutations: int = 1000
 ) -> Outcome:
-    """Simulate permutations that train everything again.
-
-    Parameters
-    ----------
-    constants : Constants
-    machines, cores : int
-    again : str
-        Of `AGAIN`.
-    permutations : int, default 1000
-
-    Returns
-    -------
-    Outcome
-    """
+    """Simulate permutations that train everything again."""
     each = constants
     shipped, at_once = AGAIN[again]
     held = float(shipped and machines > 1)
@@ -244,21 +198,7 @@ def retrained(
 def many_units(
     constants: Constants, machines: int, cores: int, way: str, units: int = SMALL_UNITS[0]
 ) -> Outcome:
-    """Simulate one job of many small units, with Dask's scheduler.
-
-    Parameters
-    ----------
-    constants : Constants
-    machines, cores : int
-    way : str
-        Of `WAYS`.
-    units : int, default 1,000,000
-        If each is a message, one in 25 of them: where all are alike, the last ones tell nothing new.
-
-    Returns
-    -------
-    Outcome
-    """
+    """Simulate one job of many small units, with Dask's scheduler."""
     policies: dict[str, Policy] = {
         "singly": Singly,
         "chunks": Chunks,
@@ -271,38 +211,12 @@ def many_units(
 
 
 def breaks_even(fewer: int, more: int, start: float) -> float:
-    """Seconds of one core from which more cores are faster, if they need some time to start.
-
-    Parameters
-    ----------
-    fewer, more : int
-        Cores of one machine, and of the cluster.
-    start : float
-        Seconds that the cluster needs more than the machine, besides computing.
-
-    Returns
-    -------
-    float
-    """
+    """Seconds of one core from which more cores are faster, if they need some time to start."""
     return start / (1 / fewer - 1 / more)
 
 
 def fed_workers(unit: float, held: float, bandwidth: float = LINK) -> float:
-    """How many workers a link can feed.
-
-    Parameters
-    ----------
-    unit : float
-        Seconds of a unit.
-    held : float
-        Bytes of its input.
-    bandwidth : float, default 1.25e9
-        Bytes per second.
-
-    Returns
-    -------
-    float
-    """
+    """How many workers a link can feed."""
     return unit * bandwidth / held
 
 

@@ -14,17 +14,7 @@ __all__ = ["run"]
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Measure engines in a project of their own.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``overhead``, as of `measure_overhead`; ``speedup``, as of `measure_speedup`; ``tables``.
-    """
+    """Measure engines in a project of their own."""
     with EngineProject(options.folder / "engines") as project:
         overhead = measure_overhead(options, project)
         speedup = measure_speedup(options, project)

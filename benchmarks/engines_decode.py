@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import File, Out, Stage
+from shortloop.stages.stage import File, Out, Stage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,21 +27,7 @@ Work = Callable[[int], "np.ndarray"]
 
 
 def opened(work: str, file: Path) -> Work:
-    """Map the data of a kind of work, and import what it needs.
-
-    Parameters
-    ----------
-    work : str
-        Of `WORKS`.
-    file : Path
-        Features, shape (bins, trials, features); votes, shape (participants, \\*cells, trials, classes); or
-        features of one bin. Trials are sorted by class, equally many of each.
-
-    Returns
-    -------
-    callable
-        Takes the number of a unit, gives an array. Units beyond the data begin with it anew.
-    """
+    """Map the data of a kind of work, and import what it needs."""
     import numpy as np
 
     data = np.load(file, mmap_mode="r")

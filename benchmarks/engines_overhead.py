@@ -15,7 +15,7 @@ from benchmarks.engines_project import ENGINES, EngineProject, Job
 from benchmarks.engines_spin import bytes_for, spin
 from benchmarks.measure import interleaved, spread
 from benchmarks.options import Options, cores
-from shortloop.engines.messages import SLICES
+from shortloop.units.messages import SLICES
 
 __all__ = ["COUNTERPARTS", "TARGETS", "floor_seconds", "measure_overhead", "overhead"]
 
@@ -38,26 +38,7 @@ COUNTERPARTS = {
 
 
 def measure_overhead(options: Options, project: EngineProject) -> dict[str, Any]:
-    """Measure all engines and peers that are installed, in turn.
-
-    Parameters
-    ----------
-    options : Options
-    project : EngineProject
-
-    Returns
-    -------
-    dict
-        ``workers``, ``unit_ms`` (what two plain forks needed for a unit, of one core), ``left_out`` with the
-        reason; ``engines`` and ``plain``: for each the number of ``units`` and spreads of ``overhead`` (µs a
-        unit), of seconds until it had ``start``-ed, and of ``each``, µs a unit with its work; of engines also
-        ``fits``, seconds of 500 small fits as one job.
-
-    Raises
-    ------
-    RuntimeError
-        If one fails, or computes something else than the others.
-    """
+    """Measure all engines and peers that are installed, in turn."""
     workers = min(WORKERS, cores())
     most, fits = (QUICK_UNITS, QUICK_FITS) if options.quick else (UNITS, FITS)
     size = bytes_for(UNIT)
@@ -94,47 +75,12 @@ def measure_overhead(options: Options, project: EngineProject) -> dict[str, Any]
 
 
 def overhead(seconds: float, units: int, floor: float) -> float:
-    """What a unit costs beside its work.
-
-    Parameters
-    ----------
-    seconds : float
-        Of all units.
-    units : int
-        How many.
-    floor : float
-        Seconds a unit, when as many processes do the same work and nothing else.
-
-    Returns
-    -------
-    float
-        µs a unit, as one waits for it: two workers at a time cost half of what each of them spends.
-    """
+    """What a unit costs beside its work."""
     return 1e6 * (seconds / units - floor)
 
 
 def floor_seconds(workers: int, units: int, work: Callable[[int], Any]) -> float:
-    """Seconds a unit that plain forks need, each of which has its share and asks nobody.
-
-    Parameters
-    ----------
-    workers : int
-        Number of forks.
-    units : int
-        Of all of them together; equal shares, rounded up.
-    work : callable
-        Takes the number of a unit.
-
-    Returns
-    -------
-    float
-        As if no fork had waited for another: one divided by the sum of their units a second.
-
-    Raises
-    ------
-    RuntimeError
-        If a fork fails.
-    """
+    """Seconds a unit that plain forks need, each of which has its share and asks nobody."""
     context = multiprocessing.get_context("fork")
     start = context.Barrier(workers)
     spent = context.Array("d", workers)

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from shortloop.worker.threads import VARIABLES, set_single_thread
+from shortloop.stages.threads import VARIABLES, set_single_thread
 
 __all__ = ["PEERS", "Peer", "main", "not_installed", "plain"]
 
@@ -69,7 +69,7 @@ def _ray(workers: int) -> Iterator[Mapped]:
     try:
 
         def mapped(work: Callable[[int], Any], units: int) -> list[Any]:
-            remote = ray.remote(lambda unit: work(unit))
+            remote: Any = ray.remote(lambda unit: work(unit))
             found: list[Any] = ray.get([remote.remote(unit) for unit in range(units)])
             return found
 
@@ -81,14 +81,9 @@ def _ray(workers: int) -> Iterator[Mapped]:
 class Peer:
     """A library as its users call it.
 
-    Parameters
-    ----------
-    library : str
-        What it needs, as it is imported; "" for nothing.
-    open : callable
-        Takes a number of workers, gives what computes units on them.
-    is_slow : bool, default False
-        Whether a unit costs it so much that fewer of them tell enough.
+    library: what it needs, as it is imported; "" for nothing.
+    open: takes a number of workers, gives what computes units on them.
+    is_slow: whether a unit costs it so much that fewer of them tell enough.
     """
 
     def __init__(self, library: str, open: Callable[[int], Any], is_slow: bool = False) -> None:
@@ -109,18 +104,7 @@ PEERS = {
 
 
 def not_installed(libraries: Mapping[str, str]) -> dict[str, str]:
-    """What is left out as its library is not there.
-
-    Parameters
-    ----------
-    libraries : mapping of str to str
-        By what needs it, the library as it is imported; "" is always there.
-
-    Returns
-    -------
-    dict of str to str
-        By what needs it, the reason.
-    """
+    """What is left out as its library is not there."""
     return {
         name: f"{library} is not installed"
         for name, library in libraries.items()
@@ -129,28 +113,7 @@ def not_installed(libraries: Mapping[str, str]) -> dict[str, str]:
 
 
 def plain(peer: str, workers: int, units: int, work: Mapping[str, Any]) -> dict[str, Any]:
-    """Have a peer compute units, in a process of its own.
-
-    Parameters
-    ----------
-    peer : str
-        Of `PEERS`.
-    workers, units : int
-        How many.
-    work : mapping
-        ``size`` of the buffer of `spin`; or ``work`` and ``file`` of `engines_decode.opened`.
-
-    Returns
-    -------
-    dict
-        ``seconds`` of the units, ``start`` until the first few units were there, ``content``: a hash of what
-        all units gave, in their order.
-
-    Raises
-    ------
-    RuntimeError
-        If it fails; its output is the message.
-    """
+    """Have a peer compute units, in a process of its own."""
     asked = json.dumps({"peer": peer, "workers": workers, "units": units, "work": dict(work)})
     environment = {**os.environ, **dict.fromkeys(VARIABLES, "1"), "PYTHONPATH": str(ROOT)}
     # A short path: Ray keeps sockets there.
@@ -170,13 +133,7 @@ def plain(peer: str, workers: int, units: int, work: Mapping[str, Any]) -> dict[
 
 
 def main(asked: str) -> None:
-    """Measure one peer, and print what was found as a line of JSON.
-
-    Parameters
-    ----------
-    asked : str
-        JSON of the arguments of `plain`.
-    """
+    """Measure one peer, and print what was found as a line of JSON."""
     set_single_thread()
     said = json.loads(asked)
     work, units, workers = _work(**said["work"]), said["units"], said["workers"]

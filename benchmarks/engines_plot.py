@@ -28,19 +28,7 @@ APART = 0.06  # of one step between numbers of workers, so that error bars do no
 
 
 def draw_engines(content: dict[str, Any], note: str) -> Figure:
-    """Draw what was measured.
-
-    Parameters
-    ----------
-    content : dict
-        Of the part's JSON file.
-    note : str
-        Below the figure.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw what was measured."""
     speedup = content["speedup"]
     about = (
         f"Left and middle: the thesis workload, {speedup['participants']} participants; right: logistic "

@@ -6,12 +6,11 @@ import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.project import AX, ROOT, ProjectCopy
-from shortloop.jobs.keys.file_state import SETTLED_NS
+from shortloop.keys.file_state import SETTLED_NS
 from shortloop.settings.engine import ENGINE_VARIABLE
 
 __all__ = ["ENGINES", "EngineProject", "Job"]
@@ -31,7 +30,7 @@ METHOD = '''\
 """Units of work."""
 
 from benchmarks.engines_{name} import {stage}
-from shortloop.jobs.exax.method import exax_method
+from shortloop.exax.method import exax_method
 
 globals().update(exax_method({stage}, __file__))
 '''
@@ -82,12 +81,8 @@ def main(run):
 class Job(NamedTuple):
     """A job that was built.
 
-    Parameters
-    ----------
-    seconds : float
-        From when the server began it to when it was done.
-    folder : Path
-        With what it left.
+    seconds: from when the server began it to when it was done.
+    folder: with what it left.
     """
 
     seconds: float
@@ -97,10 +92,7 @@ class Job(NamedTuple):
 class EngineProject(ProjectCopy):
     """The project with stages of the benchmark's own, and a server with as many slices as are asked for.
 
-    Parameters
-    ----------
-    folder : Path
-        Must not exist; short enough for the path of a Unix socket.
+    folder: must not exist; short enough for the path of a Unix socket.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -124,35 +116,10 @@ class EngineProject(ProjectCopy):
         # As old as a user's: a file that changed a moment ago is read again whenever it counts.
         time.sleep(SETTLED_NS / 1e9)
         self._slices = 0
-        self._server = ExitStack()
         self._number = 0
 
-    def __exit__(self, *error: object) -> None:
-        self._server.close()
-        super().__exit__(*error)
-
     def build(self, engine: str, workers: int, jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Job]:
-        """Build jobs in one run of a pipeline, which starts the engine and ends it.
-
-        Parameters
-        ----------
-        engine : str
-            As ``SHORTLOOP_ENGINE`` takes it.
-        workers : int
-            Number of slices, and so of the engine's workers.
-        jobs : sequence of (str, mapping)
-            Stage and options of each; none is found, as each gets a number that no other had.
-
-        Returns
-        -------
-        list of Job
-            In the same order.
-
-        Raises
-        ------
-        RuntimeError
-            If the run fails; its output is the message.
-        """
+        """Build jobs in one run of a pipeline, which starts the engine and ends it."""
         self._serve(workers)
         asked = []
         for stage, options in jobs:
@@ -172,10 +139,10 @@ class EngineProject(ProjectCopy):
         found = json.loads(file.read_text(encoding="utf-8"))["jobs"]
         if [(job["stage"], job["built"]) for job in found] != [(stage, True) for stage, _ in jobs]:
             raise RuntimeError(f"{engine}: other jobs were built than were asked for: {found}")
-        return [self._job(engine, workers, job["job"]) for job in found]
+        return [self._built(engine, workers, job["job"]) for job in found]
 
-    def _job(self, engine: str, workers: int, job: str) -> Job:
-        folder = self.folder / "workdirs" / job.rpartition("-")[0] / job
+    def _built(self, engine: str, workers: int, job: str) -> Job:
+        folder = self._job(job)
         said = json.loads((folder / "record.json").read_text(encoding="utf-8")).get("engine", {})
         used = (said.get("name", "slices"), said.get("workers", workers))
         if used != (engine.partition(":")[0], workers):
@@ -184,9 +151,9 @@ class EngineProject(ProjectCopy):
 
     def _serve(self, slices: int) -> None:
         if slices != self._slices:
-            self._server.close()
+            self.stop()
             self.forget()  # arrays of many jobs fill a disk
-            self._server.enter_context(self.server(slices))
+            self.start(slices)
             self._slices = slices
 
     def _environment(self, slices: int | None) -> dict[str, str]:

@@ -32,14 +32,8 @@ STARTING = 2  # units for each worker, of a first job: workers then have loaded 
 class Decoding:
     """Data for all kinds of work, as files in a folder.
 
-    Parameters
-    ----------
-    folder : Path
-    participants : int
-    size : Size
-        Of a participant.
-    blocks, labellings : int
-        Units of ``permute`` for each participant, and of ``retrain``.
+    size: of a participant.
+    blocks, labellings: units of ``permute`` for each participant, and of ``retrain``.
     """
 
     def __init__(self, folder: Path, participants: int, size: Size, blocks: int, labellings: int) -> None:
@@ -70,19 +64,7 @@ class Decoding:
         }
 
     def options(self, work: str, units: int | None = None) -> dict[str, Any]:
-        """Options of a job of this work.
-
-        Parameters
-        ----------
-        work : str
-            Of `WORKS`.
-        units : int, optional
-            Default: all of them.
-
-        Returns
-        -------
-        dict
-        """
+        """Options of a job of this work."""
         count = self.units[work] if units is None else units
         return {"work": work, "count": count, "shape": self.shapes[work], "file": str(self.files[work])}
 
@@ -95,24 +77,7 @@ class Decoding:
 
 
 def measure_speedup(options: Options, project: EngineProject) -> dict[str, Any]:
-    """Measure each kind of work with each number of workers, in turn.
-
-    Parameters
-    ----------
-    options : Options
-    project : EngineProject
-
-    Returns
-    -------
-    dict
-        ``participants``, ``units`` of each kind of work, ``left_out`` with the reason, ``ladder`` of workers;
-        ``works``: by kind, system and number of workers what `speedups` gives.
-
-    Raises
-    ------
-    RuntimeError
-        If one fails, or computes something else than the others.
-    """
+    """Measure each kind of work with each number of workers, in turn."""
     ours.ready()
     participants = 1 if options.quick else min(options.participants, PARTICIPANTS)
     sizes = (QUICK, QUICK_BLOCKS, QUICK_LABELLINGS) if options.quick else (THESIS, BLOCKS, LABELLINGS)
@@ -153,17 +118,7 @@ def measure_speedup(options: Options, project: EngineProject) -> dict[str, Any]:
 
 
 def ladder(most: int) -> list[int]:
-    """Numbers of workers to measure: each up to four, then twice as many, and all.
-
-    Parameters
-    ----------
-    most : int
-
-    Returns
-    -------
-    list of int
-        Rising.
-    """
+    """Numbers of workers to measure: each up to four, then twice as many, and all."""
     doubled = [2**power for power in range(most.bit_length())]
     return sorted({n for n in [*doubled, 3, most] if n <= most})
 
@@ -171,20 +126,7 @@ def ladder(most: int) -> list[int]:
 def speedups(
     seconds: Mapping[str, Mapping[int, Sequence[float]]], alone: Sequence[float]
 ) -> dict[str, dict[str, Any]]:
-    """Seconds and speed-up of each system with each number of workers.
-
-    Parameters
-    ----------
-    seconds : mapping
-        By system and number of workers, one measurement a run.
-    alone : sequence of float
-        What the speed-up is over, one measurement a run, of the same runs.
-
-    Returns
-    -------
-    dict
-        By system and number of workers, as text: ``seconds``, a spread; ``speedup``, with its 95 % interval.
-    """
+    """Seconds and speed-up of each system with each number of workers."""
     return {
         system: {
             str(n): {"seconds": spread(each), "speedup": with_interval(np.array(alone) / np.array(each))}

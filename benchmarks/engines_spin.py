@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from functools import lru_cache
 
-from shortloop.worker.stage import Out, Stage
+from shortloop.stages.stage import Out, Stage
 
 __all__ = ["Spin", "bytes_for", "spin"]
 
@@ -16,35 +16,13 @@ TRIED_BYTES = 1_000_000
 
 
 def spin(unit: int, size: int) -> int:
-    """Hash a buffer.
-
-    Parameters
-    ----------
-    unit : int
-        Its number, which is given back.
-    size : int
-        Bytes of the buffer.
-
-    Returns
-    -------
-    int
-    """
+    """Hash a buffer."""
     hashlib.sha256(_buffer(size)).digest()
     return unit
 
 
 def bytes_for(seconds: float) -> int:
-    """Size of a buffer that takes about so long to hash, on this machine.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Returns
-    -------
-    int
-        Bytes.
-    """
+    """Size of a buffer that takes about so long to hash, on this machine."""
     buffer = _buffer(TRIED_BYTES)
     taken = []
     for _ in range(TRIED):

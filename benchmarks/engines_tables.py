@@ -15,32 +15,12 @@ __all__ = ["table_of_speedup", "tables_of_overhead"]
 
 
 def tables_of_overhead(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Tables of what `engines_overhead.measure_overhead` found.
-
-    Parameters
-    ----------
-    result : mapping
-
-    Returns
-    -------
-    list of dict
-        As `write.write_part` takes them.
-    """
+    """Tables of what `engines_overhead.measure_overhead` found."""
     return [_of_engines(result), _of_plain_use(result), _of_fits(result)]
 
 
 def table_of_speedup(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Table of what `engines_speedup.measure_speedup` found.
-
-    Parameters
-    ----------
-    result : mapping
-
-    Returns
-    -------
-    dict
-        As `write.write_part` takes it.
-    """
+    """Table of what `engines_speedup.measure_speedup` found."""
     rows = []
     for work, systems in result["works"].items():
         for system, by_workers in systems.items():

@@ -33,18 +33,7 @@ STEPS = (
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Climb it: least squares, one BLAS thread.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``steps``: of each the ``seconds`` for all groups, the ``factor`` over the step before, that over the
-        ``first``, and runs a ``day``; ``tables``.
-    """
+    """Climb it: least squares, one BLAS thread."""
     groups, rows = QUICK if options.quick else (GROUPS, ROWS)
     frame = panel_frame(groups, rows)
     few = max(groups // SHARE, 1)

@@ -16,19 +16,7 @@ __all__ = ["draw_ladder"]
 
 
 def draw_ladder(content: dict[str, Any], note: str) -> Figure:
-    """Seconds of each step, and its factor over the one before.
-
-    Parameters
-    ----------
-    content : dict
-        Of the part.
-    note : str
-        Shown below.
-
-    Returns
-    -------
-    Figure
-    """
+    """Seconds of each step, and its factor over the one before."""
     steps = content["steps"]
     title = f"Least squares in {content['groups']:,} groups of {content['rows']} rows"
     figure = new_figure(1.2 + 0.42 * len(steps), title, note)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.options import Options, cores
+from shortloop.base.seeds import seed_for
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
@@ -26,10 +28,7 @@ from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.group.settings import GroupSettings
-from shortloop.eeg.group.smooth import smooth_maps
-from shortloop.eeg.group.statistics import group_statistics
-from shortloop.seeds import seed_for
-from shortloop.types import FloatArray, IntArray
+from shortloop.eeg.group.statistics import group_statistics, smooth_maps
 
 __all__ = ["CLASSIFIERS", "Classifier", "Noise", "p_values", "run", "studies_of"]
 
@@ -52,12 +51,7 @@ MOMENTS = ("labels trained on", TEST_LABELS)
 class Classifier:
     """What is trained.
 
-    Parameters
-    ----------
-    estimator : EstimatorSettings
-    decoding : DecodingSettings
-    generalizes : bool
-        Whether it is applied to the other phase, too.
+    generalizes: whether it is applied to the other phase, too.
     """
 
     estimator: EstimatorSettings
@@ -79,14 +73,10 @@ CLASSIFIERS = {
 class Noise:
     """Features of one participant, of whom nothing can be decoded.
 
-    Parameters
-    ----------
-    train, test : array of float, shape (bins, trials, features)
-        Of both phases.
-    labels, test_labels : array of int, shape (1 + permutations, trials)
-        Of both phases: as they were drawn, and shuffled ones. Noise has no labels: nothing tells them apart.
-    folds : array of int, shape (trials,)
-        Of the first phase.
+    train, test: float, (bins, trials, features). Of both phases.
+    labels, test_labels: int, (1 + permutations, trials). Of both phases: as they were drawn, and shuffled
+        ones. Noise has no labels: nothing tells them apart.
+    folds: int, (trials,). Of the first phase.
     """
 
     train: FloatArray
@@ -97,19 +87,7 @@ class Noise:
 
     @classmethod
     def of(cls, name: str, seed: int, permutations: int) -> Noise:
-        """Simulate a participant.
-
-        Parameters
-        ----------
-        name : str
-        seed : int
-            The study's.
-        permutations : int
-
-        Returns
-        -------
-        Noise
-        """
+        """Simulate a participant."""
         train, test = (
             amplitude_features(
                 RECORDING.generate(
@@ -133,16 +111,8 @@ class Noise:
     def scores(self, asked: Classifier, labelling: int) -> dict[str, FloatArray]:
         """Scores of what is trained on one labelling, under all.
 
-        Parameters
-        ----------
-        asked : Classifier
-        labelling : int
-            Number of the labelling.
-
-        Returns
-        -------
-        dict of str to array of float, shape (1 + permutations, \\*map)
-            ``curve`` and, if it generalizes, ``plane``.
+        returns: dict of str to array of float, (1 + permutations, \\*map). ``curve`` and, if it generalizes,
+            ``plane``.
         """
         how: dict[str, Any] = {"decoding": asked.decoding, "estimator": asked.estimator}
         labels, n_classes = self.labels[labelling], len(CLASSES)
@@ -160,40 +130,13 @@ class Noise:
 
 
 def studies_of(number: int, permutations: int) -> dict[str, dict[str, Any]]:
-    """Test studies of the same recordings of noise: in each, other labellings are the true ones.
-
-    Parameters
-    ----------
-    number : int
-        Of the recordings, which is their seed.
-    permutations : int
-
-    Returns
-    -------
-    dict
-        Of each classifier what `p_values` gives.
-    """
+    """Test studies of the same recordings of noise: in each, other labellings are the true ones."""
     people = [Noise.of(f"S{person:02d}", number, permutations) for person in range(PARTICIPANTS)]
     return {name: p_values(people, asked, number) for name, asked in CLASSIFIERS.items()}
 
 
 def p_values(people: Sequence[Noise], asked: Classifier, seed: int) -> dict[str, Any]:
-    """Smallest corrected p values of each study, by the maximum statistic and by clusters.
-
-    Parameters
-    ----------
-    people : sequence of Noise
-        The participants.
-    asked : Classifier
-    seed : int
-        Of random draws.
-
-    Returns
-    -------
-    dict
-        Of each map and null the p values of each study, a pair; ``moments``: of both of `MOMENTS` the number
-        of scores and sums of their first three powers.
-    """
+    """Smallest corrected p values of each study, by the maximum statistic and by clusters."""
     scores = [[each.scores(asked, number) for number in range(LABELLINGS)] for each in people]
     trained = [np.stack([maps["curve"][row] for row, maps in enumerate(of)]) for of in scores]
     found: dict[str, Any] = {}
@@ -217,19 +160,7 @@ def p_values(people: Sequence[Noise], asked: Classifier, seed: int) -> dict[str,
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Simulate studies without an effect and test them.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``levels``: of each classifier, map and null the share of studies that are significant, by the maximum
-        statistic and by clusters, with 95 % intervals; ``moments``: deviation and skewness of scores;
-        ``tables``.
-    """
+    """Simulate studies without an effect and test them."""
     recordings = QUICK_RECORDINGS if options.quick else RECORDINGS
     permutations = QUICK_PERMUTATIONS if options.quick else PERMUTATIONS
     work = partial(studies_of, permutations=permutations)
@@ -238,18 +169,7 @@ def run(options: Options) -> dict[str, Any]:
 
 
 def summary(found: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Shares of significant studies, and what the scores were like.
-
-    Parameters
-    ----------
-    found : sequence
-        Of each set of recordings, from `studies_of`.
-
-    Returns
-    -------
-    dict
-        ``studies``, ``recordings``, ``levels``, ``moments``, ``tables``; see `run`.
-    """
+    """Shares of significant studies, and what the scores were like."""
     levels: dict[str, Any] = {}
     moments: dict[str, Any] = {}
     for name in CLASSIFIERS:

@@ -15,19 +15,7 @@ __all__ = ["draw_level"]
 
 
 def draw_level(content: dict[str, Any], note: str) -> Figure:
-    """Shares of studies of noise that are significant.
-
-    Parameters
-    ----------
-    content : dict
-        Of the part.
-    note : str
-        Shown below.
-
-    Returns
-    -------
-    Figure
-    """
+    """Shares of studies of noise that are significant."""
     levels = content["levels"]
     figure = new_figure(1.4 + 0.36 * len(levels), f"{content['studies']:,} studies of pure noise", note)
     axes = figure.subplots()

@@ -20,13 +20,7 @@ LIBRARIES = ("accelerator", "distributed", "joblib", "mne", "numba", "numpy", "r
 
 
 def describe() -> dict[str, Any]:
-    """Cores, instruction sets, caches, memory, and versions of what computes.
-
-    Returns
-    -------
-    dict
-        JSON-able.
-    """
+    """Cores, instruction sets, caches, memory, and versions of what computes."""
     from threadpoolctl import threadpool_info
 
     flags = re.search(r"^(?:flags|Features)\s*:(.*)$", _text("/proc/cpuinfo"), re.M)

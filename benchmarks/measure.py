@@ -8,24 +8,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
-__all__ = ["exponent", "interleaved", "ratio", "seconds_of", "spread", "with_interval"]
+__all__ = ["interleaved", "ratio", "seconds_of", "spread", "with_interval"]
 
 T = TypeVar("T")
 
 
 def seconds_of(work: Callable[[], Any]) -> float:
-    """Wall-clock seconds that a piece of work takes.
-
-    Parameters
-    ----------
-    work : callable
-
-    Returns
-    -------
-    float
-    """
+    """Wall-clock seconds that a piece of work takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -35,18 +26,6 @@ def interleaved(works: Mapping[str, Callable[[int], T]], runs: int) -> dict[str,
     """Measure several things in turn, run after run, each run beginning with another one.
 
     A machine that slows down for a while then slows all of them, and ratios within a run stay fair.
-
-    Parameters
-    ----------
-    works : mapping of str to callable
-        Each takes the number of the run and gives what it measured.
-    runs : int
-        Number of runs.
-
-    Returns
-    -------
-    dict of str to list
-        Of each thing, one measurement a run.
     """
     names = list(works)
     measured: dict[str, list[T]] = {name: [] for name in names}
@@ -58,53 +37,19 @@ def interleaved(works: Mapping[str, Callable[[int], T]], runs: int) -> dict[str,
 
 
 def spread(values: Sequence[float] | FloatArray) -> dict[str, Any]:
-    """Median, smallest and largest of some measurements, and the measurements.
-
-    Parameters
-    ----------
-    values : sequence of float
-        At least one.
-
-    Returns
-    -------
-    dict
-        ``median``, ``min``, ``max``, ``values``.
-    """
+    """Median, smallest and largest of some measurements, and the measurements."""
     each = [float(value) for value in values]
     return {"median": float(np.median(each)), "min": min(each), "max": max(each), "values": each}
 
 
 def ratio(numerator: Sequence[float], denominator: Sequence[float] | FloatArray) -> dict[str, Any]:
-    """Spread of the ratios that two things had in each run.
-
-    Parameters
-    ----------
-    numerator, denominator : sequence of float
-        One measurement a run, of the same runs.
-
-    Returns
-    -------
-    dict
-        As of `spread`.
-    """
+    """Spread of the ratios that two things had in each run."""
     return spread([a / b for a, b in zip(numerator, denominator, strict=True)])
 
 
 def with_interval(values: Sequence[float] | FloatArray) -> dict[str, Any]:
     """Geometric mean of positive measurements with its 95 % confidence interval over runs.
 
-    Parameters
-    ----------
-    values : sequence of float
-        One a run, e.g. speed-ups.
-
-    Returns
-    -------
-    dict
-        As of `spread`, with ``mean``, ``low``, ``high``; ``low`` and ``high`` None for a single run.
-
-    Notes
-    -----
     Student's t interval of the logarithms, as ratios are as often halved as doubled.
     """
     from scipy.stats import t
@@ -115,37 +60,3 @@ def with_interval(values: Sequence[float] | FloatArray) -> dict[str, Any]:
         half = t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
         found["low"], found["high"] = (float(np.exp(logs.mean() + sign * half)) for sign in (-1, 1))
     return found
-
-
-def exponent(sizes: Sequence[float], values: Sequence[float] | FloatArray) -> dict[str, Any]:
-    """Exponent of a power law, with its 95 % confidence interval.
-
-    Parameters
-    ----------
-    sizes : sequence of float
-        What grows; the same size may come several times.
-    values : sequence of float
-        The measurement at each size, positive.
-
-    Returns
-    -------
-    dict
-        ``exponent``, ``low``, ``high`` (None below three points), ``factor`` (the value
-        at size 1).
-
-    Notes
-    -----
-    Least squares of the logarithms.
-    """
-    from scipy.stats import linregress, t
-
-    x, y = np.log(sizes), np.log(values)
-    line = linregress(x, y)
-    error = line.stderr if np.ptp(y) > 0 else 0.0  # NaN where nothing grows at all
-    half = t.ppf(0.975, len(x) - 2) * error if len(x) > 2 else None
-    return {
-        "exponent": float(line.slope),
-        "low": None if half is None else float(line.slope - half),
-        "high": None if half is None else float(line.slope + half),
-        "factor": float(np.exp(line.intercept)),
-    }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.thesis_data import Participant
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.apply import StackedWeights, apply_weights, stack_weights
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores
@@ -16,7 +17,6 @@ from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin, warm_up
-from shortloop.types import FloatArray, IntArray
 
 __all__ = [
     "N_CLASSES",
@@ -38,13 +38,7 @@ PER_UNIT = 50  # permutations re-tallied at once, as in the stage
 
 @dataclass(frozen=True)
 class Applied:
-    """All classifiers, ready for `apply`.
-
-    Parameters
-    ----------
-    stacked, intercepts, has_model
-        As `apply_weights` takes them.
-    """
+    """All classifiers, ready for `apply`."""
 
     stacked: StackedWeights
     intercepts: FloatArray
@@ -59,13 +53,8 @@ def ready() -> None:
 def folds_of(labels: IntArray) -> IntArray:
     """The stratified folds of the thesis workload.
 
-    Parameters
-    ----------
-    labels : array of int, shape (trials,)
-
-    Returns
-    -------
-    array of int, shape (trials,)
+    labels: int, (trials,)
+    returns: int, (trials,)
     """
     return stratified_folds(labels, DECODING.folds, 0)
 
@@ -73,29 +62,14 @@ def folds_of(labels: IntArray) -> IntArray:
 def train(x: FloatArray, labels: IntArray, folds: IntArray) -> BinModels:
     """Train one bin.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-    labels, folds : array of int, shape (trials,)
-
-    Returns
-    -------
-    BinModels
+    x: float, (trials, features)
+    labels, folds: int, (trials,)
     """
     return train_bin(x, labels, folds, n_classes=N_CLASSES, decoding=DECODING, estimator=ESTIMATOR)
 
 
 def applied_models(models: Sequence[BinModels]) -> Applied:
-    """Stack the classifiers of all bins.
-
-    Parameters
-    ----------
-    models : sequence of BinModels
-
-    Returns
-    -------
-    Applied
-    """
+    """Stack the classifiers of all bins."""
     return Applied(
         stack_weights(np.stack([each.weights for each in models])),
         np.stack([each.intercepts for each in models]),
@@ -106,14 +80,8 @@ def applied_models(models: Sequence[BinModels]) -> Applied:
 def apply(x: FloatArray, models: Applied) -> IntArray:
     """Votes on one test bin.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-    models : Applied
-
-    Returns
-    -------
-    array of uint8, shape (training bins, trials, classes)
+    x: float, (trials, features)
+    returns: uint8, (training bins, trials, classes)
     """
     return apply_weights(x, models.stacked, models.intercepts, models.has_model, scaling=DECODING.scaling)
 
@@ -121,18 +89,10 @@ def apply(x: FloatArray, models: Applied) -> IntArray:
 def permute(votes: IntArray, labels: IntArray, count: int, folds: IntArray | None = None) -> FloatArray:
     """Scores of votes under shuffled labels.
 
-    Parameters
-    ----------
-    votes : array of int, shape (\\*cells, trials, classes)
-    labels : array of int, shape (trials,)
-    count : int
-        Number of permutations.
-    folds : array of int, shape (trials,), optional
-        Shuffle within these.
-
-    Returns
-    -------
-    array of float, shape (count, \\*cells)
+    votes: int, (\\*cells, trials, classes)
+    labels: int, (trials,)
+    folds: int, (trials,). Shuffle within these.
+    returns: float, (count, \\*cells)
     """
     shuffled = permuted_labels(labels, count, seed=0, names=("Subj01", "test"), folds=folds)
     blocks = [recall_scores(votes, shuffled[at : at + PER_UNIT]) for at in range(0, count, PER_UNIT)]
@@ -142,15 +102,8 @@ def permute(votes: IntArray, labels: IntArray, count: int, folds: IntArray | Non
 def whole(person: Participant, permutations: int) -> dict[str, FloatArray]:
     """Everything that is computed for one participant: both kinds of features, and the permutations.
 
-    Parameters
-    ----------
-    person : Participant
-    permutations : int
-
-    Returns
-    -------
-    dict of str to array
-        Scores of the permutations: ``amplitude``, ``power`` (curves) and ``plane`` (generalization).
+    returns: dict of str to array. Scores of the permutations: ``amplitude``, ``power`` (curves) and ``plane``
+        (generalization).
     """
     labels, folds = person.labels, folds_of(person.labels)
     null = {}

@@ -36,18 +36,7 @@ ASKED = (*TESTS, "rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "aic",
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Fit panels of a million rows and of other shapes, one core, one BLAS thread.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``sizes``: for each shape the seconds of each way, and how often ours goes into each; ``models``: the
-        same of models that are iterated; ``tables``.
-    """
+    """Fit panels of a million rows and of other shapes, one core, one BLAS thread."""
     os.environ["POLARS_MAX_THREADS"] = "1"  # as of all others; read when polars is imported
     shapes = QUICK if options.quick else SIZES
     sizes = {f"{groups} × {rows}": _measured(groups, rows, options.runs) for groups, rows in shapes}
@@ -81,18 +70,7 @@ def _measured(groups: int, rows: int, runs: int) -> dict[str, Any]:
 
 
 def panel_frame(groups: int, rows: int) -> pd.DataFrame:
-    """A panel whose groups come one after the other.
-
-    Parameters
-    ----------
-    groups, rows : int
-        How many groups, and rows of each.
-
-    Returns
-    -------
-    DataFrame
-        The group ``g``, `REGRESSORS` and the outcome ``y``.
-    """
+    """A panel whose groups come one after the other."""
     import pandas as pd
 
     rng = np.random.default_rng(0)
@@ -103,17 +81,7 @@ def panel_frame(groups: int, rows: int) -> pd.DataFrame:
 
 
 def ours(frame: pd.DataFrame) -> Any:
-    """Fit all groups by compiled code.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As of `panel_frame`.
-
-    Returns
-    -------
-    Results
-    """
+    """Fit all groups by compiled code."""
     from shortloop.panel.frame import fit_frame
 
     return fit_frame(frame, ["g"], model="ols", formula=FORMULA)
@@ -131,17 +99,8 @@ def _arrays(frame: pd.DataFrame, rows: int) -> list[Any]:
 def statistics_of(y: Any, x: Any, asked: tuple[str, ...]) -> list[Any]:
     """Fit one group by statsmodels.
 
-    Parameters
-    ----------
-    y : array, shape (rows,)
-    x : array, shape (rows, coefficients)
-    asked : tuple of str
-        Statistics, by their names.
-
-    Returns
-    -------
-    list
-        What was asked for; intervals, too, if it was `ASKED`.
+    y: (rows,)
+    x: (rows, coefficients)
     """
     from statsmodels.regression.linear_model import OLS
 

@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.measure import interleaved, ratio, seconds_of, spread
 from benchmarks.options import Options
 from benchmarks.write import figures
+from shortloop.base.seeds import seed_for
 from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.page import BOXES, HEIGHT, WIDTH, Head, page_of
 from shortloop.panel.diagnostics.rows import Rows, rows_of
@@ -21,7 +22,6 @@ from shortloop.panel.least_squares import fit_least_squares
 from shortloop.panel.models.base import ModelSettings
 from shortloop.report.pdf import Sheet, document
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, styled
-from shortloop.seeds import seed_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,17 +45,7 @@ TITLES = (
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Draw pages of four plots each, from fits to files.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``seconds`` of each way, ``over_ours``, and ``tables``.
-    """
+    """Draw pages of four plots each, from fits to files."""
     pages = QUICK if options.quick else PAGES
     groups = _groups(pages)
     with tempfile.TemporaryDirectory() as name:

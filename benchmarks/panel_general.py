@@ -20,10 +20,10 @@ from benchmarks.panel import ASKED, REGRESSORS, statistics_of
 from benchmarks.project import AX, ProjectCopy
 from benchmarks.write import figures
 from shortloop.settings.engine import ENGINE_VARIABLE
-from shortloop.settings.variable import STUDY_VARIABLE
+from shortloop.settings.paths import STUDY_VARIABLE
 
 if TYPE_CHECKING:
-    from shortloop.types import FloatArray
+    from shortloop.base.types import FloatArray
 
 __all__ = ["SYSTEMS", "run"]
 
@@ -80,23 +80,7 @@ formula = "y ~ {regressors}"
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Fit panels by statsmodels on all cores, one BLAS thread each; workers are there, and warm.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``sizes``: for each shape the seconds of each way, and how often the best plain one goes into each;
-        ``left_out`` with the reason; ``tables``.
-
-    Raises
-    ------
-    RuntimeError
-        If a run fails, or finds other numbers.
-    """
+    """Fit panels by statsmodels on all cores, one BLAS thread each; workers are there, and warm."""
     left_out = not_installed({name: ENGINES[name] for name in SYSTEMS})
     sizes = {}
     with _Project(options.folder / "general") as project, project.server(cores()):

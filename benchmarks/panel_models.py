@@ -40,20 +40,7 @@ ASKED = {
 
 
 def iterated(options: Options) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Fit each model in every group, one core, one BLAS thread.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    found : dict
-        Of each model the seconds of ours and of statsmodels, how often ours goes into it, and the share of
-        groups that ours left to statsmodels.
-    table : dict
-        The same for a page.
-    """
+    """Fit each model in every group, one core, one BLAS thread."""
     groups, share = (20, 5) if options.quick else (GROUPS, SHARE)
     frame = _frame(groups)
     found = {name: _measured(frame, groups, share, options.runs, *MODELS[name]) for name in MODELS}

@@ -15,19 +15,7 @@ __all__ = ["draw_panel"]
 
 
 def draw_panel(content: dict[str, Any], note: str) -> Figure:
-    """How many times as long the other ways take.
-
-    Parameters
-    ----------
-    content : dict
-        Of the part.
-    note : str
-        Shown below.
-
-    Returns
-    -------
-    Figure
-    """
+    """How many times as long the other ways take."""
     sizes = content["sizes"]
     figure = new_figure(1.2 + 1.5 * len(sizes), "Least squares in every group, one core", note)
     for ax, (name, found) in zip(

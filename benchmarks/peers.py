@@ -21,18 +21,7 @@ PERMUTATIONS = 100
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Measure all of them in turn.
-
-    Parameters
-    ----------
-    options : Options
-
-    Returns
-    -------
-    dict
-        ``seconds`` per participant of each, ``stages`` of the sampled ones, ``over_ours`` and
-        ``over_ours_all_cores``: ratios within runs; ``tables``.
-    """
+    """Measure all of them in turn."""
     person = simulate(1, QUICK if options.quick else THESIS)
     ours.ready()
     ours.whole(person, PERMUTATIONS)

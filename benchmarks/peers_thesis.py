@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import ours
 from benchmarks.thesis_data import Participant
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["FoldFit", "confusion", "predict", "seconds", "standardised", "train_fold"]
 
@@ -26,13 +26,9 @@ SAMPLED_PERMUTATIONS = 2
 class FoldFit:
     """A fitted grid search and the features that it sees.
 
-    Parameters
-    ----------
-    kept : array of bool, shape (features,)
-    search : object
-        A fitted ``GridSearchCV``.
-    anova, training : float
-        Seconds.
+    kept: bool, (features,)
+    search: a fitted ``GridSearchCV``.
+    anova, training: Seconds.
     """
 
     kept: np.ndarray
@@ -42,21 +38,7 @@ class FoldFit:
 
 
 def seconds(person: Participant, run: int, permutations: int) -> dict[str, float]:
-    """Seconds of the stages for one participant, scaled up from a sample.
-
-    Parameters
-    ----------
-    person : Participant
-    run : int
-        Chooses the sample: two bins of power, two of amplitude, one fold of each.
-    permutations : int
-        How many are scaled up to.
-
-    Returns
-    -------
-    dict
-        ``anova``, ``train``, ``apply``, ``permute``.
-    """
+    """Seconds of the stages for one participant, scaled up from a sample."""
     labels = person.labels
     folds, n_folds = ours.folds_of(labels), ours.DECODING.folds
     spent = {"anova": 0.0, "train": 0.0, "apply": 0.0, "permute": 0.0}
@@ -94,16 +76,9 @@ def seconds(person: Participant, run: int, permutations: int) -> dict[str, float
 def train_fold(x: FloatArray, labels: IntArray, train: np.ndarray) -> FoldFit:
     """ANOVA feature by feature, z-scores, grid search.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-    labels : array of int, shape (trials,)
-    train : array of bool, shape (trials,)
-        Training trials.
-
-    Returns
-    -------
-    FoldFit
+    x: float, (trials, features)
+    labels: int, (trials,)
+    train: bool, (trials,). Training trials.
     """
     from scipy.stats import f_oneway
     from sklearn.exceptions import ConvergenceWarning
@@ -132,15 +107,8 @@ def train_fold(x: FloatArray, labels: IntArray, train: np.ndarray) -> FoldFit:
 def predict(model: FoldFit, scaled: FloatArray) -> IntArray:
     """Predictions of one classifier.
 
-    Parameters
-    ----------
-    model : FoldFit
-    scaled : array of float, shape (trials, features)
-        All features, z-scored.
-
-    Returns
-    -------
-    array of int, shape (trials,)
+    scaled: float, (trials, features). All features, z-scored.
+    returns: int, (trials,)
     """
     predicted: IntArray = model.search.predict(scaled[:, model.kept])
     return predicted
@@ -149,13 +117,8 @@ def predict(model: FoldFit, scaled: FloatArray) -> IntArray:
 def standardised(x: FloatArray) -> FloatArray:
     """z-scores over trials.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-
-    Returns
-    -------
-    array of float, shape (trials, features)
+    x: float, (trials, features)
+    returns: float, (trials, features)
     """
     from scipy.stats import zscore
 
@@ -172,13 +135,8 @@ def _predict_all(models: list[FoldFit], test: list[FloatArray], labels: IntArray
 def confusion(truth: IntArray, predicted: IntArray) -> IntArray:
     """Confusion matrix of one set of predictions.
 
-    Parameters
-    ----------
-    truth, predicted : array of int, shape (trials,)
-
-    Returns
-    -------
-    array of int, shape (classes, classes)
+    truth, predicted: int, (trials,)
+    returns: int, (classes, classes)
     """
     from sklearn.metrics import confusion_matrix
 

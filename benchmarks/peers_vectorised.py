@@ -11,28 +11,13 @@ import numpy as np
 
 from benchmarks import ours
 from benchmarks.thesis_data import Participant
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["seconds", "train_bin"]
 
 
 def seconds(person: Participant, run: int, permutations: int, jobs: int) -> dict[str, float]:
-    """Seconds of the stages for one participant, scaled up from a sample of the bins.
-
-    Parameters
-    ----------
-    person : Participant
-    run : int
-        Chooses the sample: two bins per job, spread over all.
-    permutations : int
-    jobs : int
-        Processes of joblib; they have been started before the clock is.
-
-    Returns
-    -------
-    dict
-        ``train`` (ANOVA included), ``apply``, ``permute``.
-    """
+    """Seconds of the stages for one participant, scaled up from a sample of the bins."""
     from joblib import Parallel, delayed
 
     labels = person.labels
@@ -63,17 +48,11 @@ def seconds(person: Participant, run: int, permutations: int, jobs: int) -> dict
 def train_bin(x: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """All folds of one bin.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-    labels : array of int, shape (trials,)
-
-    Returns
-    -------
-    weights : array of float, shape (folds, classes, features)
-    intercepts : array of float, shape (folds, classes)
-    predicted : array of int, shape (trials,)
-        Of held-out trials.
+    x: float, (trials, features)
+    labels: int, (trials,)
+    weights: float, (folds, classes, features)
+    intercepts: float, (folds, classes)
+    predicted: int, (trials,). Of held-out trials.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.feature_selection import f_classif

@@ -1,66 +1,61 @@
-"""A copy of the project with a workdir of its own, run from the shell as a user runs it."""
+"""A project in a folder, run from the shell as a user runs it, and what each run took."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from benchmarks.memory import Watch
+from shortloop.frames.timing import cpu_seconds, memory
 
-__all__ = ["ProjectCopy"]
+__all__ = ["AX", "BINARIES", "FOLDERS", "ROOT", "Project", "ProjectCopy", "Watch", "end", "user_environment"]
 
 ROOT = Path(__file__).resolve().parents[1]
-AX = str(Path(sys.executable).with_name("ax"))
+BINARIES = Path(sys.executable).parent
+AX = str(BINARIES / "ax")
 FOLDERS = ("shortloop", "methods", "build_scripts", "dev")
-
-WARM_UP = """\
-name = "warm-up"
-participants = ["A", "B", "C"]
-classes = ["left", "right"]
-phases = {train = "study", decode = "test"}
-input = {format = "simulated", channels = 8, trials = 24}
-features.amplitude = {bins = 6, bin_samples = 20}
-permutations = {count = 39}
-"""
+Watch = Literal["", "memory", "processor"]
+SAMPLED = 0.2  # s between samples
+GRACE = 15  # s that a process has to end what it started
 
 
-class ProjectCopy:
-    """The project's files in a new folder; what was compiled from them comes along.
+def user_environment() -> dict[str, str]:
+    """The environment, without what this process or a test set for itself."""
+    ours = ("SHORTLOOP_", "NUMBA_CACHE_LOCATOR", "PYTHONDONTWRITEBYTECODE")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(ours) and not k.endswith("_NUM_THREADS")}
+    return {"USER": "benchmark", **kept}
 
-    Parameters
-    ----------
-    folder : Path
-        What is left there of a benchmark that was interrupted goes.
-    """
 
-    def __init__(self, folder: Path) -> None:
+def end(process: subprocess.Popen[Any]) -> None:
+    """End a process that leads a session, and what it started there."""
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            process.send_signal(sent)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+            break
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+class Project:
+    """A project in a folder, with the commands of an environment."""
+
+    def __init__(self, folder: Path, binaries: Path = BINARIES, **variables: str) -> None:
         self.folder = folder
-        if folder.exists():
-            shutil.rmtree(folder)
-        for name in FOLDERS:
-            shutil.copytree(ROOT / name, folder / name)  # keeps times, by which compiled code is valid
-        shutil.copy(ROOT / "accelerator.conf", folder)
+        self.binaries = binaries
         self.study = folder / "study.toml"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        shutil.rmtree(self.folder)
-
-    def warm_up(self) -> None:
-        """Run a small study and forget its results: libraries are then compiled and in the page cache."""
-        self.study.write_text(WARM_UP, encoding="utf-8")
-        self.run(None)
-        self.forget()
+        self._variables = variables
+        self._server: subprocess.Popen[bytes] | None = None
 
     def forget(self) -> None:
         """Empty the workdir and all caches, so that the next run is a cold one."""
@@ -70,112 +65,128 @@ class ProjectCopy:
 
     @contextmanager
     def server(self, slices: int | None) -> Iterator[None]:
-        """A running exax server.
-
-        Parameters
-        ----------
-        slices : int or None
-            Worker processes; None: as many as cores.
-
-        Raises
-        ------
-        RuntimeError
-            If it ends; its output is the message.
-        """
-        log = self.folder / "server.log"
-        with log.open("w", encoding="utf-8") as stream:
-            server = subprocess.Popen(
-                [AX, "server"],
-                cwd=self.folder,
-                env=self._environment(slices),
-                stdout=stream,
-                stderr=stream,
-                start_new_session=True,
-            )
+        """Have an exax server run."""
+        self.start(slices)
         try:
-            asked = [AX, "status"]
-            while subprocess.run(asked, cwd=self.folder, capture_output=True, check=False).returncode != 0:
-                if server.poll() is not None:
-                    raise RuntimeError(log.read_text(encoding="utf-8"))
-                time.sleep(0.1)
             yield
         finally:
-            server.terminate()
-            server.wait()
+            self.stop()
 
-    def ax_run(self) -> dict[str, Any]:
-        """`ax run build_pipeline` on the study file, on a running server.
+    def start(self, slices: int | None = None) -> None:
+        """Start the server and wait until it answers; as of `server`."""
+        log = self.folder / "server.log"
+        with log.open("wb") as stream:
+            self._server = self._popen([str(self.binaries / "ax"), "server"], slices, stream)
+        asked = [str(self.binaries / "ax"), "status"]
+        environment = self._environment(slices)
+        while subprocess.run(
+            asked, cwd=self.folder, env=environment, capture_output=True, check=False
+        ).returncode:
+            if self._server.poll() is not None:
+                raise RuntimeError(log.read_text(encoding="utf-8"))
+            time.sleep(0.1)
 
-        Returns
-        -------
-        dict
-            The run's summary, with ``command_seconds`` and ``phases``: seconds of each job that was built, by
-            ``prepare``, ``analysis`` and ``synthesis``.
+    def stop(self) -> None:
+        """End the server, which ends its own children."""
+        if self._server is not None:
+            end(self._server)
+            self._server = None
 
-        Raises
-        ------
-        RuntimeError
-            If the run fails; its output is the message.
-        """
-        return self._timed([AX, "run", "build_pipeline"], None, False)
-
-    def run(self, slices: int | None, watch: bool = False) -> dict[str, Any]:
-        """`shortloop run` on the study file, which starts a server and ends it.
-
-        Parameters
-        ----------
-        slices : int or None
-            Worker processes; None: as many as cores.
-        watch : bool, default False
-            Sample the memory of all processes meanwhile.
-
-        Returns
-        -------
-        dict
-            As of `ax_run`, and ``memory`` when watched.
-
-        Raises
-        ------
-        RuntimeError
-            If the run fails; its output is the message.
-        """
-        return self._timed([sys.executable, "-m", "shortloop", "run"], slices, watch)
-
-    def _environment(self, slices: int | None) -> dict[str, str]:
-        kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
-        kept.pop("SHORTLOOP_SLICES", None)
-        if slices is not None:
-            kept["SHORTLOOP_SLICES"] = str(slices)
-        return {"USER": "benchmark", **kept, "STUDY": str(self.study)}
-
-    def _timed(self, command: list[str], slices: int | None, watch: bool) -> dict[str, Any]:
-        with (self.folder / "output.log").open("w+", encoding="utf-8") as log:
-            start = time.perf_counter()
-            process = subprocess.Popen(
-                command, cwd=self.folder, env=self._environment(slices), stdout=log, stderr=log
-            )
-            memory = None
-            if watch:
-                with Watch(process.pid) as watched:
-                    process.wait()
-                memory = watched.peak
-            else:
-                process.wait()
-            seconds = time.perf_counter() - start
+    def run(self, *command: str, slices: int | None = None, watch: Watch = "") -> dict[str, Any]:
+        """Run a command of the environment in the folder."""
+        with (self.folder / "output.log").open("w+b") as log:
+            before = self.processor()
+            began = time.perf_counter()
+            process = self._popen([str(self.binaries / command[0]), *command[1:]], slices, log)
+            try:
+                with _watched(watch, [process, self._server]) as samples:
+                    _, status, used = os.wait4(process.pid, 0)
+                    seconds = time.perf_counter() - began
+                    process.returncode = os.waitstatus_to_exitcode(status)
+            except BaseException:
+                end(process)
+                raise
             if process.returncode != 0:
                 log.seek(0)
-                raise RuntimeError(log.read())
+                raise RuntimeError(f"{' '.join(command)}: {log.read()[-4000:].decode(errors='replace')}")
+        processor = used.ru_utime + used.ru_stime + self.processor() - before
+        return {"seconds": seconds, "processor": processor, **({"samples": samples} if watch else {})}
+
+    def processor(self) -> float:
+        """Processor seconds of the server so far, and of all that it started."""
+        return 0.0 if self._server is None else cpu_seconds(self._server.pid)
+
+    def built(self) -> list[dict[str, Any]]:
+        """Jobs that the last run built, as its summary lists them, with ``folder``."""
         (file,) = (self.folder / "results").glob("*/summary.json")
-        summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        built = [job for job in summary["jobs"] if job["built"]]
-        return {
-            **summary,
-            "command_seconds": seconds,
-            "phases": [{"stage": job["stage"], **self._phases(job["job"])} for job in built],
-            "memory": memory,
-        }
+        jobs = json.loads(file.read_text(encoding="utf-8"))["jobs"]
+        return [{**job, "folder": self._job(job["job"])} for job in jobs if job["built"]]
+
+    def _job(self, job: str) -> Path:
+        return self.folder / "workdirs" / job.rpartition("-")[0] / job
 
     def _phases(self, job: str) -> dict[str, float]:
-        folder = self.folder / "workdirs" / job.rpartition("-")[0] / job
-        spent = json.loads((folder / "post.json").read_text(encoding="utf-8"))["exectime"]
+        spent = json.loads((self._job(job) / "post.json").read_text(encoding="utf-8"))["exectime"]
         return {name: spent[name] for name in ("prepare", "analysis", "synthesis", "total")}
+
+    def _environment(self, slices: int | None) -> dict[str, str]:
+        found = {**user_environment(), "STUDY": str(self.study), **self._variables}
+        return found if slices is None else {**found, "SHORTLOOP_SLICES": str(slices)}
+
+    def _popen(self, command: list[str], slices: int | None, log: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self._environment(slices),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+class ProjectCopy(Project):
+    """The files of this project in a new folder; what was compiled from them comes along."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        if folder.exists():
+            shutil.rmtree(folder)
+        for name in FOLDERS:
+            shutil.copytree(ROOT / name, folder / name)  # keeps times, by which compiled code is valid
+        shutil.copy(ROOT / "accelerator.conf", folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+        shutil.rmtree(self.folder)
+
+
+@contextmanager
+def _watched(
+    watch: Watch, processes: list[subprocess.Popen[bytes] | None]
+) -> Iterator[list[tuple[float, float]]]:
+    """Time and what is watched, of all processes and what they started, until the end."""
+    samples: list[tuple[float, float]] = []
+    there = [each.pid for each in processes if each is not None]
+    over = threading.Event()
+
+    def sample() -> None:
+        while not over.wait(SAMPLED):
+            if watch == "memory":
+                found = sum(memory(each) or 0 for each in there) / 2**20
+            else:
+                found = sum(map(cpu_seconds, there))
+            samples.append((time.time(), found))
+
+    thread = threading.Thread(target=sample)
+    if watch:
+        thread.start()
+    try:
+        yield samples
+    finally:
+        over.set()
+        if watch:
+            thread.join()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["QUICK", "THESIS", "Participant", "Size", "simulate", "write_study"]
 
@@ -26,14 +26,10 @@ SEED = 2021
 class Size:
     """Size of one participant's data.
 
-    Parameters
-    ----------
-    trials : int
-        Per class and phase.
-    bins, amplitude_bins : int
-        Time bins of power and of amplitude features.
-    channels, frequencies, points, amplitude_points : int
-        Power features are channels × frequencies × points, amplitude features channels × amplitude_points.
+    trials: per class and phase.
+    bins, amplitude_bins: time bins of power and of amplitude features.
+    channels, frequencies, points, amplitude_points: power features are channels × frequencies × points,
+        amplitude features channels × amplitude_points.
     """
 
     trials: int = 80
@@ -69,14 +65,9 @@ QUICK = Size(trials=20, bins=3, amplitude_bins=4, channels=5, frequencies=6, poi
 class Participant:
     """Features of one participant.
 
-    Parameters
-    ----------
-    study, test : array of float, shape (bins, trials, power features)
-        Power of both phases.
-    amplitude : array of float, shape (amplitude bins, trials, amplitude features)
-        Amplitude at study.
-    labels : array of int, shape (trials,)
-        Class of each trial, in all three.
+    study, test: float, (bins, trials, power features). Power of both phases.
+    amplitude: float, (amplitude bins, trials, amplitude features). Amplitude at study.
+    labels: int, (trials,). Class of each trial, in all three.
     """
 
     study: FloatArray
@@ -86,18 +77,7 @@ class Participant:
 
 
 def simulate(number: int, size: Size = THESIS) -> Participant:
-    """One participant, the same whenever it is asked for.
-
-    Parameters
-    ----------
-    number : int
-        Which participant.
-    size : Size, default THESIS
-
-    Returns
-    -------
-    Participant
-    """
+    """One participant, the same whenever it is asked for."""
     rng = np.random.default_rng(np.random.SeedSequence([SEED, number]))
     labels = np.repeat(np.arange(len(CLASSES)), size.trials)
     power = _patterns(rng, size.power_features)
@@ -111,26 +91,7 @@ def simulate(number: int, size: Size = THESIS) -> Participant:
 
 
 def write_study(folder: Path, participants: int, size: Size = THESIS) -> list[str]:
-    """Write the .mat files of a study, or find that they are there already.
-
-    Parameters
-    ----------
-    folder : Path
-        Gets a folder for each participant.
-    participants : int
-        How many.
-    size : Size, default THESIS
-
-    Returns
-    -------
-    list of str
-        Names of the participants.
-
-    Raises
-    ------
-    SystemExit
-        If the disk is too full.
-    """
+    """Write the .mat files of a study, or find that they are there already."""
     names = [f"Subj{number:02d}" for number in range(1, participants + 1)]
     made = {name: folder / name / "made.json" for name in names}
     wanted = json.dumps({"seed": SEED, **asdict(size)})

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from shortloop.engines.units import Units
+from shortloop.units.queue import Units
 
 __all__ = ["seconds_over"]
 
@@ -15,31 +15,7 @@ __all__ = ["seconds_over"]
 def seconds_over(
     workers: int, units: int, work: Callable[[int], Any], blas_threads: int = 1
 ) -> tuple[float, int]:
-    """Let workers draw units until there are none.
-
-    Parameters
-    ----------
-    workers : int
-        Number of processes, forked from this one.
-    units : int
-        Number of equal units.
-    work : callable
-        Takes the number of a unit; what it returns is dropped.
-    blas_threads : int, default 1
-        Threads that the linear algebra of each worker may use.
-
-    Returns
-    -------
-    seconds : float
-        From when the first began its first unit to when the last ended its last one.
-    threads : int
-        The largest number of threads that the linear algebra of a worker really had.
-
-    Raises
-    ------
-    RuntimeError
-        If a worker fails.
-    """
+    """Let workers draw units until there are none."""
     context = multiprocessing.get_context("fork")
     drawn = Units(units)
     start = context.Barrier(workers + 1)

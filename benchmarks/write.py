@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,23 +11,14 @@ from typing import Any
 from benchmarks.machine import describe
 from benchmarks.options import Options
 
-__all__ = ["figures", "number", "read_part", "write_part", "write_tables"]
+__all__ = ["figures", "number", "read_part", "tables_text", "write_docs", "write_part", "write_tables"]
+
+# A place stays as it is if its part was not measured, or not all of it, or at tiny sizes.
+PLACE = re.compile(r"(<!-- bench (?P<part>\w+) (?P<table>\w+) -->)\n.*?(?P<end><!-- end -->)", re.S)
 
 
 def write_part(options: Options, part: str, result: dict[str, Any]) -> Path:
-    """Write what a part found, with the machine and the options it was found with.
-
-    Parameters
-    ----------
-    options : Options
-    part : str
-    result : dict
-        JSON-able. ``tables`` are for the page of tables: ``title``, ``columns``, ``rows``, ``note``.
-
-    Returns
-    -------
-    Path
-    """
+    """Write what a part found, with the machine and the options it was found with."""
     asked = {"participants": options.participants, "runs": options.runs, "quick": options.quick}
     content = {"part": part, "options": asked, "machine": describe(), **result}
     file = options.folder / f"{part}.json"
@@ -37,18 +29,7 @@ def write_part(options: Options, part: str, result: dict[str, Any]) -> Path:
 
 
 def read_part(folder: Path, part: str) -> dict[str, Any] | None:
-    """What a part found when it was last run.
-
-    Parameters
-    ----------
-    folder : Path
-    part : str
-
-    Returns
-    -------
-    dict or None
-        None if it was never run.
-    """
+    """What a part found when it was last run."""
     file = folder / f"{part}.json"
     if not file.exists():
         return None
@@ -57,37 +38,14 @@ def read_part(folder: Path, part: str) -> dict[str, Any] | None:
 
 
 def figures(spread: dict[str, Any], unit: str = "") -> str:
-    """A median with its range, as text.
-
-    Parameters
-    ----------
-    spread : dict
-        Of `measure.spread`.
-    unit : str, default ""
-
-    Returns
-    -------
-    str
-        Such as ``1.23 s (1.20–1.31)``.
-    """
+    """A median with its range, as text."""
     space = f" {unit}" if unit else ""
     low, high = number(spread["min"]), number(spread["max"])
     return f"{number(spread['median'])}{space} ({low}–{high})"
 
 
 def write_tables(folder: Path, parts: Sequence[str]) -> Path:
-    """Write the tables of all parts that have been run into ``tables.md``.
-
-    Parameters
-    ----------
-    folder : Path
-    parts : sequence of str
-        In the order of the page.
-
-    Returns
-    -------
-    Path
-    """
+    """Write the tables of all parts that have been run into ``tables.md``."""
     lines = ["# How fast it is", "", "Medians over runs, with the smallest and the largest in brackets."]
     for part in parts:
         content = read_part(folder, part)
@@ -96,15 +54,45 @@ def write_tables(folder: Path, parts: Sequence[str]) -> Path:
         lines += ["", f"## {part}", "", _machine(content)]
         if "skipped" in content:
             lines += ["", content["skipped"]]
-        for table in content.get("tables", []):
-            lines += ["", f"### {table['title']}", "", _row(table["columns"])]
-            lines.append(_row(["---"] * len(table["columns"])))
-            lines += [_row(row) for row in table["rows"]]
-            if table.get("note"):
-                lines += ["", table["note"]]
+        lines += tables_text(content)
     file = folder / "tables.md"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
+
+
+def tables_text(content: dict[str, Any]) -> list[str]:
+    """Lines of Markdown with the tables of a part, each with its title and its note."""
+    lines = []
+    for table in content.get("tables", []):
+        lines += ["", f"### {table['title']}", "", *_table(table)]
+        if table.get("note"):
+            lines += ["", table["note"]]
+    return lines
+
+
+def write_docs(folder: Path, pages: Path) -> list[Path]:
+    """Put tables into the places that pages have for them, and return the pages that changed."""
+
+    def filled(place: re.Match[str]) -> str:
+        content = read_part(folder, place["part"])
+        if content is None or content["options"]["quick"] or content.get("failed"):
+            return place[0]
+        found = [table for table in content["tables"] if table.get("name") == place["table"]]
+        return "\n".join([place[1], "", *_table(found[0]), "", place["end"]]) if found else place[0]
+
+    changed = []
+    for page in sorted(pages.glob("*.md")):
+        before = page.read_text(encoding="utf-8")
+        after = PLACE.sub(filled, before)
+        if after != before:
+            page.write_text(after, encoding="utf-8")
+            changed.append(page)
+    return changed
+
+
+def _table(table: dict[str, Any]) -> list[str]:
+    rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
+    return [_row(row) for row in rows]
 
 
 def _machine(content: dict[str, Any]) -> str:
@@ -125,17 +113,7 @@ def _row(cells: Sequence[Any]) -> str:
 
 
 def number(value: float) -> str:
-    """A number with the digits that a reader needs.
-
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    str
-        Such as ``0.012``, ``1.23``, ``12.3`` or ``1,234``.
-    """
+    """A number with the digits that a reader needs."""
     if value != 0 and abs(value) < 0.001:
         return f"{value:.1e}"
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3

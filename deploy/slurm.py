@@ -24,7 +24,7 @@ import dask
 from dask_jobqueue import SLURMCluster
 from distributed import Client, Security
 
-from shortloop.worker.threads import VARIABLES
+from shortloop.stages.threads import VARIABLES
 
 SETTINGS = Path(__file__).with_name("dask.yaml")
 
